@@ -36,6 +36,10 @@ SKEW: Final = Asked(1.3, 1.1)
 FIRST_RESULT: Final = Asked(1.35, 1.15)
 LOCAL_SECONDS: Final = Asked(3, 1)
 GIGABYTES: Final = Asked(3, 3)
+TIMES_CONVERT: Final = Asked(2.5, 2)
+TIMES_CONVERT_ONCE: Final = Asked(5, 4)
+TIMES_FLAT: Final = Asked(5, 8, is_least=True)
+TIMES_FLAT_SPARK: Final = Asked(3, 5, is_least=True)
 
 
 @dataclass(frozen=True)

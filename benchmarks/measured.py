@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import statistics
@@ -30,12 +31,14 @@ class FailedRunError(Exception):
 @dataclass(frozen=True)
 class Run:
     """One run. ``whole``: seconds from the process's start to its end; ``net``: seconds that the program itself
-    reports, None where it does not; ``peak``: bytes by kind of process, when their sum was greatest.
+    reports, None where it does not; ``peak``: bytes by kind of process, when their sum was greatest; ``cpu``: seconds
+    of all processes.
     """
 
     whole: float
     net: float | None = None
     peak: dict[str, int] = field(default_factory=dict)
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Result:
         """The median."""
         nets = [run.net for run in self.runs if run.net is not None]
         return statistics.median(nets) if nets else None
+
+    @property
+    def cpu(self) -> float | None:
+        """The median."""
+        return statistics.median(run.cpu for run in self.runs) if self.runs else None
 
     @property
     def peak(self) -> dict[str, int]:
@@ -96,7 +104,7 @@ class Program:
         os.sync()  # what the program before wrote is not to be written while this one is measured
         run, printed = timed(self.command, self.folder)
         self._clear()
-        return Run(run.whole, self.net(_last_json(printed)), run.peak)
+        return Run(run.whole, self.net(_last_json(printed)), run.peak, run.cpu)
 
     def _clear(self) -> None:
         if self.out is not None:
@@ -125,7 +133,7 @@ def measured(programs: Sequence[Program], runs: int, pause: float = 0) -> list[R
 def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
     """One run of a command, and its output; raises FailedRunError."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    started = time.perf_counter()
+    before, started = _cpu_of_ended(), time.perf_counter()
     process = subprocess.Popen(
         list(command),
         cwd=folder,
@@ -147,7 +155,14 @@ def timed(command: Iterable[str], folder: Path) -> tuple[Run, str]:
     if process.returncode:
         words = (said or printed).strip().splitlines() or ["no output"]
         raise FailedRunError(f"exit code {process.returncode}: {words[-1][:200]}")
-    return Run(whole, peak=memory.peak), printed
+    # Java is no child that somebody waits for, so it is in the samples alone; a short process is not in any sample.
+    return Run(whole, peak=memory.peak, cpu=max(memory.cpu, _cpu_of_ended() - before)), printed
+
+
+def _cpu_of_ended() -> float:
+    """Seconds of all child processes that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _wait_for(group: int) -> None:

@@ -34,8 +34,9 @@ from an account that grows with them.
   are measured; the time for all rows is extrapolated, without its start.
 
 Seconds: *whole* is a process from its start to its end; *net* is what the program itself reports, for the export the
-total of its `report.json` without the start of the session. Memory is the greatest sum over all processes of a program,
-sampled at most every half second: proportional set size (PSS), in MB of a million bytes.
+total of its `report.json` without the start of the session; *CPU* is of all processes together. Memory is the greatest
+sum over all processes of a program, sampled at most every half second: proportional set size (PSS), in MB of a million
+bytes.
 
 An export that is not measured comes first. So Java has its cache of Spark's classes
 ([setup.md](setup.md#the-cache-of-sparks-classes)), as a user's Java has from the second export on. The copy, the loop
@@ -80,7 +81,7 @@ def text(section: Section, machine: str, command: str) -> str:
 
 def _table(results: Sequence[Result]) -> list[str]:
     memory = [kind.replace(PYTHON, "Python driver") if kind == PYTHON else kind for kind in KINDS]
-    head = ["", "rows", "whole, s", "net, s", "rows/s", "MB", *(f"MB: {kind}" for kind in memory)]
+    head = ["", "rows", "whole, s", "net, s", "CPU, s", "rows/s", "MB", *(f"MB: {kind}" for kind in memory)]
     rule = "|".join(["---", *["---:"] * (len(head) - 1)])
     return [f"| {' | '.join(head).strip()} |", f"|{rule}|", *map(_line, results)]
 
@@ -93,7 +94,8 @@ def _line(result: Result) -> str:
     rows = f"{result.rows:,}" if result.rows else ""
     rows += f" of {result.all_rows:,}" if result.all_rows else ""
     memory = [number(sum(peak.values()) / 1e6 or None), *(number(peak.get(kind, 0) / 1e6 or None) for kind in KINDS)]
-    return f"| {' | '.join([result.name, rows, whole, number(result.net), number(result.rate or None), *memory])} |"
+    seconds = [number(result.net), number(result.cpu)]
+    return f"| {' | '.join([result.name, rows, whole, *seconds, number(result.rate or None), *memory])} |"
 
 
 def number(value: float | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import asked
+from benchmarks import anchors, asked
 from benchmarks.asked import LARGE, Figure, ratio
 from benchmarks.generate import EVEN, HOT
 from benchmarks.programs import ONCE, Bench, megabytes
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from benchmarks.measured import Program, Result
 
+ANCHORED: Final = 20_000
+"""The rows that other programs are measured on."""
+_WHERE_ONCE: Final = "where no statement recurs"
 Point = tuple[str, int, float]
 """A point of the plot: the program, rows, rows a second."""
 
@@ -133,6 +136,39 @@ def fresh(bench: Bench) -> Section:
     )
 
 
+def other_programs(bench: Bench) -> Section:
+    """CPU seconds of the graph alone beside those of other programs."""
+    rows = ANCHORED
+    local, spark, once = bench.graph(rows, "local"), bench.graph(rows, "spark"), bench.graph(rows, "local", ONCE)
+    graph, graph_once = bench.written(local), bench.written(once)
+    convert, convert_once = bench.convert(graph, rows, "the graph"), bench.convert(graph_once, rows, _WHERE_ONCE)
+    programs = [local, spark, once, convert, convert_once, bench.bytes_copied(rows), bench.loop(rows)]
+    flat = bench.flat(rows)
+    results = bench.measured(*programs, *([flat] if flat else []))
+    cpu = {program: result.cpu for program, result in zip([*programs, flat], results, strict=False)}
+    figures = [
+        Figure("CPU seconds, graph alone, local / pyoxigraph", ratio(cpu[local], cpu[convert]), asked.TIMES_CONVERT),
+        Figure(f"the same, {_WHERE_ONCE}", ratio(cpu[once], cpu[convert_once]), asked.TIMES_CONVERT_ONCE),
+    ]
+    triples, of_flat = anchors.triples(graph), 0
+    if flat:
+        of_flat = anchors.lines(flat.folder / anchors.TRIPLES)
+        rate = ratio(of_flat, cpu[flat])
+        figures += [
+            Figure(f"triples a CPU second, {engine} / morph-kgc", ratio(ratio(triples, cpu[one]), rate), limit)
+            for engine, one, limit in (("local", local, asked.TIMES_FLAT), ("Spark", spark, asked.TIMES_FLAT_SPARK))
+        ]
+    return Section(
+        f"Beside other programs, {rows:,} rows",
+        f"The graph alone, validated: {triples:,} triples. pyoxigraph parses this Turtle and writes it as N-Triples, "
+        f"and checks nothing. morph-kgc makes {f'{of_flat:,}' if of_flat else 'some'} triples of the same rows, by a "
+        "flat mapping (`benchmarks/anchors.py`). It is measured with `--morph-kgc PYTHON`, an interpreter that has it. "
+        "Medians.",
+        figures,
+        results,
+    )
+
+
 PARTS: Final[dict[str, Callable[[Bench], Section]]] = {
     "small": small,
     "scale": scale,
@@ -141,6 +177,7 @@ PARTS: Final[dict[str, Callable[[Bench], Section]]] = {
     "skew": skew,
     "fresh": fresh,
     "large": large,
+    "anchors": other_programs,
 }
 DEFAULT: Final = [name for name in PARTS if name != "large"]
 """The parts that are measured if none is named."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import generate
-from benchmarks.measured import ROOT, Program, Result, measured, say
+from benchmarks import anchors, generate
+from benchmarks.measured import ROOT, Program, Result, measured, say, timed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,8 @@ _PAUSE: Final = 2.0  # seconds, in which the JVM of the start before goes away
 @dataclass
 class Bench:
     """Measures programs, each on each history once. ``rows``: the sizes, smallest first; ``runs``: of each program, and
-    of each that only starts; ``loop_rows``: how many rows the loop reads; ``work``: a folder for histories and outputs.
+    of each that only starts; ``loop_rows``: how many rows the loop reads; ``work``: a folder for histories and outputs;
+    ``morph_kgc``: an interpreter that has it, None where it is not measured.
     """
 
     rows: list[int]
@@ -36,6 +38,7 @@ class Bench:
     loop_rows: int = 3_000
     loop_format: str = "nt"
     seed: int = 1
+    morph_kgc: str | None = None
     _known: dict[Program, Result] = field(default_factory=dict)
 
     @property
@@ -92,6 +95,41 @@ class Bench:
         command = (*_PYTHON, "exporter", "export", *given, *_OUT, str(self.out))
         lines = len(rows.read_bytes().splitlines())
         return Program("the example, --engine local", lines, command, self.work, self.out, _net)
+
+    def graph(self, rows: int, engine: str, kind: str | None = None) -> Program:
+        """The export of the graph alone."""
+        command = (*_PYTHON, "exporter", "export", str(self.history(rows, kind)), "--account", "BENCH-ACCOUNT")
+        given = ("--outputs", "graph", "--engine", engine, *_OUT, str(self.out))
+        name = f"exporter export, graph alone, {engine}" + (f", {_WORDS[kind]}" if kind else "")
+        return Program(name, rows, (*command, *given), self.work, self.out, _net)
+
+    def written(self, program: Program) -> Path:
+        """The graph that an export of the graph alone writes, as one file; it is kept."""
+        kept = self.work / f"{program.name.replace(' ', '-').replace(',', '')}-{program.rows}.ttl"
+        if not kept.exists():
+            say(f"making {kept.name}")
+            timed(program.command, self.work)
+            parts = sorted((self.out / "graph").rglob("*.ttl"))
+            kept.write_bytes(b"".join(part.read_bytes() for part in parts))
+            shutil.rmtree(self.out)
+        return kept
+
+    def convert(self, graph: Path, rows: int, of: str) -> Program:
+        """The graph in Turtle, parsed and written as N-Triples."""
+        command = (*_PYTHON, "benchmarks.anchors", "convert", str(graph), str(self.out))
+        return Program(f"pyoxigraph, Turtle to N-Triples, of {of}", rows, command, self.work, self.out, _own_seconds)
+
+    def bytes_copied(self, rows: int) -> Program:
+        command = (*_PYTHON, "benchmarks.anchors", "copy", str(self.history(rows)), str(self.out))
+        return Program("the rows read and written as bytes", rows, command, self.work, self.out, _own_seconds)
+
+    def flat(self, rows: int) -> Program | None:
+        """morph-kgc on a flat mapping of the rows; None where it is not there."""
+        if self.morph_kgc is None:
+            return None
+        folder = self.work / f"flat-{rows}"
+        anchors.flat(self.history(rows), folder)
+        return Program("morph-kgc, a flat mapping", rows, (self.morph_kgc, "-m", "morph_kgc", anchors.CONFIG), folder)
 
     def begin(self) -> None:
         """Run an export that is not measured. After it Java has its cache of Spark's classes, as a user's has."""

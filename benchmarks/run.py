@@ -27,7 +27,7 @@ from benchmarks.parts import DEFAULT, PARTS, Point
 from benchmarks.programs import Bench
 
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
-_NOT_SHOWN: Final = ("work", "page")  # folders of one machine mean nothing on another
+_NOT_SHOWN: Final = ("work", "page", "morph_kgc")  # folders of one machine mean nothing on another
 
 
 def machine() -> str:
@@ -97,6 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--loop-format", choices=("nt", "turtle"), default="nt", help="what the loop writes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
+        "--morph-kgc", metavar="PYTHON", help="the interpreter of an environment with morph-kgc, for the anchors"
+    )
+    parser.add_argument(
         "--work", type=Path, help="folder for inputs, which are kept, and outputs; else a temporary one"
     )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write (default: docs/benchmarks.md)")
@@ -113,7 +116,14 @@ def main() -> int:
         work = given.work or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         work.mkdir(parents=True, exist_ok=True)
         bench = Bench(
-            given.rows, work.resolve(), given.runs, given.starts, given.loop_rows, given.loop_format, given.seed
+            given.rows,
+            work.resolve(),
+            given.runs,
+            given.starts,
+            given.loop_rows,
+            given.loop_format,
+            given.seed,
+            given.morph_kgc,
         )
         bench.begin()
         for name in given.parts:

@@ -21,7 +21,8 @@ def seen(above: int, what: str, out: Path) -> int:
     until = time.monotonic() + _WAIT
     while time.monotonic() < until:
         found = [number for number in _below(above) if what in _name(number)]
-        workers = [number for number in found if what == JAVA or DAEMON in _name(_parent(number))]
+        # A program that Java starts is called Java, too, until it runs: Java itself is not below a Java.
+        workers = [number for number in found if (what in _name(_parent(number))) == (what == DAEMON)]
         if workers and list(out.parent.glob(f".{out.name}.*/.work/outputs*")):
             return workers[-1]
         time.sleep(0.02)

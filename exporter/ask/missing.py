@@ -19,10 +19,10 @@ from exporter.ask.nameless import renamed_without_ids, set_without_id, without_i
 from exporter.ask.names import Known
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
+from exporter.ask.shipped import is_shipped
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
 from exporter.publish import manifest
-from exporter.system.files import queries_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -42,35 +42,15 @@ _AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
 _COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
 _COLUMN_NAME: Final = NamedNode(full("ah:columnName"))
 _RENAMED_FROM: Final = NamedNode(full("ah:renamedFrom"))
-_READS: Final = frozenset(
-    {
-        *("agent-reads", "changes", "column-readers", "columns-accessed", "downstream-users", "joins"),
-        *("unmasked-copies", "unmasked-reads", "unused-objects", "user-history", "when-accessed", "who-accessed"),
-        *("page-readers", "page-reads-by-day", "page-query-reads"),
-    }
-)
-_DATA: Final = frozenset(
-    {
-        *("changes", "column-copies", "column-lineage", "downstream-users", "end-up", "lineage-as-of", "root-cause"),
-        *("sensitive-data-movement", "tag-reach", "unmasked-copies", "writers", "page-writes", "page-query-writes"),
-        "page-near",
-    }
-)
-_ENFORCED: Final = frozenset({"enforced-policy", "masking-policies", "policy-access", "row-access-policies"})
-_DDL: Final = frozenset(
-    {
-        *("changes", "exposure", "former-names", "policy-coverage", "tag-history"),
-        *("tag-reach", "page-carriers", "page-changes", "page-settings"),
-    }
-)
-_NEEDED: Final = {
-    "direct_objects_accessed": _READS | _DATA,
-    "base_objects_accessed": _READS | _DATA,
-    "objects_modified": _DATA,
-    "policies_referenced": _ENFORCED | {"agent-reads", "unmasked-copies", "unmasked-reads"},
-    "object_modified_by_ddl": _DDL,
+_ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
+_NEEDED_BY: Final = {
+    "direct_objects_accessed": _ACCESSES,
+    "base_objects_accessed": _ACCESSES,
+    "objects_modified": _ACCESSES - {"reads"},
+    "policies_referenced": frozenset({"policies"}),
+    "object_modified_by_ddl": frozenset({"DDL"}),
 }
-"""What of a row Snowflake can cut (view, "Usage notes") -> the questions that need it."""
+"""What of a row Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it is of."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"tag-reach", "unmasked-copies", "unmasked-reads"}
@@ -155,11 +135,12 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     """
     name = question.name
     unknown = set[str]()  # objects of which the rows may say more, without an id
-    about = {*things, *values_of(given, "object")} if question.path.parent != queries_dir() else set(things)
+    about = {*things, *values_of(given, "object")} if not is_shipped(question) else set(things)
     notes = [*_outside(store, question, given)]
-    if question.path.parent == queries_dir():
-        notes += notes_by_day(store, name, given, things)
-        notes += notes_on_short_queries(store, name, given)
+    if not name.startswith("page-"):
+        notes += notes_by_day(store, question, given, things)
+        notes += notes_on_short_queries(store, question, given)
+    if is_shipped(question):
         notes += unrecorded.notes(store, name, given)
         notes += without_ids(store, given, answer, things)
         for told, objects in (
@@ -168,9 +149,9 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         ):
             notes += told
             unknown |= objects
-        notes += notes_on_views(store, name, given, answer, things)
+        notes += notes_on_views(store, question, given, answer, things)
     elif not name.startswith("page-"):
-        return notes
+        return [*notes, *_truncated(store, question, given)]
     notes += unrecorded.of_containers(store, name, given, answer, about)
     notes += _of_former_columns(store, name, given, things)
     notes += _of_agents(store, name, given, answer)
@@ -179,9 +160,9 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, set(things) - unknown)
         notes += _of_tags(store, name)
-        notes += (note for thing in sorted(about) for note in _of_kind(store, name, thing))
-    notes += _shared(store, name, about)
-    notes += _truncated(store, name, given)
+        notes += (note for thing in sorted(about) for note in _of_kind(store, question, thing))
+    notes += _shared(store, question, about)
+    notes += _truncated(store, question, given)
     return list(dict.fromkeys(notes))
 
 
@@ -355,26 +336,26 @@ def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, st
 # --- what cannot be known ---------------------------------------------------------------------------------------------
 
 
-def _of_kind(store: Store, question: str, thing: str) -> Iterator[str]:
+def _of_kind(store: Store, question: Question, thing: str) -> Iterator[str]:
     """For an empty answer about an object of whose kind rows do not say what was asked."""
     kind = min(_values(store, thing, "ah:domain"), default="")
     name = min(_values(store, thing, "rdfs:label"), default=thing)
-    if kind == "Stage" and question in _OF_COLUMNS:
+    if kind == "Stage" and question.name in _OF_COLUMNS:
         yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-    elif kind == "Stage" and question in _READS | _DATA:
+    elif kind == "Stage" and question.needs & _ACCESSES:
         yield (
             f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
             "only COPY, PUT, GET and queries on it are on record."
         )
-    elif kind in _NO_DATA and question in _DATA - {"lineage-as-of", "root-cause"}:
+    elif kind in _NO_DATA and question.needs & (_ACCESSES - {"reads"}) and question.name not in UPWARD:
         yield (
             f"{name} is a {kind.lower()}: it holds no data of its own. "
             f"{behind(store, thing) or _UNKNOWN_BEHIND}, too."
-            + (_READ_ITSELF if question == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
+            + (_READ_ITSELF if question.name == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
         )
-    elif kind in _AROUND and question in _READS | _DATA:
+    elif kind in _AROUND and question.needs & _ACCESSES:
         yield f"{name} is a {kind.lower()}: rows tell reads and writes of the objects in it. Ask for these."
-    elif kind == "Share" and question in _READS | _DATA:
+    elif kind == "Share" and question.needs & _ACCESSES:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
 
 
@@ -484,9 +465,9 @@ def _has_tag(store: Store, thing: str) -> bool:
     return any(any(store.quads_for_pattern(setting.subject, kind, tag)) for setting in settings)
 
 
-def _shared(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
+def _shared(store: Store, question: Question, things: Collection[str]) -> Iterator[str]:
     """Readers in other accounts of what is open to them through a share."""
-    if question not in _READS:
+    if "reads" not in question.needs:
         return
     to_share, granted = NamedNode(full("ah:grantedTo")), NamedNode(full("ah:grantedObject"))
     for thing in sorted(things):
@@ -496,9 +477,9 @@ def _shared(store: Store, question: str, things: Collection[str]) -> Iterator[st
             yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
 
 
-def _truncated(store: Store, question: str, given: Given) -> Iterator[str]:
+def _truncated(store: Store, question: Question, given: Given) -> Iterator[str]:
     """How many queries in the time that is asked for were cut at a place that the question needs."""
-    places = sorted(place for place, questions in _NEEDED.items() if question in questions)
+    places = sorted(place for place, needs in _NEEDED_BY.items() if question.needs & needs)
     queries: set[str] = set()
     cut: set[str] = set()
     for place in places:

@@ -30,40 +30,10 @@ if TYPE_CHECKING:
     from exporter.ask.answers import Answer
     from exporter.ask.names import Turn
     from exporter.ask.parameters import Given
+    from exporter.ask.shipped import Question
 
 _TYPE: Final = NamedNode(full("rdf:type"))
 _DAILY_READ: Final = NamedNode(full("ah:DailyRead"))
-LEFT_OUT_BY_DAY: Final = frozenset({"ancestors", "end-up", "enforced-policy", "joins", "statements-of-request"})
-"""Questions about single queries. Of such a graph, their answers leave out queries that only read."""
-BY_DAY: Final = frozenset(
-    {"agent-reads", "changes", "policy-access", "unmasked-reads", "user-history", "when-accessed"}
-)
-"""Questions about single queries. Of such a graph, their answers have rows without a query id, one for each daily read.
-"""
-ANSWERED_BY_DAY: Final = frozenset(
-    {
-        "column-copies",
-        "column-lineage",
-        "column-readers",
-        "columns-accessed",
-        "downstream-users",
-        "exposure",
-        "former-names",
-        "lineage-as-of",
-        "masking-policies",
-        "policy-coverage",
-        "root-cause",
-        "row-access-policies",
-        "sensitive-data-movement",
-        "tag-history",
-        "tag-reach",
-        "unmasked-copies",
-        "unused-objects",
-        "who-accessed",
-        "writers",
-    }
-)
-"""Questions that have the same answer for both kinds of graphs."""
 COUNTED_BY_DAY: Final = "column-readers"
 """The question that counts queries."""
 OF_AGENTS: Final = "agent-reads"
@@ -77,35 +47,35 @@ def is_by_day(store: Store) -> bool:
 
 
 def notes_by_day(
-    store: Store, question: str, given: Mapping[str, str | Iterable[str]], things: Collection[str] = ()
+    store: Store, question: Question, given: Mapping[str, str | Iterable[str]], things: Collection[str] = ()
 ) -> list[str]:
-    """Notes for a person who asked a shipped question; none where the graph has single reads. ``things``: the objects
-    that the parameters mean at any time.
+    """Notes for a person who asked a question; none where the graph has single reads. ``things``: the objects that the
+    parameters mean at any time.
     """
     if not is_by_day(store):
         return []
     said = []
-    if question not in ANSWERED_BY_DAY | BY_DAY | LEFT_OUT_BY_DAY:
+    if not question.daily_reads:
         said.append(
-            f"This graph has reads by day (export --reads daily): {question} may leave out results "
+            f"This graph has reads by day (export --reads daily): {question.name} may leave out results "
             "that follow from reads alone."
         )
-    if question in LEFT_OUT_BY_DAY:
+    if question.daily_reads == "left out":
         said.append(
-            f"This graph has reads by day (export --reads daily): {question} leaves out queries that only read. "
+            f"This graph has reads by day (export --reads daily): {question.name} leaves out queries that only read. "
             "They are in the events, and in a graph of --reads full."
         )
-    elif question in BY_DAY:
+    elif question.daily_reads == "rows by day":
         said.append(
             "This graph has reads by day (export --reads daily): a row without query_id stands for a user's reads of "
             "an object on a day, at the time of the first."
         )
-    if question == OF_AGENTS:
+    if question.name == OF_AGENTS:
         said.append(
             "This graph has reads by day (export --reads daily): the agent took part in some of the reads that a row "
             "stands for. The user may have done the others alone, so not every column and mask need be the agent's."
         )
-    if question == COUNTED_BY_DAY and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
+    if question.name == COUNTED_BY_DAY and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
         said.append(
             "This graph has reads by day (export --reads daily): several columns are asked for (a name may mean "
             "several objects), and a query that read more than one of them counts once for each."
@@ -130,48 +100,19 @@ def _is_midnight(time: str) -> bool:
 
 _AGGREGATED: Final = NamedNode(full("ah:AggregatedQueries"))
 _HYBRID: Final = NamedNode(full("ah:HybridTable"))
-LEFT_OUT_OF_AGGREGATES: Final = frozenset({"ancestors", "enforced-policy", "statements-of-request"})
-"""Questions about query ids and their parents, which aggregated queries do not have."""
-WITHOUT_ID: Final = frozenset(
-    {
-        *("changes", "exposure", "joins", "lineage-as-of", "policy-access", "root-cause", "unmasked-reads"),
-        *("user-history", "when-accessed", "writers"),
-    }
-)
-"""Questions that name queries. Their answers have rows without a query id for aggregated queries."""
-COUNTED: Final = frozenset({"column-readers"})
-"""Questions that count queries: all calls count."""
-ANSWERED_FROM_AGGREGATES: Final = frozenset(
-    {
-        *("agent-reads", "column-copies", "column-lineage", "columns-accessed", "downstream-users", "end-up"),
-        *("former-names", "masking-policies", "policy-coverage", "row-access-policies", "sensitive-data-movement"),
-        *("tag-history", "tag-reach", "unmasked-copies", "unused-objects", "who-accessed"),
-    }
-)
-"""Questions that name neither a query nor a number of them: aggregated queries are in their answers as others."""
-OF_ACCESSES: Final = (WITHOUT_ID | COUNTED | ANSWERED_FROM_AGGREGATES) - {
-    *(
-        "agent-reads",
-        "exposure",
-        "former-names",
-        "masking-policies",
-        "policy-coverage",
-        "row-access-policies",
-        "tag-history",
-    ),
-}
-"""Questions about reads and writes, which lack something if short queries are not on record."""
 OBJECTS: Final = ("object_name", "target_object_name")
 IDS: Final = ("object_id",)
 """Parameters that name an object, by name or by id."""
+_ACCESSES: Final = frozenset({"reads", "writes", "lineage", "policies"})
+"""Parts of rows that short queries have too, so that an answer lacks something where these are not on record."""
 _SHOWN_TABLES: Final = 3
 
 
-def notes_on_short_queries(store: Store, question: str, given: Mapping[str, str | Iterable[str]]) -> list[str]:
+def notes_on_short_queries(store: Store, question: Question, given: Mapping[str, str | Iterable[str]]) -> list[str]:
     """Notes for a person who asked a shipped question; none where short queries have nothing to do with it."""
     if next(iter(store.quads_for_pattern(None, _TYPE, _AGGREGATED, None)), None) is not None:
         return _of_aggregated(question)
-    if question not in OF_ACCESSES:
+    if question.aggregated_queries == "left out" or not question.needs & _ACCESSES:
         return []
     names = sorted(set(_hybrid(store, given)))
     if not names:
@@ -190,14 +131,14 @@ def notes_on_short_queries(store: Store, question: str, given: Mapping[str, str 
     return [f"{what}: short queries on hybrid tables {known}"]
 
 
-def _of_aggregated(question: str) -> list[str]:
-    if question == OF_AGENTS:
+def _of_aggregated(question: Question) -> list[str]:
+    if question.name == OF_AGENTS:
         return ["This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). Their rows never name an agent."]
-    if question in LEFT_OUT_OF_AGGREGATES:
-        how = f"They have no query id: {question} leaves them out."
-    elif question in WITHOUT_ID:
+    if question.aggregated_queries == "left out":
+        how = f"They have no query id: {question.name} leaves them out."
+    elif question.aggregated_queries == "rows without id":
         how = "A row without query_id stands for calls of a user in an interval, at its start."
-    elif question in COUNTED:
+    elif question.aggregated_queries == "counted":
         how = "All their calls count. Calls that also have a row in ACCESS_HISTORY count twice."
     else:
         return []
@@ -225,13 +166,6 @@ def _hybrid(store: Store, given: Mapping[str, str | Iterable[str]]) -> Iterator[
 UPWARD: Final = ("lineage-as-of", "root-cause")
 DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 """Questions, with the column of the answer that names what holds the data."""
-_OF_DATA: Final = frozenset(
-    {
-        *("column-copies", "downstream-users", "end-up", "lineage-as-of", "root-cause", "sensitive-data-movement"),
-        *("tag-reach", "unmasked-copies"),
-    }
-)
-"""Questions that follow data."""
 _SHOWN_VIEWS: Final = 5
 _MOST: Final = 1_000
 """The most names of an answer that are looked up."""
@@ -289,19 +223,21 @@ class _Behind(NamedTuple):
     possible: set[str]
 
 
-def notes_on_views(store: Store, question: str, given: Given, answer: Answer, things: Collection[str]) -> list[str]:
+def notes_on_views(
+    store: Store, question: Question, given: Given, answer: Answer, things: Collection[str]
+) -> list[str]:
     """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
     ``things``: the IRIs of the objects that the parameters mean at any time.
     """
-    if question not in _OF_DATA:
+    if "lineage" not in question.needs:
         return []
     unknown = _unknown_streams(store, given, answer, things)
-    if question in UPWARD:
+    if question.name in UPWARD:
         held = _with_name_then(Known(store), sorted(things), given)
         columns = [match_name(value) for value in values_of(given, "column_name")]
         return [*_upward(store, held, columns, _period(given)), *unknown]
-    if question in DOWNWARD:
-        answered = _answered(store, question, answer, things)
+    if question.name in DOWNWARD:
+        answered = _answered(store, question.name, answer, things)
         return [*_downward(store, things, answered, _period(given)), *unknown]
     return [*unknown]
 

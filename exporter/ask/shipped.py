@@ -1,63 +1,66 @@
 """The shipped questions (``examples/queries/*.rq``), found by name, and their groups.
 
-A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers and which parameters it has
-(:mod:`exporter.ask.parameters`). A user's own ``.rq`` file works in the same way. Nothing here loads a graph or an
-engine, so that the help of a command and the completion of a shell do not wait for one.
+A question is a file of plain SPARQL 1.1. Its first comment lines say what it answers, what is to be known of its answer
+(:class:`Question`), and which parameters it has (:mod:`exporter.ask.parameters`). A user's own ``.rq`` file works in
+the same way. Nothing here loads a graph or an engine, so that the help of a command and the completion of a shell do
+not wait for one.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.ask.parameters import LONGEST, Parameter, declared
 from exporter.errors import UsageError
 from exporter.system.files import queries_dir
 
-GROUPS: Final = {
-    "Who and what": (
-        "user-history",
-        "who-accessed",
-        "when-accessed",
-        "columns-accessed",
-        "column-readers",
-        "writers",
-        "unused-objects",
-        "former-names",
-    ),
-    "Requests and statements": ("statements-of-request", "ancestors", "joins"),
-    "Where data came from": ("root-cause", "lineage-as-of", "column-lineage"),
-    "Where data went": ("end-up", "column-copies", "sensitive-data-movement", "downstream-users"),
-    "Tags, policies, grants": (
-        "tag-history",
-        "policy-coverage",
-        "tag-reach",
-        "masking-policies",
-        "row-access-policies",
-        "enforced-policy",
-        "policy-access",
-        "unmasked-reads",
-        "unmasked-copies",
-        "agent-reads",
-        "exposure",
-    ),
-    "What changed": ("changes",),
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GROUPS: Final = (
+    "Who and what",
+    "Requests and statements",
+    "Where data came from",
+    "Where data went",
+    "Tags, policies, grants",
+    "What changed",
+)
+"""What the shipped questions are about, in the order of ``docs/questions.md``."""
+VALUES: Final = {
+    "group": GROUPS,
+    "needs": ("reads", "writes", "lineage", "policies", "DDL"),
+    "daily reads": ("same", "rows by day", "left out"),
+    "aggregated queries": ("same", "rows without id", "counted", "left out"),
 }
-"""The shipped questions by what they are about, as in ``docs/questions.md``."""
+"""What a question may say of itself in its first comment lines, and the values (:class:`Question`)."""
+_declaration: Final = re.compile(rf"# (?P<name>{'|'.join(VALUES)}): (?P<value>.+)").fullmatch
 
 
 @dataclass(frozen=True)
 class Question:
-    """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``."""
+    """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``.
+
+    The rest is what the file says of itself. ``group``: one of :data:`GROUPS`. ``needs``: the parts of rows that the
+    answer is made of; the part ``lineage`` is reads and writes that are followed from one object to another.
+    ``daily_reads``: how it answers a graph of ``--reads daily``: ``same`` as of single reads, with ``rows by day``, or
+    reads are ``left out``. ``aggregated_queries``: as what AGGREGATE_ACCESS_HISTORY counts: the ``same`` as single
+    queries, with ``rows without id``, every call ``counted``, or ``left out``. Empty where it says nothing.
+    """
 
     name: str
     asks: str
     parameters: tuple[Parameter, ...]
     query: str
     path: Path
+    group: str
+    needs: frozenset[str]
+    daily_reads: str
+    aggregated_queries: str
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -98,9 +101,34 @@ def is_shipped(question: Question) -> bool:
     return question.path.parent == queries_dir()
 
 
+def grouped(some: Iterable[Question]) -> dict[str, list[Question]]:
+    """Questions by what they are about, ordered by name; a group without questions is left out."""
+    ordered = sorted(some, key=lambda question: question.name)
+    groups = {group: [question for question in ordered if question.group == group] for group in (*GROUPS, "")}
+    return {group or "Others": questions for group, questions in groups.items() if questions}
+
+
+def comment_of(query: str) -> list[str]:
+    """The lines of the comment at the top of a question, without its declarations and without the signs ``#``."""
+    lines = takewhile(lambda line: line.startswith("#"), query.splitlines())
+    said = (line for line in lines if not line.startswith("# param ") and not _declaration(line))
+    return [line.removeprefix("#").strip() for line in said]
+
+
 def _read(path: Path) -> Question:
     query = path.read_text(encoding="utf-8")
-    return Question(path.stem, _asks(query), declared(query), query, path)
+    asks = " ".join(takewhile(bool, comment_of(query)))
+    says = {name: _values(query, name) for name in VALUES}
+    group, daily, aggregated = (next(iter(says[name]), "") for name in ("group", "daily reads", "aggregated queries"))
+    return Question(path.stem, asks, declared(query), query, path, group, frozenset(says["needs"]), daily, aggregated)
+
+
+def _values(query: str, name: str) -> list[str]:
+    """What the comment at the top of a question says of itself under this name; other words than ours are text."""
+    lines = takewhile(lambda line: line.startswith("#"), query.splitlines())
+    texts = [match["value"] for line in lines if (match := _declaration(line)) and match["name"] == name]
+    values = [value for text in texts for value in ([text] if name == "group" else text.split(", "))]
+    return [value for value in values if value in VALUES[name]]
 
 
 def _read_own(path: Path) -> Question:
@@ -114,9 +142,3 @@ def _read_own(path: Path) -> Question:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text.") from error
-
-
-def _asks(query: str) -> str:
-    """The first paragraph of the comment at the top of the file, as one line; empty where there is none."""
-    paragraph = takewhile(lambda line: line.startswith("# ") and not line.startswith("# param "), query.splitlines())
-    return " ".join(line.removeprefix("# ").strip() for line in paragraph)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.ask.shipped import GROUPS, is_shipped
+from exporter.ask.shipped import grouped, is_shipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,8 +114,7 @@ def example(question: Question) -> str:
 
 def listed(questions: Sequence[Question]) -> str:
     """The shipped questions in their groups, with their options and columns."""
-    by_name = {question.name: question for question in questions}
-    groups = ["\n\n".join([title, *(_entry(by_name[name]) for name in names)]) for title, names in GROUPS.items()]
+    groups = ["\n\n".join([title, *map(_entry, some)]) for title, some in grouped(questions).items()]
     return "\n\n".join([*groups, _HOW])
 
 
@@ -133,11 +132,10 @@ def _shown(alternatives: Sequence[Parameter]) -> str:
 
 def as_json(questions: Sequence[Question]) -> str:
     """The shipped questions in the order of their names."""
-    group = {name: title for title, names in GROUPS.items() for name in names}
     told = [
         {
             "name": question.name,
-            "group": group[question.name],
+            "group": question.group,
             "asks": question.asks,
             "parameters": [str(p) for p in question.parameters],
             "columns": question.columns,

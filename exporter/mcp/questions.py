@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.shipped import comment_of
 from exporter.mcp.answers import COUNTED, OF_ROWS
 from exporter.mcp.arguments import of_parameter, paging
 from exporter.mcp.tool import Tool
@@ -46,8 +46,7 @@ def _others(question: Question, name: str) -> list[str]:
 
 def explained(query: str) -> str:
     """What the comment at the top of a question says, without its parameters."""
-    comment = takewhile(lambda line: line.startswith("#"), query.splitlines())
-    return " ".join(line.strip("# ") for line in comment if line.strip("# ") and not line.startswith("# param "))
+    return " ".join(filter(None, comment_of(query)))
 
 
 def _answer(graph: OpenGraph, question: Question, arguments: Arguments) -> Json:

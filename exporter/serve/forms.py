@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, abort, render_template, request, url_for
 
 from exporter.ask.answers import LIST, Answer, render
-from exporter.ask.shipped import GROUPS
+from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.notes import time
@@ -267,12 +267,7 @@ def forms(site: Site) -> Blueprint:
 
     @routes.get("/questions")
     def every() -> str:
-        grouped = {name for names in GROUPS.values() for name in names}
-        groups = {**GROUPS, "Others": sorted(site.questions.keys() - grouped)}
-        found = {
-            title: [site.questions[name] for name in names if name in site.questions] for title, names in groups.items()
-        }
-        return render_template("questions.html", groups={title: some for title, some in found.items() if some})
+        return render_template("questions.html", groups=grouped(site.questions.values()))
 
     @routes.get("/ask/<name>")
     def ask(name: str) -> tuple[str, int, dict[str, str]] | str:

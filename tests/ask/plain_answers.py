@@ -250,6 +250,79 @@ def writers(history: History, given: Given) -> set[Row]:
     }
 
 
+QUESTIONS: Final = {
+    "user-history": ("[user_name] …", "user_name query_id query_start_time direct_objects base_objects"),
+    "who-accessed": ("object_id [domain=Table] … |object_name", "user_name"),
+    "when-accessed": ("object_id [domain=Table] … |object_name", "query_id query_start_time"),
+    "columns-accessed": ("object_id [domain=Table] … |object_name", "column_name"),
+    "statements-of-request": ("query_id", "query_id parent_query_id direct_objects"),
+    "sensitive-data-movement": (
+        "object_name [domain=Stage] … |object_id",
+        "path target_name target_id target_domain target_columns",
+    ),
+    "column-lineage": (
+        "[target_object_name] … [object_id] [helpers=shown] [domain]",
+        (
+            "source_object_id source_object_name source_column_name source_column_type "
+            "target_object_name target_column_name"
+        ),
+    ),
+    "row-access-policies": ("…", "policy_name"),
+    "masking-policies": ("…", "policy_name"),
+    "enforced-policy": ("query_id", "query_id policy_id policy_changed_time policy_body"),
+    "tag-history": (
+        "object_name column_name … |object_id [domain]",
+        "query_start_time user_name table_name column_name operation tag_name value",
+    ),
+    "ancestors": ("…", "query_id parent_query_id root_query_id direct_objects"),
+    "joins": ("…", "query_id left_object join_type right_object"),
+    "unused-objects": ("since", "object_name domain last_read"),
+    "column-copies": (
+        "object_name column_name |object_id [domain]",
+        "target_object_name target_domain target_column_name",
+    ),
+    "root-cause": (
+        "object_name column_name [at] |object_id [domain]",
+        "source_object_name source_column_name query_id query_start_time",
+    ),
+    "downstream-users": ("object_name … |object_id [domain]", "user_name object_name last_read"),
+    "writers": ("object_name [domain] … |object_id", "user_name query_id query_start_time"),
+    "lineage-as-of": ("object_name at |object_id [domain]", "source_object_name query_id query_start_time"),
+    "policy-access": ("[user_name] …", "user_name query_id object_name column_name policy_name policy_kind"),
+    "unmasked-copies": (
+        "…",
+        "source_object_name source_column_name policy_name target_object_name target_column_name",
+    ),
+    "end-up": (
+        "object_name [column_name] |object_id [domain] …",
+        "target_name target_domain target_column_name first_time known_by",
+    ),
+    "unmasked-reads": (
+        "[object_name] [column_name] [object_id] [domain] …",
+        "user_name query_id query_start_time object_name column_name mask",
+    ),
+    "policy-coverage": (
+        "[tag_name] [at] [object_name] [object_id] [domain]",
+        "object_name column_name tags policies",
+    ),
+    "tag-reach": (
+        "[tag_name] [at]",
+        "source_object_name source_column_name tag_name value target_object_name target_column_name",
+    ),
+    "exposure": (
+        "[object_name] [at] [object_id] [domain]",
+        "object_name domain privilege grantee granted_to query_id query_start_time",
+    ),
+    "changes": ("since [until]", "change object_name column_name user_name query_id query_start_time"),
+    "column-readers": ("object_name column_name … |object_id [domain]", "user_name queries last_read"),
+    "agent-reads": (
+        "[agent_name] …",
+        "agent_name agent_type user_name query_id query_start_time object_name column_name mask",
+    ),
+    "former-names": ("object_name |object_id [domain]", "object_id name valid_from valid_until"),
+}
+"""What scripts rely on: parameters (``…``: since and until, which may be left out) and columns, in their order."""
+
 ANSWERS: Final[dict[str, Callable[[History, Given], set[Row]]]] = {
     function.__name__.replace("_", "-"): function
     for function in (

@@ -20,7 +20,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 from exporter.ask import movement, notes
 from exporter.ask.answers import Answer
 from exporter.ask.parameters import bind
-from exporter.ask.questions import ask, questions, select
+from exporter.ask.questions import ask, find, questions, select
 from exporter.cli import main
 from exporter.graph.store import load
 from tests.ask import dense_histories
@@ -37,8 +37,8 @@ SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "24")))
 """More of them: ``EXPORTER_TEST_SEEDS=100 bin/test tests/ask/test_daily_questions.py``."""
 ASKED: Final = 3
 ALL: Final = [question.name for question in questions()]
-SAME: Final = sorted(notes.ANSWERED_BY_DAY)
-SINGLE: Final = sorted(notes.BY_DAY)
+SAME: Final = [question.name for question in questions() if question.daily_reads == "same"]
+SINGLE: Final = [question.name for question in questions() if question.daily_reads == "rows by day"]
 _START: Final = dense_histories.START.replace(hour=0)
 NO_READS: Final = "exposure"
 """Of grants, which these histories have none of, and no read."""
@@ -205,11 +205,6 @@ def test_a_question_about_single_reads_has_a_row_for_those_of_a_day(question: st
     assert without > 5
 
 
-def test_every_question_is_of_one_kind() -> None:
-    kinds = (notes.ANSWERED_BY_DAY, notes.BY_DAY, notes.LEFT_OUT_BY_DAY)
-    assert sorted(name for kind in kinds for name in kind) == sorted(ALL)
-
-
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     outs = {mode: tmp_path_factory.mktemp("month") / mode for mode in ("full", "daily")}
@@ -280,7 +275,7 @@ def test_the_command_says_what_the_graph_does_not_tell(
     ],
 )
 def test_where_a_day_begins(time: str, is_midnight: bool) -> None:  # noqa: FBT001 - what is expected
-    said = notes.notes_by_day(_one_read(), "who-accessed", {"since": time})
+    said = notes.notes_by_day(_one_read(), find("who-accessed"), {"since": time})
     assert bool(said) is not is_midnight
 
 

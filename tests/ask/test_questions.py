@@ -23,10 +23,12 @@ from rdflib.plugins.sparql import prepareQuery
 from exporter.ask import movement, pool
 from exporter.ask.parameters import Parameter, bind, declared
 from exporter.ask.questions import Answer, find, questions, render, select
+from exporter.ask.shipped import VALUES, comment_of
 from exporter.errors import UsageError
 from exporter.graph.store import load
 from tests.ask.asked import answer
 from tests.ask.lineage_graphs import Copy, graph_of
+from tests.ask.plain_answers import QUESTIONS
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
@@ -34,82 +36,29 @@ if TYPE_CHECKING:
 
     from rdflib.plugins.sparql.sparql import Query
 
-QUESTIONS = {
-    "user-history": ("[user_name] …", "user_name query_id query_start_time direct_objects base_objects"),
-    "who-accessed": ("object_id [domain=Table] … |object_name", "user_name"),
-    "when-accessed": ("object_id [domain=Table] … |object_name", "query_id query_start_time"),
-    "columns-accessed": ("object_id [domain=Table] … |object_name", "column_name"),
-    "statements-of-request": ("query_id", "query_id parent_query_id direct_objects"),
-    "sensitive-data-movement": (
-        "object_name [domain=Stage] … |object_id",
-        "path target_name target_id target_domain target_columns",
-    ),
-    "column-lineage": (
-        "[target_object_name] … [object_id] [helpers=shown] [domain]",
-        (
-            "source_object_id source_object_name source_column_name source_column_type "
-            "target_object_name target_column_name"
-        ),
-    ),
-    "row-access-policies": ("…", "policy_name"),
-    "masking-policies": ("…", "policy_name"),
-    "enforced-policy": ("query_id", "query_id policy_id policy_changed_time policy_body"),
-    "tag-history": (
-        "object_name column_name … |object_id [domain]",
-        "query_start_time user_name table_name column_name operation tag_name value",
-    ),
-    "ancestors": ("…", "query_id parent_query_id root_query_id direct_objects"),
-    "joins": ("…", "query_id left_object join_type right_object"),
-    "unused-objects": ("since", "object_name domain last_read"),
-    "column-copies": (
-        "object_name column_name |object_id [domain]",
-        "target_object_name target_domain target_column_name",
-    ),
-    "root-cause": (
-        "object_name column_name [at] |object_id [domain]",
-        "source_object_name source_column_name query_id query_start_time",
-    ),
-    "downstream-users": ("object_name … |object_id [domain]", "user_name object_name last_read"),
-    "writers": ("object_name [domain] … |object_id", "user_name query_id query_start_time"),
-    "lineage-as-of": ("object_name at |object_id [domain]", "source_object_name query_id query_start_time"),
-    "policy-access": ("[user_name] …", "user_name query_id object_name column_name policy_name policy_kind"),
-    "unmasked-copies": (
-        "…",
-        "source_object_name source_column_name policy_name target_object_name target_column_name",
-    ),
-    "end-up": (
-        "object_name [column_name] |object_id [domain] …",
-        "target_name target_domain target_column_name first_time known_by",
-    ),
-    "unmasked-reads": (
-        "[object_name] [column_name] [object_id] [domain] …",
-        "user_name query_id query_start_time object_name column_name mask",
-    ),
-    "policy-coverage": (
-        "[tag_name] [at] [object_name] [object_id] [domain]",
-        "object_name column_name tags policies",
-    ),
-    "tag-reach": (
-        "[tag_name] [at]",
-        "source_object_name source_column_name tag_name value target_object_name target_column_name",
-    ),
-    "exposure": (
-        "[object_name] [at] [object_id] [domain]",
-        "object_name domain privilege grantee granted_to query_id query_start_time",
-    ),
-    "changes": ("since [until]", "change object_name column_name user_name query_id query_start_time"),
-    "column-readers": ("object_name column_name … |object_id [domain]", "user_name queries last_read"),
-    "agent-reads": (
-        "[agent_name] …",
-        "agent_name agent_type user_name query_id query_start_time object_name column_name mask",
-    ),
-    "former-names": ("object_name |object_id [domain]", "object_id name valid_from valid_until"),
-}
-"""What scripts rely on: parameters (``…``: since and until, which may be left out) and columns, in their order."""
-
 
 def test_the_questions_are_those_that_are_documented() -> None:
     assert {question.name for question in questions()} == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_says_what_its_answer_is_made_of(name: str) -> None:
+    """Notes, groups and pages follow from it. A word that is not one of the values counts as text."""
+    question = find(name)
+    assert all((question.group, question.needs, question.daily_reads, question.aggregated_queries))
+    assert not any(line.startswith(tuple(f"{one}:" for one in VALUES)) for line in comment_of(question.query))
+
+
+def test_a_question_of_ones_own_may_say_what_its_answer_is_made_of(tmp_path: Path) -> None:
+    own = tmp_path / "own.rq"
+    own.write_text(
+        "# Mine?\n# needs: reads, weather\n# group: Mine\n# daily reads: left out\n# param a: one\nASK { ?s ?p ?o }\n",
+        encoding="utf-8",
+    )
+    question = find(str(own))
+    assert (question.asks, question.group, question.needs, question.daily_reads, question.aggregated_queries) == (
+        "Mine?", "", {"reads"}, "left out", ""
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -442,7 +391,9 @@ def test_other_forms_of_query_are_answered_too(
 ) -> None:
     own = tmp_path / "own.rq"
     own.write_text(query, encoding="utf-8")
-    assert answer(str(own), VALID, {}) == Answer(columns, rows)
+    found = answer(str(own), VALID, {})
+    assert found == Answer(columns, rows, found.notes)
+    assert "own may leave out results that follow from reads alone" in found.notes[0]  # the graph has reads by day
 
 
 def test_a_query_that_does_not_parse_names_the_place(tmp_path: Path) -> None:

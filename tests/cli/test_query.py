@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.ask.shipped import GROUPS, names, questions
+from exporter.ask.shipped import grouped, names, questions
 from exporter.cli import main
 from tests import golden
 from tests.pages import text
@@ -124,12 +124,14 @@ def test_the_groups_are_those_of_the_page(capsys: pytest.CaptureFixture[str]) ->
             title = line.removeprefix("## ")
         elif line.startswith("### ") and line.removeprefix("### ") in names():
             on_page.setdefault(title, []).append(line.removeprefix("### "))
-    assert {title: list(group) for title, group in GROUPS.items()} == on_page
+    groups = {title: [question.name for question in some] for title, some in grouped(questions()).items()}
+    assert groups == {title: sorted(some) for title, some in on_page.items()}
+    assert list(groups) == list(on_page)
     assert main(["queries"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line in on_page] == list(on_page)
     assert [line.strip() for line in lines if line.strip() in names()] == [
-        one for group in on_page.values() for one in group
+        one for some in groups.values() for one in some
     ]
     assert main(["queries", "--json"]) == 0
     told = {one["name"]: one["group"] for one in json.loads(capsys.readouterr().out)}

@@ -99,10 +99,8 @@ def test_an_answer_has_the_rows_and_the_notes_of_the_command(command, month: Ask
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         assert cli.main([*words, "--format", "json"]) == 0
     given: dict[str, list[str]] = {}
-    for word in words[words.index("--graph") + 2 :]:
-        if word != "--param":
-            name, _, value = word.partition("=")
-            given.setdefault(name, []).append(value)
+    for option, value in zip(words[3::2], words[4::2], strict=True):
+        given.setdefault(option.removeprefix("--").replace("-", "_"), []).append(value)
     answer = month.answer(words[1], **given, limit=MOST_ROWS)
     assert [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]] == json.loads(out.getvalue())
     assert not answer["truncated"]
