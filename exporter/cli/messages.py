@@ -91,10 +91,11 @@ def _of_rows(report: Report) -> str:
     return f"{rows}, of {queries}" if report.new_queries else f"{rows}, all of queries that DIR had before"
 
 
-def _of_queries(report: Report) -> str:
+def _of_queries(report: Report, which: str = "") -> str:
+    """The number of queries; ``which``: which of them are new."""
     cut = f", {report.truncated:,} of them truncated by Snowflake" if report.truncated else ""
     streams = f", {report.unknown_streams:,} with a stream that the row does not name" if report.unknown_streams else ""
-    return f"{counted(report.queries, 'query', 'queries')}{cut}{streams}"
+    return f"{counted(report.queries, 'query', 'queries')}{which}{cut}{streams}"
 
 
 def _copies(report: Report) -> str:
@@ -128,7 +129,7 @@ def _days(report: Report) -> list[tuple[str, str]]:
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
-    whole = f"{_of_queries(report)}, {_old_and_new(report)}" if report.made else "none, since no row is new"
+    whole = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
     texts = [*([", ".join(days)] if days else []), whole]
     return [("days written", f"{len(report.made):>{_WIDTH},}   {'; '.join(texts)}")]
 
