@@ -224,10 +224,20 @@ def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]
     if column == "user_name":
         return [(text, url_for("queries.user", name=text))]
     if column in _OBJECTS:
-        return [(path, url_for("objects.one", id=path)) for path in _paths(site, row, column)]
+        return [(_label(path), url_for("objects.one", id=path)) for path in _paths(site, row, column)]
     owners = (_paths(site, row, owner) for owner in _COLUMNS.get(column, ()))
     paths: list[str] = next((owner for owner in owners if owner), [])
-    return [(path, url_for("objects.column", id=path, column=text)) for path in paths]
+    return [(_label(path), url_for("objects.column", id=path, column=text)) for path in paths]
+
+
+def _label(path: str) -> str:
+    """How one of several objects of a name is told from the others.
+
+    >>> _label("table/2051"), _label("row-access-policy/7"), _label("table/name/D.S.T")
+    ('Table 2051', 'Row access policy 7', 'table/name/D.S.T')
+    """
+    kind, _, number = path.partition("/")
+    return f"{kind.replace('-', ' ').capitalize()} {number}" if number.isdigit() else path
 
 
 def _paths(site: Site, row: Row, name: str) -> list[str]:
