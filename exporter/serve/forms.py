@@ -79,7 +79,10 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "AFTER": "after its mask was removed",
         "WHILE": "while it had a mask",
         "UNKNOWN": "not known: its policies were cut from the record",
+        "MASKED": "masked",
+        "CLEAR": "in clear",
     },
+    "known_by": {"COLUMN": "column by column", "OBJECT": "as a whole"},
     "evidence": {"CERTAIN": "certain", "POSSIBLE": "possible"},
 }
 """Values of columns that mean something to Snowflake or to a question -> the same in words."""
