@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -36,7 +37,7 @@ from exporter.system import faults
 from exporter.system import terminal as printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 _EPILOG: Final = """Examples:
@@ -92,8 +93,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         if answered is not None:
             return answered
         signal.signal(signal.SIGTERM, _ended)
-    with printable.guarded():
+    with printable.guarded(), _flushed():
         return _run(sys.argv[1:] if argv is None else list(argv), Started(is_program=argv is None))
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """Writes what is still held back of standard output, which Python would do at its exit. If its reader is gone, that
+    is no fault of the program, and not its exit code.
+    """
+    yield
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _to_nobody()
+
+
+def _to_nobody() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _ended(number: int, frame: FrameType | None) -> None:
@@ -112,7 +130,7 @@ def _run(argv: list[str], started: Started) -> int:
         print(f"exporter: interrupted{started.left and f'; {started.left}'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nobody()
         return 0
     except Exception as error:  # noqa: BLE001 - any fault ends in a message, not in a traceback
         return _fault(error, started.left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -191,6 +192,19 @@ def test_sigterm_is_an_interruption() -> None:
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (130, "exporter: interrupted; nothing was published\n")
+
+
+def test_a_reader_that_is_gone_is_no_fault() -> None:
+    """Also where Python would write what it held back only at its exit."""
+    gone, ours = os.pipe()
+    os.close(gone)
+    try:
+        program = [sys.executable, "-m", "exporter", "--version"]
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run(program, stdout=ours, stderr=subprocess.PIPE, check=False, env=buffered)
+    finally:
+        os.close(ours)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_where_nobody_reads_an_export_is_made(tmp_path: Path) -> None:
