@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
@@ -42,9 +43,9 @@ _SETS: Final = ("TAG", "POLICY")
 
 
 class PagePart(NamedTuple):
-    """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the seconds to wait,
-    after which it raises TimeoutError; ``empty``: what no row of the record does, if the answer has no rows; ``more``:
-    the address with all rows, where the page shows only some.
+    """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the time until which it
+    waits (:func:`time.monotonic`), after which it raises TimeoutError; ``empty``: what no row of the record does, if
+    the answer has no rows; ``more``: the address with all rows, where the page shows only some.
     """
 
     title: str
@@ -186,7 +187,7 @@ def _of_object(site: Site, thing: SiteObject) -> list[Section]:
     return _sections(site, parts)
 
 
-def _columns(site: Site, thing: SiteObject, wait: float) -> Answer:
+def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
     that is what ``policy-coverage`` answers.
     """
@@ -194,7 +195,7 @@ def _columns(site: Site, thing: SiteObject, wait: float) -> Answer:
     if meant is None:
         return answer
     own = {name: value for name, value in meant.items() if name != "object_name"}
-    covered = site.ask_meanwhile("policy-coverage", own, wait, thing=thing.iri)
+    covered = site.ask_meanwhile("policy-coverage", own, _WAIT, until=until, thing=thing.iri)
     place = {name: covered.columns.index(name) for name in ("column_name", "policies")}
     policies = {row[place["column_name"]]: row[place["policies"]] for row in covered.rows}
     of_name, of_policies = answer.columns.index("column_name"), answer.columns.index("policies")
@@ -391,7 +392,7 @@ def _shipped(
         yield PagePart(
             title,
             question,
-            lambda wait: site.ask_meanwhile(question, own, wait, thing=thing.iri),
+            lambda until: site.ask_meanwhile(question, own, _WAIT, until=until, thing=thing.iri),
             empty,
             ask_href(question, params),
         )
@@ -406,15 +407,16 @@ def _sections(site: Site, parts: Sequence[PagePart]) -> list[Section]:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
 
+    until = monotonic() + _WAIT
     with ThreadPoolExecutor(2) as runs:
         list(runs.map(start, parts))
-    return [_section(site, part) for part in parts]
+    return [_section(site, part, until) for part in parts]
 
 
-def _section(site: Site, part: PagePart) -> Section:
+def _section(site: Site, part: PagePart, until: float) -> Section:
     """A part with its answer. If its question fails, the other parts of the page are not affected."""
     try:
-        answer = part.ask(_WAIT)
+        answer = part.ask(until)
     except TimeoutError:
         return Section(part.title, part.name, None, later())
     except ExporterError as error:

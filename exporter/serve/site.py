@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -147,13 +148,20 @@ class Site:
         told = rows[0]
         return SiteObject(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
 
-    def ask_meanwhile(
-        self, question: str, params: Params, wait: float, *, of_form: bool = False, thing: str = ""
+    def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
+        self,
+        question: str,
+        params: Params,
+        wait: float,
+        *,
+        until: float = inf,
+        of_form: bool = False,
+        thing: str = "",
     ) -> Answer:
         """The answer to a question that may take long. It is asked in the background, and its answer or error is
-        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked. ``of_form``: the
-        user asks it by itself, so it comes before those, and its error is not cached. ``thing``: the IRI of the object
-        that it is about.
+        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked, or at the time
+        ``until`` (:func:`time.monotonic`). ``of_form``: the user asks it by itself, so it comes before those, and its
+        error is not cached. ``thing``: the IRI of the object that it is about.
         """
         key = of_form, question, thing, *sorted((name, str(value)) for name, value in params.items())
         runs, pool = (self._forms, self._pages) if of_form else (self._beside, self._beside_pages)
@@ -166,7 +174,7 @@ class Site:
                 self._asked.popitem(last=False)
             future, since = self._asked[key]
         try:
-            return future.result(max(0.0, since + wait - monotonic()))
+            return future.result(max(0.0, min(since + wait, until) - monotonic()))
         except ExporterError:
             if of_form:  # who asks once more wants it tried once more
                 with self._lock:
