@@ -17,6 +17,7 @@ from pyarrow import parquet
 from exporter.engines import changes
 from exporter.engines.changes import FOLDER, Changed
 from exporter.engines.local import write_texts
+from exporter.engines.updates import first_of, last_of
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
@@ -124,23 +125,24 @@ class LocalStore:
         return _latest(self._state, names, to)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
-        wanted = {message[:2] for message in chain.from_iterable(others) if message.to in to}
-        messages: list[Message] = []
-        for name in reversed(names):
-            keys = {key for _, key in wanted}
-            known = [one for one in _read(self._state, name, to, keys) if one[:2] in wanted] if keys else []
-            wanted -= {one[:2] for one in known}
-            messages += known
-        return messages
+        return _latest_of(self._state, names, to, chain.from_iterable(others))
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
         number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
+        names = self.names(things)
         if number > 1:
             self._new.carry(FOLDER)
-            before = _latest(self._before, self.names_before(things), to)
+            names_before = self.names_before(things)
+            # What only the other states say is the same before and after.
+            made, gone = (
+                [one for one in each if one not in other or any(first_of(one) <= day <= last_of(one) for day in days)]
+                for each, other in ((names, names_before), (names_before, names))
+            )
+            said = [*_messages(self._state, made, to), *_messages(self._before, gone, to)]
+            before = _latest_of(self._before, names_before, to, said)
+            after = _latest_of(self._state, names, to, said)
         else:
-            days, before = every, []
-        after = self.latest(self.names(things), to)
+            days, before, after = every, [], self.latest(names, to)
         # Only texts that differ are compared: on most days most things are not mentioned.
         same = {*before} & {*after}
         differ = [[message for message in each if message not in same] for each in (before, after)]
@@ -151,7 +153,12 @@ class LocalStore:
         write_texts(texts, self._new, self._job, day)
 
 
+def _messages(state: Path, names: Iterable[str], to: Sequence[str]) -> Iterator[Message]:
+    return chain.from_iterable(_read(state, name, to) for name in names)
+
+
 def _latest(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
+    """Of each receiver and key the messages under the last of the names that has some."""
     found: dict[tuple[str, str], list[Message]] = {}
     for name in names:
         of_name: dict[tuple[str, str], list[Message]] = {}
@@ -159,6 +166,18 @@ def _latest(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Messag
             of_name.setdefault(message[:2], []).append(message)
         found |= of_name
     return list(chain.from_iterable(found.values()))
+
+
+def _latest_of(state: Path, names: Sequence[str], to: Sequence[str], others: Iterable[Message]) -> list[Message]:
+    """The same for the receivers and keys of other messages."""
+    wanted = {message[:2] for message in others if message.to in to}
+    messages: list[Message] = []
+    for name in reversed(names):
+        keys = {key for _, key in wanted}
+        known = [one for one in _read(state, name, to, keys) if one[:2] in wanted] if keys else []
+        wanted -= {one[:2] for one in known}
+        messages += known
+    return messages
 
 
 def _read(

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.errors import UsageError
@@ -170,9 +170,14 @@ def compared_here(folder: Path) -> Compared | None:
 
 def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
     """The empty folders that are not of an export with these files, as paths that end in a slash."""
-    own = {above.as_posix() for file in files for above in PurePosixPath(file["path"]).parents}
-    for above, inner, names in os.walk(folder):
-        path = os.path.relpath(above, folder)
+    own = set[str]()
+    for file in files:
+        above = file["path"].rpartition("/")[0]
+        while above and above not in own:  # the folders above a known one are known
+            own.add(above)
+            above = above.rpartition("/")[0]
+    for here, inner, names in os.walk(folder):
+        path = os.path.relpath(here, folder)
         if not inner and not names and path not in own and not _LAYOUT.fullmatch(path):
             yield f"{path}/"
 
