@@ -303,8 +303,8 @@ def _held_at(history: History, things: list[Meant], given: Given) -> set[Column]
 
 def unmasked_copies(history: History, given: Given) -> set[Row]:
     """Copies of masked columns, made under this name of the column or a former one, in states that hold their data,
-    under any later name of their columns, read while the masked column was masked (if it is gone, as it was at its end) by a query that enforced no mask on them, and while
-    none was set on them; each by its name at that time.
+    under any later name of their columns, read while the masked column was masked (if it is gone, as it was at its end)
+    by a query that enforced no mask on them, and while none was set on them; each by its name at that time.
     """
     masks, masked_in = _masks(history)
     kept = _kept(history)
