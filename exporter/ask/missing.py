@@ -20,6 +20,7 @@ from exporter.ask.names import Known
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
 from exporter.ask.shipped import is_shipped
+from exporter.ask.tag_times import tags_of_another_time
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
 from exporter.publish import manifest
@@ -160,6 +161,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, set(things) - unknown)
         notes += _of_tags(store, name)
+        notes += tags_of_another_time(store, name, given, things)
         notes += (note for thing in sorted(about) for note in _of_kind(store, question, thing))
     notes += _shared(store, question, about)
     notes += _truncated(store, question, given)
@@ -432,8 +434,8 @@ def _of_tags(store: Store, question: str) -> Iterator[str]:
     on_column = NamedNode(full("ah:onColumn"))
     if any(any(store.quads_for_pattern(one, on_column, None)) for one in settings):
         yield (
-            "Each copy of a tagged column on record has the tag, is gone, or was not written as a column: views over "
-            "a column and stages are not in this answer (end-up has them)."
+            "Rows show no copy without the tag of its source, among columns that are there and sources that have a "
+            "tag. Views over a column and stages are not in this answer (end-up has them)."
         )
     elif settings:
         yield (
@@ -499,10 +501,12 @@ def _truncated(store: Store, question: Question, given: Given) -> Iterator[str]:
 
 
 def _is_asked_for(store: Store, query: str, given: Given) -> bool:
-    """Whether a query is in the time, by the user, and the one, that the parameters ask for."""
+    """Whether a query is in the time, and the one (or of the request), that the parameters ask for."""
     ids = values_of(given, "query_id")
-    if ids and not set(ids) & set(_values(store, query, "ah:queryId")):
-        return False
+    if ids:
+        around = {query, *_values(store, query, "ah:rootQuery"), *_values(store, query, "dcterms:isPartOf")}
+        if not set(ids) & {ident for one in around for ident in _values(store, one, "ah:queryId")}:
+            return False
     times = [_instant(time) for time in _values(store, query, "prov:startedAtTime")]
     since = [instant("since", value) for value in values_of(given, "since")]
     until = [instant("until", text) for text in (*values_of(given, "until"), *values_of(given, "at"))]

@@ -164,7 +164,9 @@ def _told(row: QuerySolution, query: str, name: str, other: str) -> str:
 
 # --- renamed and swapped by name --------------------------------------------------------------------------------------
 
-_OF_ALL: Final = frozenset(("exposure", "policy-coverage", "unmasked-copies", "unmasked-reads", "unused-objects"))
+_OF_ALL: Final = frozenset(
+    ("exposure", "policy-coverage", "tag-reach", "unmasked-copies", "unmasked-reads", "unused-objects")
+)
 """Questions that are about all objects where none is asked for, and leave out those that they do not know by a name."""
 _AS_IT_WAS: Final = frozenset(
     {
@@ -290,6 +292,7 @@ def _answered(answer: Answer) -> set[str]:
 _SET_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "policy-coverage": ("ah:TagSetting", "ah:PolicySetting"),
     "tag-history": ("ah:TagSetting",),
+    "tag-reach": ("ah:TagSetting",),
     "unmasked-copies": ("ah:TagSetting", "ah:PolicySetting"),
     "unmasked-reads": ("ah:TagSetting", "ah:PolicySetting"),
 }

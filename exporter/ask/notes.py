@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
+from exporter.ask.answers import Answer
 from exporter.ask.names import Known
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-    from exporter.ask.answers import Answer
     from exporter.ask.names import Turn
     from exporter.ask.parameters import Given
     from exporter.ask.shipped import Question
@@ -238,7 +238,8 @@ def notes_on_views(
         return [*_upward(store, held, columns, _period(given)), *unknown]
     if question.name in DOWNWARD:
         answered = _answered(store, question.name, answer, things)
-        return [*_downward(store, things, answered, _period(given)), *unknown]
+        unfollowed = _over_objects(store, question.name, answer, answered, _period(given))
+        return [*_downward(store, things, answered, _period(given)), *unfollowed, *unknown]
     return [*unknown]
 
 
@@ -325,6 +326,22 @@ def _downward(store: Store, things: Collection[str], answered: Collection[str], 
         yield (
             f"Possibly over what the data went to, and followed only where it is certain: {_listed(store, possible)}. "
             "Only queries that read these together with others show this."
+        )
+
+
+def _over_objects(store: Store, question: str, answer: Answer, answered: set[str], period: _Period) -> Iterator[str]:
+    """That end-up does not go on from what is only known to have the data as a whole object to the views over it."""
+    if question != "end-up":
+        return
+    by, column = (answer.columns.index(name) for name in ("known_by", "target_column_name"))
+    rows = [row for row in answer.rows if row[by] == "OBJECT" and row[column] is None]
+    whole = _answered(store, question, Answer(answer.columns, rows), answered)
+    over = _reached(store, whole, _SOURCE, period).certain - answered if whole else set[str]()
+    if over:
+        yield (
+            f"Over what the data went to, and not in the answer: {_listed(store, over)}. Data is followed through "
+            "views and streams from what was asked for and from columns, not from objects that are known as a whole "
+            "alone. downstream-users has who reads these."
         )
 
 

@@ -5,7 +5,7 @@
 - Questions that follow data: what a CLONE of a schema or database brought. Its row names the two, and not the objects
   in them: which table came from which is inferred from their names, and not known where the source was not on record.
   And what came with a CLONE or LIKE of a table whose row gives the source as a property alone.
-- ``policy-coverage``, ``exposure``: what is set on a clone from the beginning.
+- ``policy-coverage``, ``exposure``, ``tag-reach``: what is set on a clone from the beginning.
 - All questions and pages: that a schema or database was dropped, replaced, renamed or swapped (:func:`of_containers`).
   Its row does not name the objects in it.
 """
@@ -73,7 +73,9 @@ ORDER BY ?label
 
 
 FOLLOWING_UP: Final = frozenset(("lineage-as-of", "root-cause"))
-FOLLOWING_ALL: Final = "unmasked-copies"
+FOLLOWING_ALL: Final = frozenset(("tag-reach", "unmasked-copies"))
+OF_TAGGED_COPIES: Final = "tag-reach"
+"""The question about tags that copies lack: a clone can have them without a row that sets them."""
 FOLLOWING_DOWN: Final = frozenset(("column-copies", "downstream-users", "end-up", "sensitive-data-movement"))
 FOLLOWING_FROM_READS: Final = "sensitive-data-movement"
 _CLONES: Final = """\
@@ -149,7 +151,7 @@ SELECT DISTINCT ?reached WHERE {
 _UNSET: Final = (
     "No row records which tags, policies and grants came with a CLONE or LIKE; the answer has those that were set"
 )
-_OF_COLUMNS: Final = frozenset(("column-copies", "root-cause", "unmasked-copies"))
+_OF_COLUMNS: Final = frozenset(("column-copies", "root-cause", "tag-reach", "unmasked-copies"))
 _NAMES: Final = """\
 PREFIX ah: <https://w3id.org/access-history#>
 SELECT DISTINCT ?id ?name WHERE { ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name }
@@ -187,8 +189,9 @@ def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]])
     if question in PROTECTION:
         policies = _unrecorded_policies(store) if question == QUESTION else []
         return [*policies, *_brought(store, given)]
-    if question == FOLLOWING_ALL:
-        return [*_inferred_note([*_rows(store, _INFERRED)]), *_made(store, question, given)]
+    if question in FOLLOWING_ALL:
+        brought = _brought(store, given) if question == OF_TAGGED_COPIES else []
+        return [*_inferred_note([*_rows(store, _INFERRED)]), *_made(store, question, given), *brought]
     if question in FOLLOWING_UP | FOLLOWING_DOWN:
         return [*_clones(store, question, given), *_made(store, question, given)]
     return []
@@ -243,7 +246,7 @@ def _made(store: Store, question: str, given: Mapping[str, str | Sequence[str]])
     if not made:
         return []
     is_up = question in FOLLOWING_UP
-    reached = None if question == FOLLOWING_ALL else _reached(store, _asked(store, given), is_up=is_up)
+    reached = None if question in FOLLOWING_ALL else _reached(store, _asked(store, given), is_up=is_up)
     found = []
     for row in made:
         target, source, time = (row[name].value for name in ("target", "source", "time"))

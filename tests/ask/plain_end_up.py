@@ -11,14 +11,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.ask import plain_history as past
-from tests.ask.plain_asking import domain, in_time, meant
+from tests.ask.plain_asking import domain, in_time, meant, same_name
 from tests.ask.plain_grants import opened as grants
 from tests.ask.plain_lineage import followed, is_from
 from tests.ask.plain_meant import name_at, same_column
 from tests.ask.plain_views import certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from tests.ask.plain_asking import Given, Meant, Row
@@ -49,7 +49,7 @@ def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
         search = _Search(history, given, turns)
         there = list(search.arrivals())
         for key, name, kind, column, time, by in (*there, *search.shares(there)):
-            if in_time(given, time) and not search.is_itself(key, column):
+            if in_time(given, time) and not search.is_itself(key, column, time):
                 row = (name, kind, column, by)
                 first[row] = min(time, first.get(row, time))
     return {(name, kind, column, time, by) for (name, kind, column, by), time in first.items()}
@@ -73,15 +73,24 @@ class _Search:
         self.history = history
         self.turns = turns
         self.wanted = given.get("column_name")
+        self.name = given.get("object_name")
         self.cut = {row["query_id"] for row in history.rows if _is_cut(row)}
         self.followed = followed(history, self.turns, self.wanted)
         self.held: set[Column] = set().union(*(one.held for one in self.followed))
         self.columns: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self.readers = set(self._readers())
 
-    def is_itself(self, key: str | None, column: str | None) -> bool:
-        is_own = key is not None and any(turn.key == key for turn in self.turns)
-        return is_own and (column is None or same_column(column, self.wanted))
+    def is_itself(self, key: str | None, column: str | None, time: datetime) -> bool:
+        """Of several objects that have or had the name, one is another object while it has another name."""
+        if key is None or not any(turn.key == key for turn in self.turns):
+            return False
+        names = self.history.names
+        others = {one for one in names.held if one != key and self._is_called(names.ever_called(one))}
+        is_called_so = not others or self._is_called([str(name_at(self.history, key, time))])
+        return is_called_so and (column is None or same_column(column, self.wanted))
+
+    def _is_called(self, names: Iterable[str]) -> bool:
+        return self.name is not None and any(same_name(name, self.name) for name in names)
 
     def arrivals(self) -> Iterator[Arrival]:
         yield from self._by_column()

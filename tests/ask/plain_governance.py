@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
-from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks
+from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks, named_later
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def column_readers_of_all(history: History, every: Sequence[Given]) -> set[Row]:
 
 
 def unmasked_reads(history: History, given: Given) -> set[Row]:
-    """Reads without a mask of a column on which one was set or enforced at some time."""
+    """Reads without a mask of a column on which one was set or enforced at some time, under this name or a later
+    one.
+    """
     periods, points = masks(history), _enforced_at(history)
     guarded = {
         (query.query_id, place)
@@ -71,7 +73,9 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
     for query, key, column in _reads(history, given):
         place = (key, column)
         held_by, times = periods.get(place, []), points.get(place, set())
-        if (query.query_id, place) not in guarded and (held_by or times):
+        later = named_later(history, place, query.start)
+        is_masked_later = any(periods.get(one) or points.get(one) for one in later)
+        if (query.query_id, place) not in guarded and (held_by or times or is_masked_later):
             word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
@@ -117,7 +121,7 @@ def _word(history: History, time: datetime, periods: list[Masked], points: set[d
     if any(one.is_at(history, time) for one in periods):
         return "WHILE"
     starts = {one.since for one in periods} | points
-    return "AFTER" if min(starts) <= time else "BEFORE"
+    return "AFTER" if any(start <= time for start in starts) else "BEFORE"
 
 
 def _enforced_at(history: History) -> dict[Place, set[datetime]]:

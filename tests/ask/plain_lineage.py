@@ -18,7 +18,7 @@ from tests.ask.plain_asking import (
     queries,
     same_name,
 )
-from tests.ask.plain_settings import doings, first, held, is_away, is_one_tag
+from tests.ask.plain_settings import doings, first, held, is_away, is_one_tag, named_later
 from tests.ask.plain_settings import masks as set_masks
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
@@ -302,13 +302,19 @@ def _held_at(history: History, things: list[Meant], given: Given) -> set[Column]
 
 
 def unmasked_copies(history: History, given: Given) -> set[Row]:
-    """Copies of masked columns in states that hold their data, under any later name of their columns, read while the
-    masked column was masked (if it is gone, as it was at its end) by a query that enforced no mask on them, and while
-    none was set on them; each by its name at that time.
+    """Copies of masked columns, made under this name of the column or a former one, in states that hold their data,
+    under any later name of their columns, read while the masked column was masked (if it is gone, as it was at its end)
+    by a query that enforced no mask on them, and while none was set on them; each by its name at that time.
     """
     masks, masked_in = _masks(history)
     kept = _kept(history)
     reached = _onward_from(history, [one for one in history.copies if (one.source.state.key, one.source.name) in masks])
+    for copy in (one for one in history.copies if one.source.name):
+        place, since = (copy.source.state.key, str(copy.source.name)), history.queries[copy.query_id].start
+        for masked in named_later(history, place, since) & masks.keys() - {place}:
+            reached.setdefault((masked[0], str(masked[1])), set()).update(
+                past.reached({history.held_since(copy.source)}, history.column_onward)
+            )
     held = {
         masked: past.reached(
             {one.target for one in history.copies
@@ -323,6 +329,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
         for query, column, name in _read_bare(history, given, masked_in)
         for masked, columns in held.items()
         if column in columns and (column.state.key, column.name) not in _names_since(history, masked)
+        and masked not in _names_since(history, (column.state.key, str(column.name)))
         for mask in masks[masked]
         for policy in [mask.policy]
         if mask.since <= query.start and (mask.until is None or query.start < mask.until

@@ -233,6 +233,24 @@ def masks(history: History) -> dict[Place, list[Masked]]:
     return found
 
 
+def named_later(history: History, place: Place, since: datetime) -> set[Place]:
+    """What a column was called later, by renames after a time: each step by the first rename after the one before."""
+    found, waiting = set[Place](), [(place, since)]
+    while waiting:
+        (key, name), after = waiting.pop()
+        steps = [
+            (history.queries[ident].end, new)
+            for ident, changed, change in history.changes
+            for old, new in columns_renamed(change)
+            if changed == key and old == name and history.queries[ident].end > after
+        ]
+        for time, new in sorted(steps)[:1]:
+            if (key, new) not in found:
+                found.add((key, new))
+                waiting.append(((key, new), time))
+    return found
+
+
 def enforcements(history: History) -> dict[Place, list[tuple[Query, str, str]]]:
     """By what is protected: the queries that enforced a policy on it, the kind of the policy and its key."""
     found: dict[Place, list[tuple[Query, str, str]]] = defaultdict(list)

@@ -133,6 +133,30 @@ def test_an_object_without_a_tag(store: Store) -> None:
     assert "No row sets a tag on D.S.A" in notes(store, "policy-coverage", object_id="2", domain="Table")
 
 
+def tagged(day: int, operation: str = "ALTER", **properties: Json) -> Json:
+    change = {**table(1, "A"), "operationType": operation, "properties": properties}
+    own = {"query_id": f"q{day}", "query_start_time": f"2026-03-{day:02}T06:00:00Z", "user_name": "ANA"}
+    return {**own, "object_modified_by_ddl": change}
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("2026-03-02", "Later ones: D.S.PII on D.S.A.X since 2026-03-02T06:00:00Z"),
+        ("2026-03-04", "dropped then, and restored later: D.S.PII on D.S.A.X"),
+        (None, "Earlier ones ended when they were unset, or with the object or the column: D.S.PII on D.S.A.X until"),
+    ],
+)
+def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path) -> None:
+    tag = {"D.S.PII": {"objectId": {"value": 9}, "subOperationType": "ADD", "tagValue": {"value": "x"}}}
+    rows = [tagged(1), tagged(2, columns={"X": {"tags": tag}}), tagged(3, "DROP"), tagged(5, "UNDROP")]
+    rows.append(tagged(7, "DROP"))
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    told = notes(load(tmp_path / "out"), "policy-coverage", **({"at": at} if at else {}))
+    assert says in told
+    assert "has what this question asks for" not in told
+
+
 def test_a_stage(store: Store) -> None:
     assert "D.S.ST is a stage: rows name no columns" in notes(
         store, "column-readers", object_name="D.S.ST", column_name="X"
@@ -145,6 +169,16 @@ def test_queries_that_were_cut_in_the_time_that_is_asked_for(store: Store) -> No
     assert told in notes(store, "when-accessed", object_name="D.S.A")
     assert "cut by Snowflake" not in notes(store, "when-accessed", object_name="D.S.A", until="2026-03-07")
     assert "cut by Snowflake" not in notes(store, "tag-history", object_name="D.S.A", column_name="X")
+
+
+@pytest.mark.parametrize("question", ["ancestors", "statements-of-request"])
+def test_queries_whose_objects_were_cut(question: str, tmp_path: Path) -> None:
+    cut = [{"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}]
+    row = {**rows()[0], "direct_objects_accessed": cut, "parent_query_id": "q9", "root_query_id": "q9"}
+    given = exports.ndjson([row], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
+    ident = {"query_id": "q9"} if question == "statements-of-request" else {}
+    assert "cut by Snowflake (direct_objects_accessed)" in notes(load(tmp_path / "out"), question, **ident)
 
 
 def test_an_answer_that_lacks_nothing_has_no_notes(store: Store) -> None:

@@ -92,7 +92,7 @@ def test_a_rename_without_an_id_is_told_by_answers_about_either_name(
     assert f"Ask for {other}, too." in told
 
 
-@pytest.mark.parametrize("question", ["policy-coverage", "unmasked-copies", "unmasked-reads", "exposure"])
+@pytest.mark.parametrize("question", ["policy-coverage", "tag-reach", "unmasked-copies", "unmasked-reads", "exposure"])
 def test_answers_about_all_objects_tell_it_too(question: str, whole: Store) -> None:
     assert RENAMED in notes(question, "renamed", whole)
 
@@ -138,6 +138,10 @@ def test_what_a_row_without_the_id_sets_is_told(question: str, whole: Store) -> 
         assert "Some rows give no id of D.S.T" in told
         assert "in clear" not in told
         assert "No row sets a tag" not in told
+
+
+def test_a_tag_that_a_row_without_the_id_sets_is_told_of_its_reach(whole: Store) -> None:
+    assert "Some rows give no id of D.S.T" in notes("tag-reach", "set-by-name", whole)
 
 
 @pytest.mark.parametrize(

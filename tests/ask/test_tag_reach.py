@@ -132,6 +132,31 @@ def test_a_tag_is_set_on_objects_alone(tmp_path: Path, capsys: pytest.CaptureFix
     assert "set on objects as a whole" in said
 
 
+def test_the_source_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B has what A held, and no tag; the tag of A ended with A."""
+    again = changed(3, table(7, "D.S.A"), {}, "REPLACE")
+    said = asked([tagged(1, A), copied(2, A, B), again, tagged(4, table(7, "D.S.A"))], tmp_path, capsys)[1]
+    assert "D.S.PII on D.S.A.C until 2026-01-03T06:00:00Z" in said
+
+
+def test_the_source_is_dropped_at_the_time_and_restored_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [tagged(1, A), copied(2, A, B), changed(3, A, {}, "DROP"), changed(5, A, {}, "UNDROP")]
+    printed, _ = asked(rows, tmp_path, capsys, "--format", "csv")
+    assert cells(printed) == {"D.S.B.C"}
+    assert main(["query", "tag-reach", str(tmp_path / "out"), "--at", "2026-01-04"]) == 0
+    assert "restored later: D.S.PII on D.S.A.C" in capsys.readouterr().err
+
+
+def test_a_clone_can_have_tags_that_no_row_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = {"cloneSourceDomain": {"value": "Table"}, "cloneSourceId": {"value": 1},
+              "cloneSourceName": {"value": "D.S.A"}}  # fmt: skip
+    said = asked([tagged(1, A), changed(2, B, source, "CREATE")], tmp_path, capsys)[1]
+    assert "D.S.B was made from D.S.A by CLONE or LIKE" in said
+    assert "No row records which tags, policies and grants came with a CLONE or LIKE" in said
+
+
 # --- statements -------------------------------------------------------------------------------------------------------
 
 

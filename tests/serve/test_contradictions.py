@@ -300,7 +300,9 @@ def _as_the_command_says(compared: Compared, link: str) -> None:
             compared.check(agrees=shown == min(rows, 20), words=f"{link}: {name} has {shown} rows, the command {rows}")
         else:
             users = {row[0] for row in found.rows}
-            compared.check(agrees=users <= {texts[0] for texts in part.texts}, words=f"{link}: {name} without {users}")
+            shown_users = {texts[0] for texts in part.texts}
+            agrees = users == shown_users if name == "writers" else users <= shown_users
+            compared.check(agrees=agrees, words=f"{link}: {name} has {shown_users}, the command {users}")
 
 
 def _questions(compared: Compared) -> Iterator[tuple[str, dict[str, str]]]:

@@ -1,0 +1,60 @@
+"""A mask that is set on a column after it was renamed: reads and copies under its former name count, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from exporter.graph.store import load
+from tests import exports
+from tests.ask.test_tag_reach import A, B, changed, copied, row, tags
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json = dict[str, Any]
+MASK: Final = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 40}, "subOperationType": "ADD"}}}
+
+
+def read(number: int, thing: Json, column: str) -> Json:
+    shown = {**thing, "columns": [{"columnName": column}]}
+    return row(number, user_name=f"USER{number}", direct_objects_accessed=[shown], base_objects_accessed=[shown])
+
+
+def of_column(number: int, column: str, properties: Json) -> Json:
+    return changed(number, A, {"columns": {column: properties}})
+
+
+RENAMED: Final = [
+    read(1, A, "C"),
+    copied(2, A, B),
+    of_column(3, "C", {"objectName": {"value": "E"}}),
+    of_column(4, "C", {"subOperationType": "ADD", "objectId": {"value": 7}}),
+    read(5, A, "C"),  # another column of that name, which has no mask
+]
+STORIES: Final = {
+    "set on the column": [of_column(6, "E", MASK), read(8, B, "C"), read(9, A, "C")],
+    "set on a tag": [
+        of_column(6, "E", tags()),
+        changed(7, {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII"}, MASK),
+        read(8, B, "C"),
+        read(9, A, "C"),
+    ],
+}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("story", STORIES)
+def test_what_was_done_under_the_former_name_counts(story: str, reads: str, tmp_path: Path) -> None:
+    given = exports.ndjson(RENAMED + STORIES[story], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph", "--reads", reads) == 0
+    store = load(tmp_path / "out")
+    found = ask(store, find("unmasked-reads"), {}).rows
+    assert {(cells[0], *cells[3:]) for cells in found} == {
+        ("USER1", "D.S.A", "C", "BEFORE"),
+        ("ETL", "D.S.A", "C", "BEFORE"),
+    }
+    copies = ask(store, find("unmasked-copies"), {}).rows
+    assert [tuple(cells) for cells in copies] == [("D.S.A", "E", "D.S.MASK", "D.S.B", "C")]

@@ -1,0 +1,68 @@
+"""``end-up``: of a name that two objects had in turn, and of what went to an object with a view over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from exporter.graph.store import load
+from tests import exports
+from tests.ask.test_tag_reach import A, B, C, copied, row, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.ask.answers import Answer
+
+Json = dict[str, Any]
+VIEW: Final = table(5, "D.S.V", domain="View")
+STAGE: Final = {"objectDomain": "Stage", "objectId": 6, "objectName": "D.S.ST"}
+
+
+def asked(rows: list[Json], folder: Path, reads: str = "full", **given: str) -> Answer:
+    told = exports.ndjson(rows, folder / "rows.ndjson")
+    assert exports.export([told], folder / "out", "--outputs", "graph", "--reads", reads) == 0
+    return ask(load(folder / "out"), find("end-up"), given)
+
+
+def swapped(number: int) -> list[Json]:
+    rows = []
+    for one, other in ((A, B), (B, A)):
+        target = {"swapTargetDomain": "Table", "swapTargetId": other["objectId"], "swapTargetName": other["objectName"]}
+        properties = {name: {"value": value} for name, value in target.items()}
+        shown = {name: one[name] for name in ("objectDomain", "objectId", "objectName")}
+        rows.append(row(number, object_modified_by_ddl={**shown, "operationType": "ALTER", "properties": properties}))
+    return rows
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("column", [{}, {"column_name": "C"}])
+def test_data_is_in_what_gets_the_name_later(column: dict[str, str], reads: str, tmp_path: Path) -> None:
+    """A went to B, and to another table; then A and B were swapped."""
+    rows = [copied(1, A, B), copied(2, A, C), *swapped(3)]
+    found = asked(rows, tmp_path, reads, object_name="D.S.A", **column).rows
+    assert {tuple(cells[:3]) for cells in found} == {("D.S.B", "Table", "C"), ("D.S.C", "Table", "C")}
+
+
+def test_what_is_written_from_itself_is_not_where_it_ended_up(tmp_path: Path) -> None:
+    renewed = {
+        **copied(2, A, table(7, "D.S.A")),
+        "object_modified_by_ddl": {
+            "objectDomain": "Table",
+            "objectId": 7,
+            "objectName": "D.S.A",
+            "operationType": "REPLACE",
+            "properties": {},
+        },
+    }
+    assert not asked([copied(1, A, A), renewed], tmp_path, object_name="D.S.A").rows
+
+
+def test_views_over_what_is_known_as_a_whole_are_told(tmp_path: Path) -> None:
+    loaded = row(2, direct_objects_accessed=[STAGE], base_objects_accessed=[STAGE], objects_modified=[A])
+    seen = [row(n, direct_objects_accessed=[VIEW], base_objects_accessed=[A]) for n in (1, 3)]
+    found = asked([loaded, *seen], tmp_path, object_name="D.S.ST", domain="Stage")
+    assert [cells[0] for cells in found.rows] == ["D.S.A"]
+    assert "Over what the data went to, and not in the answer: D.S.V." in "\n".join(found.notes)
