@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -49,13 +49,12 @@ from exporter.pipeline.messages import (
     Known,
     Message,
     asked,
-    by_key,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
     parts,
-    rank,
     read_known,
     time_and_query,
     within,
@@ -85,7 +84,7 @@ _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The answers and nodes of things. Messages for other receivers pass through."""
     node_writer, around = NodeWriter(job), ToObjects(job)
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to == OBJECT:
             yield from _object(key, group, job, node_writer, around)
         elif to in THINGS:
@@ -153,7 +152,7 @@ def _mentions(
     group: Iterable[Message], version_history: VersionHistory, received: _Received
 ) -> Iterator[tuple[Requester, ObjectAnswer]]:
     for message in group:
-        if rank(message) == MENTION:
+        if message.order[0] == MENTION:
             yield from received.pass_by(version_history, message)
             yield from _answers_to(version_history, message)
         else:
@@ -238,7 +237,7 @@ class _Received:
         self.copies: list[Copy] = []
 
     def add(self, message: Message, version_history: VersionHistory) -> None:
-        what = rank(message)
+        what = message.order[0]
         if what == BEFORE:
             before = _read_before(message.body)
             version_history.continued(before.saved_history)

@@ -32,11 +32,10 @@ from exporter.pipeline.messages import (
     NAME,
     OBJECT,
     Message,
-    by_key,
+    by_receiver,
     encode,
     order,
     parts,
-    rank,
     within,
 )
 from exporter.pipeline.updates import snapshot
@@ -114,13 +113,13 @@ def _member(profile: Profile) -> Iterator[Message]:
 
 def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Tables that came by a CLONE are sent to the database that was cloned. Other messages pass through."""
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to != CLONED:
             yield from group
             continue
         events: list[Event] = []
         for message in dict.fromkeys(group):
-            if rank(message) == _EVENT:
+            if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
             else:
                 yield from _arrived(parts(key)[0], _read_member(message.body), events)
@@ -144,15 +143,15 @@ def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
     """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source. Other
     messages pass through.
     """
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to != CLONED_FROM:
             yield from group
             continue
         account, events = parts(key)[0], list[Event]()
         for message in dict.fromkeys(group):
-            if rank(message) == _EVENT:
+            if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
-            elif rank(message) == _MEMBER:
+            elif message.order[0] == _MEMBER:
                 yield from _tell(account, _read_member(message.body), events, job)
             else:
                 yield _to_source(account, read_copy(message.body), events)
@@ -214,7 +213,7 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
 
 def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """What ended schemas and databases is sent to the names in them. Other messages pass through."""
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to != CONTAINED:
             yield from group
             continue
@@ -228,7 +227,7 @@ def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def _read_end(message: Message) -> Event | str:
     """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
-    return _read_event(message.body) if rank(message) == _EVENT else _read_content(message.body).key
+    return _read_event(message.body) if message.order[0] == _EVENT else _read_content(message.body).key
 
 
 def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:

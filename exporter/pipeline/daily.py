@@ -8,6 +8,7 @@ nodes, and sends only what its runs share to the days: patterns of accesses and 
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -20,7 +21,7 @@ from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
 from exporter.model.accesses import Alike, only_reads, reads
 from exporter.model.objects import role_of
-from exporter.pipeline.messages import READ, SHARED, Message, by_key, decode, encode
+from exporter.pipeline.messages import READ, SHARED, Message, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_in, refusal
 from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
@@ -134,7 +135,7 @@ def to_days(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes of the reads of a day, and the nodes that queries share."""
     node_writer = NodeWriter(job, daily_in)
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to == READ:
             _, read = _read(next(group).body)
             for message in group:

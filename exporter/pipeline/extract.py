@@ -8,6 +8,7 @@ partition.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -48,12 +49,11 @@ from exporter.pipeline.messages import (
     QueryRecord,
     asking,
     bucket,
-    by_key,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
-    rank,
     within,
     written_at,
 )
@@ -106,7 +106,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
     query_messageses: dict[str, QueryMessages] = {}
     lines: list[History] = []
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what in {ROW, CONTEXT}:
             place, text = _row(message.body)
             row = read_line(text)
@@ -213,7 +213,7 @@ _prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
 def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
     teller = _Extractor(job)
-    for to, query_id, group in by_key(messages):
+    for (to, query_id), group in groupby(messages, by_receiver):
         if to != QUERY:
             yield from group
             continue

@@ -8,6 +8,7 @@ limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -30,13 +31,12 @@ from exporter.pipeline.messages import (
     PARENT_JOB,
     WRITTEN,
     Message,
-    by_key,
+    by_receiver,
     decode,
     encode,
     is_later,
     open_bucket,
     order,
-    rank,
     read_bridge,
     read_told,
     within,
@@ -55,16 +55,16 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     that another day of an update made is sent as it is.
     """
     spellings = Spellings()
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         name = facts = bridge = None
         for message in group:
             if to == NAMED_FOR_PARENT:
                 spellings.add(key, message.body)
-            elif rank(message) == FACTS_OF:
+            elif message.order[0] == FACTS_OF:
                 facts = read_told(message.body).facts()
-            elif rank(message) == PARENT_BRIDGE:
+            elif message.order[0] == PARENT_BRIDGE:
                 bridge = read_bridge(message.body)
-            elif rank(message) == PARENT_JOB:
+            elif message.order[0] == PARENT_JOB:
                 name = decode(message.body)
             elif facts is not None or name is not None:
                 if name is None and facts is not None:
@@ -82,11 +82,11 @@ _read_kept: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
 def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """What each query does to helpers, from its facts and its datasets."""
     spellings = Spellings()
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         for message in group:
             if to == NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
-            elif to == WRITTEN and rank(message) == FACTS_OF:
+            elif to == WRITTEN and message.order[0] == FACTS_OF:
                 query_record = read_told(message.body)
                 facts = query_record.facts()
                 found = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
@@ -100,7 +100,7 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
 
 def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """What the events of queries say in place of helpers, sent to the queries, and to them as parents of others."""
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to == HELPERS:
             yield from _of_account(key, group, job)
 
@@ -108,7 +108,7 @@ def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
 def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
     before, marks, helpers = SavedHelpers(), list[Mark](), None
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what == BEFORE:
             before = _read_kept(message.body)
         elif what == MARK:

@@ -8,6 +8,7 @@ that started on an earlier day of an update has what that day knew.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -37,12 +38,11 @@ from exporter.pipeline.messages import (
     TAKEN,
     Known,
     Message,
-    by_key,
+    by_receiver,
     decode,
     encode,
     order,
     parts,
-    rank,
     read_known,
     within,
 )
@@ -93,7 +93,7 @@ _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decod
 
 def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Merge what all partitions know about an object; send it to the object, its datasets, its names and its owner."""
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to != PROFILE:
             yield from group
             continue
@@ -168,14 +168,17 @@ def resolve_names(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
     """The replies of names: objects that may be the same, and the end of an object whose name another one took.
     Messages for other receivers pass through.
     """
-    for to, key, group in by_key(messages):
-        yield from _name(key, group, job) if to == NAME else group
+    for (to, key), group in groupby(messages, by_receiver):
+        if to == NAME:
+            yield from _name(key, group, job)
+        else:
+            yield from group
 
 
 def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The replies of datasets and elements to the objects. Messages for other receivers pass through."""
     tally = Tally()
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if to == DATASET:
             yield from _dataset(key, group, job, tally)
         elif to == ELEMENT:
@@ -245,7 +248,7 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Messag
     account = parts(key)[0]
     heard: dict[int, list[Message]] = {}
     for message in dict.fromkeys(group):
-        heard.setdefault(rank(message), []).append(message)
+        heard.setdefault(message.order[0], []).append(message)
     copies = heard.get(COPY_OF, [])
     nameless = {_read_holder(message.body).key for message in heard.get(_NAMELESS, ())}
     known: dict[str, _Holder] = {}
@@ -299,12 +302,12 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
     take: list[int | str] | None = None
     is_news = False
     for message in group:
-        if rank(message) == _SET_ON:
+        if message.order[0] == _SET_ON:
             objects[decode(message.body)] = message
-        elif rank(message) == _DROPPED:
+        elif message.order[0] == _DROPPED:
             drops.update(tuple(one) for one in decode(message.body))
         else:  # first the state of the day before
-            take, is_news = decode(message.body), rank(message) == _TAKEN
+            take, is_news = decode(message.body), message.order[0] == _TAKEN
     if job.day:
         yield from map(snapshot, objects.values())
         yield snapshot(Message(ELEMENT, key, order(_DROPPED), encode(sorted(drops))))

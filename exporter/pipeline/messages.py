@@ -14,7 +14,6 @@ import struct
 from collections import Counter
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,7 +27,7 @@ from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads i
 from exporter.model.query import query_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from exporter.model.facts import QueryFacts
 
@@ -105,13 +104,10 @@ _OFFSET: Final = 1 << 63
 
 
 def order(rank: int, at: int = 0, by: str = "", phase: int = 0) -> bytes:
-    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase."""
+    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase. So the rank is
+    the first byte: ``message.order[0]``.
+    """
     return _FIXED(rank, at + _OFFSET) + by.encode("utf-8", "surrogatepass") + b"\0" + bytes((phase,))
-
-
-def rank(message: Message) -> int:
-    """The rank in the message's order."""
-    return message.order[0]
 
 
 _read_fixed: Final = struct.Struct(">BQ").unpack_from
@@ -147,10 +143,8 @@ def parts(key: str) -> tuple[str, str]:
     return rest[start:], rest[: start - 1]
 
 
-def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Message]]]:
-    """Sorted messages in groups: receiver, key, messages."""
-    for (to, key), group in groupby(messages, itemgetter(0, 1)):
-        yield to, key, group
+by_receiver: Final = itemgetter(0, 1)
+"""The key by which :func:`itertools.groupby` puts sorted messages in groups: the receiver."""
 
 
 BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, MENTION = range(10)

@@ -8,6 +8,7 @@ is sent to both objects, or one object requests the nodes of the other.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, json, msgpack
@@ -25,10 +26,9 @@ from exporter.pipeline.messages import (
     REFUSED,
     RESULT,
     Message,
-    by_key,
+    by_receiver,
     encode,
     order,
-    rank,
     within,
 )
 from exporter.pipeline.outcome import Tally
@@ -171,14 +171,14 @@ def deliver(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects send their nodes to the objects that requested them."""
     around = checks(job.shapes).around
-    for _to, iri, group in by_key(messages):
+    for (_to, iri), group in groupby(messages, by_receiver):
         asked: set[Asked] = set()
         for message in group:
-            if rank(message) == ASKS:
+            if message.order[0] == ASKS:
                 asked.add(_read_asked(message.body))
                 continue
             yield message
-            if asked and rank(message) == IS_OWN:
+            if asked and message.order[0] == IS_OWN:
                 of = named(_read_sent(message.body).of)
                 for one in sorted(asked):
                     if one.requester != iri and around.needs(of, one.ring):
@@ -188,12 +188,12 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects with their surroundings -> results of validation, and the queries that are quarantined."""
     around, tally = checks(job.shapes).around, Tally()
-    for _to, _iri, group in by_key(messages):
+    for (_to, _iri), group in groupby(messages, by_receiver):
         nodes: dict[int, list[Node]] = {IS_OWN: [], IS_OTHER: []}
         sources: dict[str, set[NodeOwner]] = {}
         for message in group:
             sent = _read_sent(message.body)
-            nodes[rank(message)].append(sent.node())
+            nodes[message.order[0]].append(sent.node())
             sources.setdefault(whole(sent.iri, job.base), set()).add(sent.source)
         results = around.check(nodes[IS_OWN], nodes[IS_OTHER], job.base)
         for result in results:

@@ -6,6 +6,7 @@ If the shapes refuse a node of an object, all queries that mention the object ar
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import orjson
@@ -23,7 +24,7 @@ from exporter.pipeline.messages import (
     UNKNOWN,
     WRITTEN,
     Message,
-    by_key,
+    by_receiver,
     decode,
     encode,
     order,
@@ -64,13 +65,12 @@ def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
 def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Refused things and the queries that mention them -> the queries to be quarantined."""
     tally = Tally()
-    for _to, _key, group in by_key(messages):
-        first = next(group)
-        if first.order:
-            continue
-        reason = first.body.decode()
+    for _, group in groupby(messages, by_receiver):
+        reason: str | None = None
         for message in group:
-            if message.order:
+            if not message.order:  # why the thing is refused; it comes before the queries
+                reason = reason or message.body.decode()
+            elif reason is not None:
                 account, query_id, relatives, _, day = decode(message.body)
                 tally.count("held")
                 yield Message(QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
@@ -84,7 +84,7 @@ def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     tally = Tally()
     before: dict[tuple[str, int], int] = {}
     so_far: dict[str, int] = {}
-    for _to, label, group in by_key(messages):
+    for (_to, label), group in groupby(messages, by_receiver):
         file, run = file_of(label)
         for message in group:
             if message.to == PLACE:

@@ -16,7 +16,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import blake2b
-from itertools import product
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -35,12 +35,11 @@ from exporter.pipeline.messages import (
     SNAPSHOT,
     Message,
     asked,
-    by_key,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
-    rank,
     time_and_query,
 )
 from exporter.pipeline.outcome import Tally
@@ -98,7 +97,7 @@ _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
     tally = Tally()
-    for to, query_id, group in by_key(messages):
+    for (to, query_id), group in groupby(messages, by_receiver):
         if to == QUERY:
             yield from _of_query(query_id, list(group), job, tally)
         else:
@@ -128,9 +127,9 @@ class _Known:
 
 
 def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
-    known = _Known(message for message in messages if rank(message) == _INDEXED)
+    known = _Known(message for message in messages if message.order[0] == _INDEXED)
     rows = list(_new(messages, ROW, known))
-    doubled = sum(rank(message) == ROW for message in messages) - len(rows)
+    doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
     tally.count("duplicates", doubled)
     tally.count("aggregate_duplicates", doubled * is_id(query_id))
     if rows:
@@ -154,7 +153,7 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
 def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
     """The messages of rank ``what`` that are not known yet, each once, with their digests."""
     for message in messages:
-        if rank(message) == what:
+        if message.order[0] == what:
             data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
             digest = blake2b(data, digest_size=16, salt=bytes((what,))).digest()
             if digest not in known.digests:
@@ -199,7 +198,7 @@ def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
 def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The queries that have children. If they are of another day, their rows are needed as context."""
     for message in messages:
-        if message.to == QUERY and rank(message) == CHILD:
+        if message.to == QUERY and message.order[0] == CHILD:
             yield message
 
 
@@ -234,13 +233,13 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     The messages of a query: those of now and before, and its entries in the index.
     """
     tally = Tally()
-    for _, _, group in by_key(messages):
+    for _, group in groupby(messages, by_receiver):
         now, before, index = set[bytes](), set[bytes](), list[Message]()
         for message in group:
-            if rank(message) == _INDEXED:
+            if message.order[0] == _INDEXED:
                 index.append(message)
             else:
-                (before if rank(message) == _BEFORE else now).add(message.body)
+                (before if message.order[0] == _BEFORE else now).add(message.body)
         if now != before:
             for day in _Known(index).children:
                 if day < job.day:
@@ -350,7 +349,7 @@ def _nearest(one: Asked, users: Iterable[str]) -> list[str]:
 
 
 def _row_of(message: Message) -> Row | None:
-    if message.to != QUERY or rank(message) != ROW:
+    if message.to != QUERY or message.order[0] != ROW:
         return None
     row = read_line(_row(message.body)[1])
     return row if isinstance(row, Row) else None
@@ -359,7 +358,7 @@ def _row_of(message: Message) -> Row | None:
 def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The messages of the queries that are kept."""
     tally = Tally()
-    for _, _, group in by_key(messages):
+    for _, group in groupby(messages, by_receiver):
         heard = list(group)
         each = [row for row in map(_row_of, heard) if row is not None]
         if not each:
@@ -380,7 +379,7 @@ def _is_forgotten(rows: list[Row], job: ExportJob) -> bool:
 
 def _is_of_nobody(message: Message, job: ExportJob) -> bool:
     """Whether it is a line of a query without a row that may belong to the removed queries."""
-    if message.to != QUERY or rank(message) != LINE:
+    if message.to != QUERY or message.order[0] != LINE:
         return False
     end = _line(message.body).end_time
     return bool(job.forget_users) or end is None or day_of(end) < job.forget_before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -33,12 +33,11 @@ from exporter.pipeline.messages import (
     NAMED_FOR_QUERY,
     WRITTEN,
     Message,
-    by_key,
+    by_receiver,
     decode,
     encode,
     open_bucket,
     order,
-    rank,
     read_bridge,
     read_told,
     statement_of,
@@ -75,7 +74,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             for message in group:
                 spellings.add(key, message.body, open_bucket(key))
         elif to == WRITTEN:
-            if job.day and rank(group[0]) == ANSWER:
+            if job.day and group[0].order[0] == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
             facts, answers, new = _together(group, job.run)
@@ -90,7 +89,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
     """Receiver, key, messages, and whether the next receiver is a query of the same statement."""
     before: tuple[str, str, list[Message]] | None = None
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if before is not None:
             yield *before, to == WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
         before = to, key, list(group)
@@ -102,7 +101,7 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
     """The facts and answers of a query, and how many of its rows came with this run."""
     answers, facts, new = Answers(), None, 0
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:

@@ -130,7 +130,9 @@ def test_the_groups_are_those_of_the_page(capsys: pytest.CaptureFixture[str]) ->
     assert main(["queries"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line in on_page] == list(on_page)
-    assert [line.strip() for line in lines if line.strip() in names()] == [one for some in groups.values() for one in some]
+    assert [line.strip() for line in lines if line.strip() in names()] == [
+        one for some in groups.values() for one in some
+    ]
     assert main(["queries", "--json"]) == 0
     told = {one["name"]: one["group"] for one in json.loads(capsys.readouterr().out)}
     assert told == {name: title for title, group in on_page.items() for name in group}
