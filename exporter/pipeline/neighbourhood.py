@@ -32,13 +32,12 @@ from exporter.pipeline.messages import (
     within,
 )
 from exporter.pipeline.outcome import Tally
-from exporter.pipeline.texts import checks, refusal, refused_key
+from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.graph.shapes.on_nodes import NeighbourhoodShapes
     from exporter.graph.shapes.results import Result
     from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
@@ -95,11 +94,6 @@ _read_sent: Final = msgpack.Decoder(Sent).decode
 _read_asked: Final = msgpack.Decoder(Asked).decode
 
 
-def needs_neighbourhoods(job: ExportJob) -> bool:
-    """Whether the job has shapes that need the surroundings of objects."""
-    return job.validate and bool(checks(job.shapes).around)
-
-
 def looks_at_others(job: ExportJob) -> bool:
     """Whether one of these shapes needs nodes of other objects, which must be requested."""
     reach = checks(job.shapes).around.reach
@@ -116,34 +110,31 @@ def check_by_day(job: ExportJob) -> None:
 
 
 class ToObjects:
-    """Sends nodes to objects; none if no shape needs the surroundings of objects."""
+    """Sends nodes to the objects in whose surroundings shapes need them."""
 
     def __init__(self, job: ExportJob) -> None:
-        self._around: NeighbourhoodShapes | None = checks(job.shapes).around if needs_neighbourhoods(job) else None
+        self._around = checks(job.shapes).around
 
     def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of an object, by the key of its messages."""
-        if self._around:
-            (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
-            for node in nodes:
-                # What a CLONE of a schema brought is written by the table that was cloned.
-                yield from self._sent(node, object_of(node) or iri, NodeOwner(key), self._around)
+        (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
+        for node in nodes:
+            # What a CLONE of a schema brought is written by the table that was cloned.
+            yield from self._sent(node, object_of(node) or iri, NodeOwner(key))
 
     def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of a query that belong to objects."""
-        if self._around:
-            relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)
-            source = NodeOwner("", facts.account, facts.query_id, relatives, day_of(facts.start))
-            for node in nodes:
-                iri = object_of(node)
-                if iri is not None:
-                    yield from self._sent(node, iri, source, self._around)
+        relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)
+        owner = NodeOwner("", facts.account, facts.query_id, relatives, day_of(facts.start))
+        for node in nodes:
+            iri = object_of(node)
+            if iri is not None:
+                yield from self._sent(node, iri, owner)
 
-    @staticmethod
-    def _sent(node: Node, iri: str, source: NodeOwner, around: NeighbourhoodShapes) -> Iterator[Message]:
+    def _sent(self, node: Node, iri: str, owner: NodeOwner) -> Iterator[Message]:
         """The messages of a node of the object ``iri`` to this object and to the objects that it refers to."""
-        asked = around.asked_of(node)
-        body = encode(Sent(node.of.name, node.iri, node.types, asked.values, source))
+        around = self._around
+        body = encode(Sent(node.of.name, node.iri, node.types, around.asked_of(node).values, owner))
         if any(around.needs(node.of, ring) for ring in (OWN, REFERRED, BEHIND)):
             yield _letter(iri, IS_OWN, body)
         for link in _LINKS:

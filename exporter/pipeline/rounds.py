@@ -55,12 +55,11 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.neighbourhood import (
     deliver,
     looks_at_others,
-    needs_neighbourhoods,
     share_nodes,
     validate_neighbourhoods,
 )
 from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
-from exporter.pipeline.texts import catalogue, texts_of
+from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
 
 if TYPE_CHECKING:

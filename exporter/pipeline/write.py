@@ -9,7 +9,6 @@ import msgspec
 import orjson
 
 from exporter.graph.catalog import remarks
-from exporter.graph.iri import Iris
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.daily import sharing_nodes, with_shared_settings, without_shared
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
@@ -27,6 +26,7 @@ from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     ANSWER,
     BRIDGE,
+    ENTRY,
     EVENTS,
     FACTS_OF,
     JOB,
@@ -46,8 +46,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.read import AS_PARENT
 from exporter.pipeline.recurring import recurring_of
-from exporter.pipeline.texts import NodeWriter, facts_of, refusal
-from exporter.pipeline.texts import of_query as to_catalog
+from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refusal
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
@@ -145,19 +144,19 @@ class _Writer:
 
     def __init__(self, job: ExportJob) -> None:
         self._job = job
-        self.node_writer, self._around = NodeWriter(job), ToObjects(job)
+        self.node_writer = NodeWriter(job)
+        self._to_objects = ToObjects(job) if needs_neighbourhoods(job) else None
         # A user's shapes may depend on anything in a node, so with them every node is made and validated.
         made = sharing_nodes if job.daily else statement_nodes
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.node_writer.rendered)
         self.sharing = Sharing() if job.daily else None
-        self._iris: dict[str, Iris] = {}
 
     def query(self, facts: QueryFacts, answers: Answers, new: int, *, recurs: bool) -> Iterator[Message]:
         """A query's nodes and events, or the reason why it is quarantined. ``new``: how many of its rows are counted;
         ``recurs``: whether its statement is written again next.
         """
         node_writer, job = self.node_writer, self._job
-        query_context = QueryContext(facts, answers, self._of(facts.account))
+        query_context = QueryContext(facts, answers, node_writer.iris(facts.account))
         results, texts = self._nodes(query_context, recurs=recurs) if node_writer.is_asked else ([], ())
         yield from node_writer.results(results)
         events = self._events(facts, answers) if job.events else []
@@ -181,7 +180,7 @@ class _Writer:
     def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
-        yield from self.node_writer.more(list(ended(query_id, object_answers, self._of(account))))
+        yield from self.node_writer.more(list(ended(query_id, object_answers, self.node_writer.iris(account))))
 
     def _nodes(self, query_context: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
@@ -204,7 +203,8 @@ class _Writer:
             ]
         if self._recurring is None:
             texts_of = self._texts(query_context, nodes + of_statement, settings)
-            return results, chain(texts_of, self._around.of_query(query_context.facts, whole))
+            to_objects = self._to_objects.of_query(query_context.facts, whole) if self._to_objects else ()
+            return results, chain(texts_of, to_objects)
         texts = node_writer.rendered(of_statement)
         if recurs and not results:
             self._recurring.remember(query_context, texts, links)
@@ -229,12 +229,6 @@ class _Writer:
         yield from self.node_writer.texts(nodes)
         yield from self.node_writer.joined(list(texts), number)
 
-    def _of(self, account: str) -> Iris:
-        iris = self._iris.get(account)
-        if iris is None:
-            iris = self._iris[account] = Iris(account, self._job.account, self._job.base)
-        return iris
-
     def _events(self, facts: QueryFacts, answers: Answers) -> list[Event]:
         settings = self._job.openlineage
         if self._recurring is None or answers.bridge is not None:
@@ -244,7 +238,8 @@ class _Writer:
 
     def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         if self._job.catalog:
-            yield from to_catalog(facts.account, remarks(facts, answers))
+            for remark in remarks(facts, answers):
+                yield Message(ENTRY, "", b"", encode((facts.account, None, remark)))
         if self._job.facts:
             for table, row in rows_of(facts):
                 yield Message(facts_of(table), "", b"", orjson.dumps(row))

@@ -62,8 +62,9 @@ class Exported:
                 sent.append((facts, nodes))
                 yield from ()
 
-        monkeypatch.setattr(answer, "ToObjects", Recorded)
-        monkeypatch.setattr(write, "ToObjects", Recorded)
+        for step in (answer, write):
+            monkeypatch.setattr(step, "needs_neighbourhoods", lambda _: True)
+            monkeypatch.setattr(step, "ToObjects", Recorded)
         rows = [{**row, **random.choice(ACCOUNTS)} for row in history(random, 20)]
         records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
         made = local.run(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
