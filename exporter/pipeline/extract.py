@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.graph.nodes.agents import agent_path, named_agents, organizations, owners, standing
+from exporter.graph.nodes.agents import agent_path, named_agents, organizations, standing
 from exporter.input.query_history import latest
 from exporter.input.reading import read_line
 from exporter.input.row import Row
@@ -176,22 +176,15 @@ class People:
         yield from sorted(self._messages)
 
 
-def people(facts: QueryFacts) -> Iterator[Message]:
+def people(facts: QueryFacts) -> list[Message]:
     """The messages of a query to its user, agents, account and organizations."""
-    yield Message(USER, within(facts.account, facts.user_name), b"", b"")
-    for _, agent in named_agents(facts.content):
-        yield Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent))
-    yield Message(ACCOUNT, facts.account, b"", encode(standing(facts)))
-    for name in organizations(facts):
-        yield Message(ORGANIZATION, name, b"", b"")
-
-
-def to_owners(profile: Profile) -> Iterator[Message]:
-    """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
-    for owner in owners(profile):
-        yield Message(ACCOUNT, owner.account, b"", encode(owner))
-        if owner.organization is not None:
-            yield Message(ORGANIZATION, owner.organization, b"", b"")
+    agents = [agent for _, agent in named_agents(facts.content)]
+    return [
+        Message(USER, within(facts.account, facts.user_name), b"", b""),
+        *[Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
+        Message(ACCOUNT, facts.account, b"", encode(standing(facts))),
+        *[Message(ORGANIZATION, name, b"", b"") for name in organizations(facts)],
+    ]
 
 
 DISAGREE: Final = "the rows of this query id name different users"
