@@ -24,7 +24,7 @@ from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import RESULT, TALLY, is_text
+from exporter.pipeline.messages import To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
@@ -135,7 +135,7 @@ def _taken(messages: Iterable[Message], job: ExportJob, new: Publication) -> Out
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     write_texts(_texts(messages, others), new, job)
-    return outcome(others[TALLY][0], others.get(RESULT, []))
+    return outcome(others[To.TALLY][0], others.get(To.RESULT, []))
 
 
 def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:

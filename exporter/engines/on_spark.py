@@ -19,7 +19,7 @@ from exporter.engines.state_on_spark import SparkStore, take
 from exporter.input.formats import uri
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
-from exporter.pipeline.messages import RESULT, TALLY
+from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_of
@@ -92,9 +92,9 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
     stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
-    rows = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
-    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (RESULT, TALLY)}
-    return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]
+    rows = stored.filter(F.col("to").isin(To.RESULT, To.TALLY)).collect()
+    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TALLY)}
+    return outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:

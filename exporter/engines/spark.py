@@ -19,7 +19,7 @@ from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
-from exporter.pipeline.messages import BUCKET_END, TALLY, Message, decode, is_text
+from exporter.pipeline.messages import BUCKET_END, Message, To, decode, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import pieces
 
@@ -126,7 +126,7 @@ class SparkEngine:
         )
 
     def counts(self, messages: DataFrame) -> Counts:
-        rows = messages.filter(F.col("to") == TALLY).select("body").collect()
+        rows = messages.filter(F.col("to") == To.TALLY).select("body").collect()
         return Counts.of(decode(bytes(row["body"])) for row in rows)
 
 

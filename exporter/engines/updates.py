@@ -22,29 +22,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
-from exporter.pipeline.messages import (
-    CLONED,
-    CLONED_FROM,
-    CONTAINED,
-    DATASET,
-    ELEMENT,
-    HELPERS,
-    JOB,
-    NAME,
-    NAMED_FOR_QUERY,
-    OPEN,
-    PLACE,
-    PROFILE,
-    QUARANTINED_ROWS,
-    QUERY,
-    SNAPSHOT,
-    TALLY,
-    THINGS,
-    UNKNOWN,
-    WRITTEN,
-    Message,
-    decode,
-)
+from exporter.pipeline.messages import THINGS, Message, To, decode
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
 from exporter.pipeline.rounds import Before, NotByDay
@@ -80,9 +58,9 @@ if TYPE_CHECKING:
     from exporter.publish.earlier import ExportInput
 
 Messages = TypeVar("Messages")
-_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
-_DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
-_HAPPENED: Final = (CLONED, CLONED_FROM, CONTAINED)
+_KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
+_DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
+_HAPPENED: Final = (To.CLONED, To.CLONED_FROM, To.CONTAINED)
 """Receivers of which every day counts; of all others the last day that has messages for a key."""
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
@@ -308,10 +286,12 @@ def _dated(
         counts = engine.counts(dated)
         store.drop(f"state/{name}" for name in runs)
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
-    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, PLACE])], f"{_ROWS}/{job.run:05d}")
+    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, To.PLACE])], f"{_ROWS}/{job.run:05d}")
     done.counts.join(counts)
     if counts["unreadable"] or counts["not_understood"]:
-        aside = engine.shuffle([engine.filter(dated, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+        aside = engine.shuffle(
+            [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+        )
         stored = engine.write_texts([aside], "unreadable")
         done.counts.join(engine.counts(stored))
         if counts["unreadable"]:
@@ -377,17 +357,17 @@ class _Day(Generic[Messages]):
         if made.started is not None:
             return made, made.started
         store.save(
-            [engine.map(engine.filter(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
+            [engine.map(engine.filter(one, [To.SNAPSHOT]), _unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
         )
         if made.counts["clones"]:
-            store.save([engine.filter(made.made[0], [TALLY])], f"{_CLONES}/{day}")
+            store.save([engine.filter(made.made[0], [To.TALLY])], f"{_CLONES}/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
         open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
-            left = [engine.map(engine.filter(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+            left = [engine.map(engine.filter(one, [To.OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
             store.save(left, f"open/{day}")
         return made, self._compared(made)
 
@@ -398,10 +378,12 @@ class _Day(Generic[Messages]):
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
         told = [*made.quarantined, *self._late]
         if made.counts[JOBS]:
-            told.append(engine.filter(made.made[-1], [JOB]))
+            told.append(engine.filter(made.made[-1], [To.JOB]))
         if not (told or store.has(name)):
             return None
-        before = engine.persist(engine.map(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
+        before = engine.persist(
+            engine.map(store.load([name], [To.QUERY]), as_before, job), f"{self._day}parents-before"
+        )
         now = [engine.map(one, as_parents, job) for one in told]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
         compared = engine.persist(
@@ -423,11 +405,11 @@ class _Day(Generic[Messages]):
         own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.map(own, asks_for_context, job)
         others = self._store.load_of(runs, others_days, [asked])
-        parents = self._store.load_of(_named(_PARENTS, others_days), [QUERY], [asked])
+        parents = self._store.load_of(_named(_PARENTS, others_days), [To.QUERY], [asked])
         context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
         late = [engine.map(one, exclude_quarantined, job) for one in self._late]
-        return [own, context, parents, lines, self._store.load(runs, [PLACE]), *late]
+        return [own, context, parents, lines, self._store.load(runs, [To.PLACE]), *late]
 
 
 def _unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:

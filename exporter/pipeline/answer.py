@@ -25,28 +25,20 @@ from exporter.openlineage.datasets import spellings
 from exporter.pipeline.clones import read_copy
 from exporter.pipeline.messages import (
     ABSENCES,
-    ACCOUNT,
     ANSWER,
     BEFORE,
     CLONES,
     COPIES,
     DATASETS,
     DROPS,
-    ENTRY,
     KNOWN,
     MENTION,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    OBJECT,
-    ORGANIZATION,
     SAME_NAMES,
-    STATEMENT,
     TAKEN,
     THINGS,
-    USER,
-    WRITTEN,
     Known,
     Message,
+    To,
     asked,
     by_receiver,
     decode,
@@ -84,7 +76,7 @@ def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The answers and nodes of things. Messages for other receivers pass through."""
     node_writer, to_objects = NodeWriter(job), ToObjects(job) if needs_neighbourhoods(job) else None
     for (to, key), group in groupby(messages, by_receiver):
-        if to == OBJECT:
+        if to == To.OBJECT:
             yield from _object(key, group, job, node_writer, to_objects)
         elif to in THINGS:
             each = dict.fromkeys(group)
@@ -98,16 +90,16 @@ def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 
 def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) -> list[Node]:
     """The nodes of a user, a software agent, an account, an organization, or a query that has no row."""
-    if to == ORGANIZATION:
+    if to == To.ORGANIZATION:
         return [nodes.of_organization(key)]
-    if to == ACCOUNT:
+    if to == To.ACCOUNT:
         of_account = nodes.of_account(key, map(_read_standing, bodies))
         return [] if of_account is None else [of_account]
     account, name = parts(key)
     iris = node_writer.iris(account)
-    if to == USER:
+    if to == To.USER:
         return [nodes.of_user(name, iris)]
-    if to == STATEMENT:
+    if to == To.STATEMENT:
         return [nodes.of_unrecorded_query(name, iris)]
     agents = list(map(_read_agent, bodies))
     return [nodes.of_agent(agents[0], [agent.agent_name for agent in agents if agent.agent_name is not None], iris)]
@@ -145,11 +137,11 @@ def _object(
     else:
         yield from _to_queries(account, endings)
         own += copied
-        yield from node_writer.of_thing(OBJECT, key, own)
+        yield from node_writer.of_thing(To.OBJECT, key, own)
     if to_objects is not None:
         yield from to_objects.of_object(key, own)
     if job.catalog and (catalog_entry := entry(profile, object_history)) is not None:
-        yield Message(ENTRY, "", b"", encode((account, catalog_entry, None)))
+        yield Message(To.ENTRY, "", b"", encode((account, catalog_entry, None)))
     if job.facts:
         for table, row in rows_of_object(profile, object_history):
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
@@ -193,7 +185,7 @@ def _without_restored(
 
 def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
     for (query_id, address), object_answer in answers:
-        yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
+        yield Message(To.WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
@@ -203,14 +195,14 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
     day before. Statements that may change are kept in the snapshot and written on the last day. ``passing``: more of
     these, such as ends of settings by a drop, which an UNDROP may revert.
     """
-    validated, lasting, changing = node_writer.of_day(OBJECT, key, *nodes.lasting(own))
+    validated, lasting, changing = node_writer.of_day(To.OBJECT, key, *nodes.lasting(own))
     yield from validated
     now.digest = blake2b(b"".join(message.body for message in lasting), digest_size=16).digest()
     if now.digest != digest:
         yield from lasting
     for message in changing + node_writer.more(passing):
-        yield snapshot(Message(message.to, refused_key(OBJECT, key), b"", message.body))
-    yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
+        yield snapshot(Message(message.to, refused_key(To.OBJECT, key), b"", message.body))
+    yield snapshot(Message(To.OBJECT, key, order(BEFORE), encode(now)))
 
 
 def _take(decoded: list[int | str] | None) -> Take | None:
@@ -301,10 +293,10 @@ class _Received:
             tally.count("helpers")
         body = encode((profile.key, datasets, signs))
         named = [
-            Message(NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)
+            Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)
             for bucket in sorted(buckets)
         ]
         return [
             *(later(message) if is_later(message.key, job.day) else message for message in named),
-            *(Message(NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
+            *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
         ]

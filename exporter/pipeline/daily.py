@@ -21,7 +21,7 @@ from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
 from exporter.model.accesses import Alike, only_reads, reads
 from exporter.model.objects import role_of
-from exporter.pipeline.messages import READ, SHARED, Message, by_receiver, decode, encode
+from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_in, refusal
 from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
@@ -120,9 +120,9 @@ class Sharing:
     def messages(self) -> Iterator[Message]:
         """All reads and shared nodes so far, sent to the days."""
         for iri, read in self._reads.items():
-            yield Message(READ, "", b"", encode((iri, read)))
+            yield Message(To.READ, "", b"", encode((iri, read)))
         for iri, node in sorted(self._shared.items()):
-            yield Message(SHARED, "", b"", encode((iri, node.of.name, node.values)))
+            yield Message(To.SHARED, "", b"", encode((iri, node.of.name, node.values)))
         self._reads, self._shared = {}, {}
 
 
@@ -136,7 +136,7 @@ def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
     """The nodes of the reads of a day, and the nodes that queries share."""
     node_writer = NodeWriter(job, daily_in)
     for (to, key), group in groupby(messages, by_receiver):
-        if to == READ:
+        if to == To.READ:
             _, read = _read(next(group).body)
             for message in group:
                 read.add(_read(message.body)[1])

@@ -28,25 +28,15 @@ from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
 from exporter.openlineage.jobs import parent_id, root_id
 from exporter.pipeline.messages import (
-    ACCOUNT,
-    AGENT,
     FACTS_OF,
     HEIR,
     MENTION,
-    OBJECT,
-    ORGANIZATION,
-    PARENT,
     PARENT_JOB,
-    PROFILE,
-    QUARANTINED,
-    QUERY,
-    STATEMENT,
-    USER,
-    WRITTEN,
     Addresses,
     Known,
     Message,
     QueryRecord,
+    To,
     asking,
     bucket,
     by_receiver,
@@ -137,11 +127,11 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
 def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
     for message in messages:
-        if message.to == QUARANTINED:
+        if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, order(HOLD), encode((account, query_id, None)))
 
 
 def count_start(tally: Tally, day: str, job: ExportJob) -> None:
@@ -154,7 +144,7 @@ def quarantine_query(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [text for text in (facts.parent_query_id, facts.root_query_id) if text is not None]
     body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
-    return Message(QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
+    return Message(To.QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
 
 
 class People:
@@ -180,10 +170,10 @@ def people(facts: QueryFacts) -> list[Message]:
     """The messages of a query to its user, agents, account and organizations."""
     agents = [agent for _, agent in named_agents(facts.content)]
     return [
-        Message(USER, within(facts.account, facts.user_name), b"", b""),
-        *[Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
-        Message(ACCOUNT, facts.account, b"", encode(standing(facts))),
-        *[Message(ORGANIZATION, name, b"", b"") for name in organizations(facts)],
+        Message(To.USER, within(facts.account, facts.user_name), b"", b""),
+        *[Message(To.AGENT, within(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
+        Message(To.ACCOUNT, facts.account, b"", encode(standing(facts))),
+        *[Message(To.ORGANIZATION, name, b"", b"") for name in organizations(facts)],
     ]
 
 
@@ -207,7 +197,7 @@ def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
     teller = _Extractor(job)
     for (to, query_id), group in groupby(messages, by_receiver):
-        if to != QUERY:
+        if to != To.QUERY:
             yield from group
             continue
         query_messageses, lines = messages_of_queries(group, job)
@@ -226,7 +216,7 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
     for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
         if relative is not None:
             body = encode((role, written_at(address, facts.account, facts.query_id)))
-            yield Message(PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
+            yield Message(To.PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
 
 
 def _contradict_or_exceed(query_record: QueryRecord) -> bool:
@@ -254,7 +244,7 @@ class _Extractor:
             if heard.context and not (heard.reasons or _contradict_or_exceed(query_record)):
                 yield from self._context(query_record, children, heard.job)
             elif children:
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in heard.rows]
         groups = alike(rows)
@@ -266,7 +256,7 @@ class _Extractor:
         self.tally.count("aggregate_duplicates", doubled * is_aggregate)
         if heard.reasons:
             if children:
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             yield from self._aside(heard.rows, min(heard.reasons))
         elif len(each) > 1 and disagree(each):
             self.tally.count("held", 1)
@@ -275,7 +265,7 @@ class _Extractor:
             query_record = QueryRecord(account, each, history, new, self._job.run)
             yield from self._of_query(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
             if children and self._is_by_day(query_record):
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
 
     def _context(
         self, query_record: QueryRecord, children: list[tuple[str, str, bool]], job: str | None
@@ -284,7 +274,7 @@ class _Extractor:
         if that day knows it.
         """
         if children and self._is_by_day(query_record):
-            yield Message(STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
+            yield Message(To.STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
         facts = query_record.facts()
@@ -297,9 +287,9 @@ class _Extractor:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.tally.count("parents", 1)
         return (
-            Message(PARENT, key, order(FACTS_OF), told)
+            Message(To.PARENT, key, order(FACTS_OF), told)
             if job is None
-            else Message(PARENT, key, order(PARENT_JOB), encode(job))
+            else Message(To.PARENT, key, order(PARENT_JOB), encode(job))
         )
 
     def _is_by_day(self, query_record: QueryRecord) -> bool:
@@ -328,7 +318,7 @@ class _Extractor:
         account, body, said = facts.account, encode(told), self._prepare(facts)
         ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
         address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")
-        written = Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)
@@ -369,10 +359,10 @@ class _Extractor:
         for object_key, started, ended, both in said:
             key = within(facts.account, object_key)
             if ended is None or at_once:
-                yield Message(OBJECT, key, begins, both)
+                yield Message(To.OBJECT, key, begins, both)
             else:
-                yield Message(OBJECT, key, begins, started)
-                at_end = Message(OBJECT, key, ends, ended)
+                yield Message(To.OBJECT, key, begins, started)
+                at_end = Message(To.OBJECT, key, ends, ended)
                 yield later(at_end) if is_later(address, self._job.day) else at_end
 
     @staticmethod
@@ -390,7 +380,7 @@ class _Extractor:
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():
             known = self._known.get((account, object_key)) or Known(profile, set(), set())
-            yield Message(PROFILE, within(account, object_key), b"", encode(known))
+            yield Message(To.PROFILE, within(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()
         self._learned = Recent(_PREPARED)

@@ -20,17 +20,13 @@ from exporter.pipeline.messages import (
     BEFORE,
     BRIDGE,
     FACTS_OF,
-    HELPERS,
     JOB_NAME,
     MARK,
     MENTION,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    PARENT,
     PARENT_BRIDGE,
     PARENT_JOB,
-    WRITTEN,
     Message,
+    To,
     by_receiver,
     decode,
     encode,
@@ -58,7 +54,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     for (to, key), group in groupby(messages, by_receiver):
         name = facts = bridge = None
         for message in group:
-            if to == NAMED_FOR_PARENT:
+            if to == To.NAMED_FOR_PARENT:
                 spellings.add(key, message.body)
             elif message.order[0] == FACTS_OF:
                 facts = read_told(message.body).facts()
@@ -70,7 +66,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                 if name is None and facts is not None:
                     name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
-                named_for = Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                named_for = Message(To.WRITTEN, child, order(JOB_NAME), encode((role, name)))
                 yield later(named_for) if is_later(child, job.day) else named_for
 
 
@@ -84,24 +80,24 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
     spellings = Spellings()
     for (to, key), group in groupby(messages, by_receiver):
         for message in group:
-            if to == NAMED_FOR_QUERY:
+            if to == To.NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
-            elif to == WRITTEN and message.order[0] == FACTS_OF:
+            elif to == To.WRITTEN and message.order[0] == FACTS_OF:
                 query_record = read_told(message.body)
                 facts = query_record.facts()
                 found = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
                 if found is not None:
                     step, marks = found
-                    account = within(query_record.account, HELPERS)
+                    account = within(query_record.account, To.HELPERS)
                     if marks:
-                        yield Message(HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
-                    yield Message(HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))
+                        yield Message(To.HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
+                    yield Message(To.HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))
 
 
 def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """What the events of queries say in place of helpers, sent to the queries, and to them as parents of others."""
     for (to, key), group in groupby(messages, by_receiver):
-        if to == HELPERS:
+        if to == To.HELPERS:
             yield from _of_account(key, group, job)
 
 
@@ -118,7 +114,7 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
             address, step = _read_step(message.body)
             body = encode(helpers.bridge(step))
             account, query_id = written_of(address)
-            yield Message(WRITTEN, address, order(BRIDGE), body)
-            yield Message(PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
+            yield Message(To.WRITTEN, address, order(BRIDGE), body)
+            yield Message(To.PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
     if job.day:
-        yield snapshot(Message(HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))
+        yield snapshot(Message(To.HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))

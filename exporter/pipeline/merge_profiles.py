@@ -25,21 +25,14 @@ from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_
 from exporter.openlineage.facets import lifecycle
 from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, read_ends, to_databases, to_ends, to_holders
 from exporter.pipeline.messages import (
-    ACCOUNT,
-    DATASET,
     DATASETS,
     DROPS,
-    ELEMENT,
-    EVENTS,
     KNOWN,
-    NAME,
-    OBJECT,
-    ORGANIZATION,
-    PROFILE,
     SAME_NAMES,
     TAKEN,
     Known,
     Message,
+    To,
     by_receiver,
     decode,
     encode,
@@ -95,15 +88,15 @@ _read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decod
 def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Merge what all partitions know about an object; send it to the object, its datasets, its names and its owner."""
     for (to, key), group in groupby(messages, by_receiver):
-        if to != PROFILE:
+        if to != To.PROFILE:
             yield from group
             continue
         known = _together(read_known(message.body) for message in group)
         profile = known.profile
-        yield Message(OBJECT, key, order(KNOWN), encode(known))
+        yield Message(To.OBJECT, key, order(KNOWN), encode(known))
         if job.day:
             lasting = replace(profile, drops=set(), elements=set(), signs=set(), takes=set(), remade=set())
-            yield snapshot(Message(PROFILE, key, b"", encode(Known(lasting, set(), set()))))
+            yield snapshot(Message(To.PROFILE, key, b"", encode(Known(lasting, set(), set()))))
         if job.events:
             yield from _to_datasets(profile, job)
         yield from _to_names(profile)
@@ -127,7 +120,7 @@ def _together(each: Iterator[Known]) -> Known:
 def _to_datasets(profile: Profile, job: ExportJob) -> list[Message]:
     return [
         Message(
-            DATASET,
+            To.DATASET,
             within(profile.account, encode(dataset.key).hex()),
             order(0, 0, profile.key),
             encode((profile.key, dataset)),
@@ -152,7 +145,7 @@ def _to_names(profile: Profile) -> list[Message]:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
         holder = _Holder(profile.key, profile.shown, last == name, takes)
         key = within(profile.account, f"{kind}/{name}")
-        messages.append(Message(NAME, key, order(known_by, 0, profile.key, _NOW), encode(holder)))
+        messages.append(Message(To.NAME, key, order(known_by, 0, profile.key, _NOW), encode(holder)))
     return messages
 
 
@@ -168,11 +161,11 @@ def _to_elements(profile: Profile) -> list[Message]:
     """
     account, key = profile.account, profile.key
     messages = [
-        Message(ELEMENT, within(account, element), order(_SET_ON, 0, key), encode(key))
+        Message(To.ELEMENT, within(account, element), order(_SET_ON, 0, key), encode(key))
         for element in sorted(profile.elements)
     ]
     if profile.drops:
-        messages.append(Message(ELEMENT, within(account, key), order(_DROPPED), encode(sorted(profile.drops))))
+        messages.append(Message(To.ELEMENT, within(account, key), order(_DROPPED), encode(sorted(profile.drops))))
     return messages
 
 
@@ -181,8 +174,8 @@ def _to_owners(profile: Profile) -> list[Message]:
     standings = owners(profile)
     organizations = [owner.organization for owner in standings if owner.organization is not None]
     return [
-        *[Message(ACCOUNT, owner.account, b"", encode(owner)) for owner in standings],
-        *[Message(ORGANIZATION, name, b"", b"") for name in organizations],
+        *[Message(To.ACCOUNT, owner.account, b"", encode(owner)) for owner in standings],
+        *[Message(To.ORGANIZATION, name, b"", b"") for name in organizations],
     ]
 
 
@@ -191,7 +184,7 @@ def resolve_names(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
     Messages for other receivers pass through.
     """
     for (to, key), group in groupby(messages, by_receiver):
-        if to == NAME:
+        if to == To.NAME:
             yield from _name(key, group, job)
         else:
             yield from group
@@ -201,9 +194,9 @@ def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Me
     """The replies of datasets and elements to the objects. Messages for other receivers pass through."""
     tally = Tally()
     for (to, key), group in groupby(messages, by_receiver):
-        if to == DATASET:
+        if to == To.DATASET:
             yield from _dataset(key, group, job, tally)
-        elif to == ELEMENT:
+        elif to == To.ELEMENT:
             yield from _element(key, group, job)
         else:
             yield from group
@@ -220,17 +213,17 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     facets = facets_of(dataset, settings)
     body, at = encode((dataset.key, facets_for_runs(facets))), order(DATASETS)
     messages = [
-        Message(OBJECT, within(account, object_key), at, body)
+        Message(To.OBJECT, within(account, object_key), at, body)
         for object_key in sorted({object_key for object_key, _ in each if object_key})
     ]
     if job.day:
-        messages.append(snapshot(Message(DATASET, key, order(0), encode((_DAY_BEFORE, dataset)))))
+        messages.append(snapshot(Message(To.DATASET, key, order(0), encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
         event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
         is_valid = not datasets.problems(event)
         tally.count("events" if is_valid else "faulty")
         if is_valid:
-            messages.append(Message(EVENTS, "", order(0, event.time), event.body))
+            messages.append(Message(To.EVENTS, "", order(0, event.time), event.body))
     return messages
 
 
@@ -283,10 +276,10 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
         unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]
         state += [(_NAMELESS, holder.key, encode(holder)) for holder in unnamed]
         state += [(_HAS_ID, object_key, encode(known[object_key])) for object_key in sorted(known)]
-        messages += [snapshot(Message(NAME, key, order(what, 0, by), body)) for what, by, body in state]
+        messages += [snapshot(Message(To.NAME, key, order(what, 0, by), body)) for what, by, body in state]
     if known and nameless:
         at, same = order(SAME_NAMES), encode(sorted(known))
-        messages += [Message(OBJECT, within(account, object_key), at, same) for object_key in sorted(nameless)]
+        messages += [Message(To.OBJECT, within(account, object_key), at, same) for object_key in sorted(nameless)]
     return messages
 
 
@@ -310,8 +303,8 @@ def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]
             holder.taken = taken
             # A former name may say on the same day that it was not taken after all. The last message counts.
             phase, of_object = int(taken is not None), within(account, key)
-            messages.append(Message(OBJECT, of_object, order(TAKEN, phase=phase), encode(taken)))
-            messages.append(Message(ELEMENT, of_object, order(_TAKEN, phase=phase), encode(taken)))
+            messages.append(Message(To.OBJECT, of_object, order(TAKEN, phase=phase), encode(taken)))
+            messages.append(Message(To.ELEMENT, of_object, order(_TAKEN, phase=phase), encode(taken)))
     return messages
 
 
@@ -331,10 +324,10 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
             take, is_news = decode(message.body), message.order[0] == _TAKEN
     if job.day:
         yield from map(snapshot, objects.values())
-        yield snapshot(Message(ELEMENT, key, order(_DROPPED), encode(sorted(drops))))
+        yield snapshot(Message(To.ELEMENT, key, order(_DROPPED), encode(sorted(drops))))
         if take is not None:
-            yield snapshot(Message(ELEMENT, key, order(_WAS_TAKEN), encode(take)))
+            yield snapshot(Message(To.ELEMENT, key, order(_WAS_TAKEN), encode(take)))
     if drops or take is not None or is_news:
         data = encode((element, sorted(drops), take))
         for object_key in objects:
-            yield Message(OBJECT, within(account, object_key), order(DROPS), data)
+            yield Message(To.OBJECT, within(account, object_key), order(DROPS), data)

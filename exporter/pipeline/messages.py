@@ -31,61 +31,64 @@ if TYPE_CHECKING:
 
     from exporter.model.facts import QueryFacts
 
-# --- receivers (their names are sorted so that related receivers, such as parent-0 and parent-1, follow each other) ---
 
-DATASET: Final = "dataset"  # a dataset receives the objects that have its name
-NAME: Final = "name"  # a name receives the objects that have it
-CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
-CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
-CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
-ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
-OBJECT: Final = "object"
-USER: Final = "user"
-AGENT: Final = "agent"
-ACCOUNT: Final = "account"
-ORGANIZATION: Final = "organization"
-QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
-NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
-PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
-NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
-WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
+class To:
+    """The receivers of messages, and the outputs and results of an export. The names are sorted so that related
+    receivers, such as ``parent-0`` and ``parent-1``, follow each other.
+    """
 
-READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
-SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
-PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
-HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
-STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+    DATASET: Final = "dataset"  # a dataset receives the objects that have its name
+    NAME: Final = "name"  # a name receives the objects that have it
+    CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
+    CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
+    CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
+    ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
+    OBJECT: Final = "object"
+    USER: Final = "user"
+    AGENT: Final = "agent"
+    ACCOUNT: Final = "account"
+    ORGANIZATION: Final = "organization"
+    STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+    QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
+    NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
+    PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
+    NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
+    WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
+    READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
+    SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
+    PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
+    HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
+    AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
+    PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
+    QUARANTINED_ROWS: Final = "aside-1"  # a quarantined row, keyed by its file
+    UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
 
-THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
+    # outputs
+    EVENTS: Final = "events"
+    GRAPH: Final = "graph"
+    DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
+    CATALOG: Final = "catalog"
+    ENTRY: Final = "entry"  # an entry or a remark for the catalog
+    FACTS: Final = "facts"
+    QUARANTINE: Final = "quarantine"  # a quarantined row with its line or row number
 
-# --- outputs and results --------------------------------------------------------------------------------------------
+    # results
+    QUARANTINED: Final = "held"  # a query to be quarantined: account, id, parent and root, reason, day of its start
+    REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
+    JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
+    SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
+    OPEN: Final = "open"  # a message for a later day, because its query has not ended
+    RESULT: Final = "result"  # a result of validation
+    TALLY: Final = "tally"  # counts of one partition
 
-EVENTS: Final = "events"
-GRAPH: Final = "graph"
-DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
-CATALOG: Final = "catalog"
-ENTRY: Final = "entry"  # an entry or a remark for the catalog
-FACTS: Final = "facts"
-PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
-QUARANTINED_ROWS: Final = "aside-1"  # a quarantined row, keyed by its file
-UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
-QUARANTINE: Final = "quarantine"  # the same with its line or row number
-QUARANTINED: Final = (
-    "held"  # a query to be quarantined: account, id, parent and root, reason, the day on which it started
-)
-JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
-SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
-OPEN: Final = "open"  # a message for a later day, because its query has not ended
-REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
-AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
-RESULT: Final = "result"  # a result of validation
-TALLY: Final = "tally"  # counts of one partition
+
+THINGS: Final = (To.ACCOUNT, To.AGENT, To.OBJECT, To.ORGANIZATION, To.STATEMENT, To.USER)
 
 
 @lru_cache(maxsize=1_000)
 def is_text(to: str) -> bool:
     """Whether it is an output whose messages are texts for the files of an export."""
-    return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}
+    return to.partition("-")[0] in {To.EVENTS, To.GRAPH, To.DAILY, To.CATALOG, To.FACTS, To.QUARANTINE}
 
 
 class Message(NamedTuple):

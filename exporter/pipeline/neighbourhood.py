@@ -19,18 +19,7 @@ from exporter.graph.shapes.on_graph import whole
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import (
-    AROUND,
-    OBJECT,
-    QUARANTINED,
-    REFUSED,
-    RESULT,
-    Message,
-    by_receiver,
-    encode,
-    order,
-    within,
-)
+from exporter.pipeline.messages import Message, To, by_receiver, encode, order, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
@@ -149,14 +138,14 @@ class ToObjects:
 
 
 def _letter(iri: str, what: int, body: bytes) -> Message:
-    return Message(AROUND, "", b"", encode(Letter(iri, what, body)))
+    return Message(To.AROUND, "", b"", encode(Letter(iri, what, body)))
 
 
 def deliver(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Stored letters -> messages to objects."""
     for message in messages:
         letter = _read_letter(message.body)
-        yield Message(AROUND, letter.iri, order(letter.rank), letter.body)
+        yield Message(To.AROUND, letter.iri, order(letter.rank), letter.body)
 
 
 def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -173,7 +162,7 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
                 of = named(_read_sent(message.body).of)
                 for one in sorted(asked):
                     if one.requester != iri and around.needs(of, one.ring):
-                        yield Message(AROUND, one.requester, order(IS_OTHER), message.body)
+                        yield Message(To.AROUND, one.requester, order(IS_OTHER), message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -189,7 +178,7 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
         results = around.check(nodes[IS_OWN], nodes[IS_OTHER], job.base)
         for result in results:
             tally.result(result.severity, result.shape)
-            yield Message(RESULT, "", b"", json.encode(result))
+            yield Message(To.RESULT, "", b"", json.encode(result))
         yield from _quarantine(results, sources, tally, job)
     yield tally.message()
 
@@ -208,9 +197,9 @@ def _quarantine(
             continue
         if source.object_key:
             tally.count("refused")
-            yield Message(REFUSED, refused_key(OBJECT, source.object_key), b"", reason.encode())
+            yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
         else:
             tally.count("held")
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
-            yield Message(QUARANTINED, within(source.account, source.query_id), b"", encode(body))
+            yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))

@@ -20,7 +20,7 @@ from exporter.input.times import parse_time
 from exporter.model.identifiers import named
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
-from exporter.pipeline.messages import PLACE, QUARANTINED_ROWS, QUERY, TALLY, UNKNOWN, Message, encode, order
+from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Unknown
 from exporter.privacy import known_users
 from exporter.privacy.excluded_objects import named_stages, taken
@@ -289,7 +289,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                     said = history if job.query_text else structs.replace(history, query_text=None)
                     kept = said if screen is None else screened.line(screen.line(said, record.text))
                     if kept is not None:
-                        yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
+                        yield Message(To.QUERY, query_id, order(LINE, job.run), encode(kept))
             continue
         place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
@@ -311,10 +311,10 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
             yield from _row(row, (*place, number, record.unit), text, job)
     yield from odd.messages()
     for (file, block), count in counts.items():
-        yield Message(PLACE, file, order(0, block), encode((block, count)))
+        yield Message(To.PLACE, file, order(0, block), encode((block, count)))
     told = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
     of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
-    yield Message(TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
+    yield Message(To.TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
 
 
 class _NotUnderstood:
@@ -335,7 +335,7 @@ class _NotUnderstood:
         for file, unknown in self._found.items():
             entries = unknown.entries()
             self.number += len(entries)
-            yield Message(UNKNOWN, file, order(2), encode(entries))
+            yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
 
 def _writable(text: str) -> str:
@@ -369,7 +369,7 @@ def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool)
     """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
     file, block, number, unit = place
     told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
-    return Message(QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(told))
+    return Message(To.QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(told))
 
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:
@@ -385,12 +385,12 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
     account = account_of(row, job.account)
     for role, query_id in relatives(row):
         note = account, row.query_id, role, query_id != row.query_id
-        yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
+        yield Message(To.QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
 
 
 def row_message(query_id: str, place: Place, text: str, job: ExportJob) -> Message:
     """The message of a row to its query."""
-    return Message(QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
+    return Message(To.QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:

@@ -28,30 +28,7 @@ from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
 from exporter.pipeline.helpers import bridge_helpers, name_jobs, trace_helpers
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
-from exporter.pipeline.messages import (
-    AROUND,
-    CLONED,
-    CLONED_FROM,
-    CONTAINED,
-    DATASET,
-    ELEMENT,
-    ENTRY,
-    NAME,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    PARENT,
-    PLACE,
-    PROFILE,
-    QUARANTINED,
-    QUARANTINED_ROWS,
-    READ,
-    REFUSED,
-    RESULT,
-    SHARED,
-    THINGS,
-    UNKNOWN,
-    WRITTEN,
-)
+from exporter.pipeline.messages import THINGS, To
 from exporter.pipeline.neighbourhood import (
     deliver,
     looks_at_others,
@@ -80,7 +57,7 @@ class Engine(Protocol[Messages]):
 
     def shuffle(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
         """Run the step on these messages, in parts that are sorted by receiver, key and order. A bucket is in one part,
-        the same one in all rounds (:data:`exporter.messages.HOME_END`).
+        the same one in all rounds (:data:`exporter.pipeline.messages.BUCKET_END`).
         """
 
     def together(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
@@ -193,7 +170,7 @@ def export(
             counts = engine.counts(told)
         watch.counted("rows", counts["rows"])
         if counts["held"]:
-            holds.append(engine.map(engine.filter(told, [QUARANTINED]), exclude_quarantined, job))
+            holds.append(engine.map(engine.filter(told, [To.QUARANTINED]), exclude_quarantined, job))
             continue
         clones = bool(counts["clones"]) or (before is not None and before.has_clones)
         ends = bool(counts["ends"])
@@ -215,7 +192,7 @@ def export(
                 counts.join(engine.counts(made[-1]))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
         judged, judging = (of_queries, [stored]) if of_queries["held"] else (counts, made)
-        results += [engine.filter(one, [RESULT]) for one in judging]
+        results += [engine.filter(one, [To.RESULT]) for one in judging]
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (judged["held"] or judged["refused"]):
@@ -225,7 +202,7 @@ def export(
                     texts |= _by_day(engine, stored, known, turn, counts, results)
             outputs, names = list(texts.values()), list(texts)
             return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
-        quarantined += [engine.filter(one, [QUARANTINED]) for one in made[1:]]
+        quarantined += [engine.filter(one, [To.QUARANTINED]) for one in made[1:]]
         holds += [engine.map(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
         if before is not None and (started := _started(judged)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
@@ -264,7 +241,9 @@ def _outputs(
     outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(_as_it_is), job)]
     if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
         outputs.append(
-            engine.shuffle([engine.filter(told, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+            engine.shuffle(
+                [engine.filter(told, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+            )
         )
     return outputs
 
@@ -273,7 +252,7 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
     """The catalog, if it is wanted, by the name under which it is stored."""
     if not job.catalog:
         return {}
-    told = [engine.filter(one, [ENTRY]) for one in (answered, stored)]
+    told = [engine.filter(one, [To.ENTRY]) for one in (answered, stored)]
     return {"catalog": engine.write_texts([engine.together(told, engine.output(catalogue), job)], "catalog")}
 
 
@@ -286,7 +265,7 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
     and UsageError is raised.
     """
     name = f"{job.day}days-{turn}"
-    heard = engine.map(engine.filter(stored, [READ, SHARED]), to_days, job)
+    heard = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
     made = engine.write_texts([engine.shuffle([heard], engine.output(daily_reads), job)], name)
     told = engine.counts(made)
     if told[REFUSED_DAYS]:
@@ -295,7 +274,7 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
             "behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
         )
     counts.join(told)
-    results.append(engine.filter(made, [RESULT]))
+    results.append(engine.filter(made, [To.RESULT]))
     return {name: made}
 
 
@@ -307,7 +286,7 @@ def _answered(engine: Engine[Messages], told: Messages, job: ExportJob, before: 
     """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
     object is that loses its name); then things receive their mentions in order of time.
     """
-    profiles, things = [engine.filter(told, [PROFILE])], [engine.filter(told, THINGS)]
+    profiles, things = [engine.filter(told, [To.PROFILE])], [engine.filter(told, THINGS)]
     if before is None:
         gathered = engine.shuffle(profiles, merge_profiles, job)
         if job.ends:
@@ -319,14 +298,14 @@ def _answered(engine: Engine[Messages], told: Messages, job: ExportJob, before: 
         return engine.shuffle([*things, settled], answer, job)
     known = [before.knew(profiles)]
     gathered = engine.persist(engine.shuffle([*profiles, *known], merge_profiles, job), f"{job.day}gathered")
-    ending = [(CONTAINED, end)] if job.ends else []
-    cloning = [(CLONED, clones_into), (CLONED_FROM, clones_from)] if job.clones else []
+    ending = [(To.CONTAINED, end)] if job.ends else []
+    cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
     for what, step in (*ending, *cloning):
         of_databases = before.happened([gathered], [what])
         gathered = engine.persist(engine.shuffle([gathered, of_databases], step, job), f"{job.day}{what}")
-    names = engine.filter(before.knew([gathered]), [NAME])
+    names = engine.filter(before.knew([gathered]), [To.NAME])
     named = engine.persist(engine.shuffle([gathered, names], resolve_names, job), f"{job.day}named")
-    others = engine.filter(before.knew([named]), [DATASET, ELEMENT])
+    others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
     settled = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}settled")
     things += [settled, engine.filter(before.due, THINGS)]
     return engine.shuffle([*things, before.knew(things)], answer, job)
@@ -349,7 +328,7 @@ def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
     with watch.stage("bridge"):
         due = [before.due] if before else []
         steps = engine.shuffle(
-            [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job
+            [engine.filter(one, [To.WRITTEN, To.NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job
         )
         if before is not None:
             steps = engine.persist(steps, f"{job.day}steps")
@@ -361,16 +340,16 @@ def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: ExportJob, *, has_parents: bool) -> Messages:
     """The written queries: parents send their job names to their children, then each query is complete."""
-    heard = [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
+    heard = [engine.filter(one, [To.WRITTEN, To.NAMED_FOR_QUERY]) for one in each]
     if has_parents:
-        of_parents = [engine.filter(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
+        of_parents = [engine.filter(one, [To.PARENT, To.NAMED_FOR_PARENT]) for one in each]
         heard.append(engine.shuffle(of_parents, name_jobs, job))
     return engine.shuffle(heard, engine.output(write), job)
 
 
 def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.map(engine.filter(one, [AROUND]), deliver, job) for one in made]
+    delivered = [engine.map(engine.filter(one, [To.AROUND]), deliver, job) for one in made]
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)
@@ -380,9 +359,9 @@ def _of_things(
     engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: ExportJob, turn: int
 ) -> Messages:
     """The messages that quarantine the queries that mention things with a refused node."""
-    mentions = engine.map(engine.filter(told, [WRITTEN]), name_users_of_objects, job)
-    refused = [engine.filter(one, [REFUSED]) for one in made]
+    mentions = engine.map(engine.filter(told, [To.WRITTEN]), name_users_of_objects, job)
+    refused = [engine.filter(one, [To.REFUSED]) for one in made]
     accused = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"accused-{turn}")
     if not engine.counts(accused)["held"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
-    return engine.map(engine.filter(accused, [QUARANTINED]), exclude_quarantined, job)
+    return engine.map(engine.filter(accused, [To.QUARANTINED]), exclude_quarantined, job)

@@ -20,18 +20,7 @@ from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
 from exporter.model.fact_tables import FACTS as TABLES
-from exporter.pipeline.messages import (
-    CATALOG,
-    DAILY,
-    EVENTS,
-    FACTS,
-    GRAPH,
-    QUARANTINE,
-    REFUSED,
-    RESULT,
-    Message,
-    is_text,
-)
+from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Tally
 
 if TYPE_CHECKING:
@@ -47,22 +36,22 @@ _PLAIN: Final = Writer("", lambda _: "")
 
 def graph_in(syntax: str) -> str:
     """The name of the output with the graph in a syntax."""
-    return f"{GRAPH}-{SYNTAXES[syntax].ending}"
+    return f"{To.GRAPH}-{SYNTAXES[syntax].ending}"
 
 
 def daily_in(syntax: str) -> str:
     """The name of the output with reads by day in a syntax."""
-    return f"{DAILY}-{SYNTAXES[syntax].ending}"
+    return f"{To.DAILY}-{SYNTAXES[syntax].ending}"
 
 
 def facts_of(table: str) -> str:
     """The name of the output with a table of facts as JSON."""
-    return f"{FACTS}-{table}"
+    return f"{To.FACTS}-{table}"
 
 
 def texts_of(job: ExportJob) -> list[str]:
     """The names of the outputs of a job that are texts."""
-    return [EVENTS, QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
+    return [To.EVENTS, To.QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
 
 
 @lru_cache(maxsize=16)
@@ -178,7 +167,7 @@ class NodeWriter:
         if reason is None:
             return self.results(results)
         self.tally.count("refused")
-        return [Message(REFUSED, refused_key(to, key), b"", reason.encode()), *self.results(results)]
+        return [Message(To.REFUSED, refused_key(to, key), b"", reason.encode()), *self.results(results)]
 
     def of_day(
         self, to: str, key: str, stay: list[Node], passing: list[Node]
@@ -205,7 +194,7 @@ class NodeWriter:
         """The results as messages for the validation report."""
         for result in results:
             self.tally.result(result.severity, result.shape)
-        return [Message(RESULT, "", b"", msgspec.json.encode(result)) for result in results]
+        return [Message(To.RESULT, "", b"", msgspec.json.encode(result)) for result in results]
 
     def rendered(self, nodes: list[Node]) -> list[str]:
         """The nodes as one text in each syntax."""
@@ -269,4 +258,4 @@ def catalogue(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         catalog += catalog_nodes(of_account, remarks.get(account, ()), iris)
         tags += tag_nodes(of_account, remarks.get(account, ()), iris)
     for name, text in documents(catalog, tags, job.base):
-        yield Message(f"{CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())
+        yield Message(f"{To.CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())

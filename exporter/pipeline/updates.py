@@ -26,22 +26,7 @@ from exporter.input.aggregates import is_id
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
-from exporter.pipeline.messages import (
-    JOB,
-    OBJECT,
-    OPEN,
-    QUARANTINED,
-    QUERY,
-    SNAPSHOT,
-    Message,
-    asked,
-    by_receiver,
-    decode,
-    encode,
-    is_later,
-    order,
-    time_and_query,
-)
+from exporter.pipeline.messages import Message, To, asked, by_receiver, decode, encode, is_later, order, time_and_query
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
@@ -59,12 +44,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def snapshot(message: Message) -> Message:
     """Keep a message as the state of a thing, which it receives first on the next day."""
-    return Message(SNAPSHOT, "", b"", encode(tuple(message)))
+    return Message(To.SNAPSHOT, "", b"", encode(tuple(message)))
 
 
 def later(message: Message) -> Message:
     """Keep a message for a later day, because its query has not ended."""
-    return Message(OPEN, "", b"", encode(tuple(message)))
+    return Message(To.OPEN, "", b"", encode(tuple(message)))
 
 
 def known(bodies: Iterable[bytes]) -> Iterator[Message]:
@@ -98,7 +83,7 @@ def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
     """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
     tally = Tally()
     for (to, query_id), group in groupby(messages, by_receiver):
-        if to == QUERY:
+        if to == To.QUERY:
             yield from _of_query(query_id, list(group), job, tally)
         else:
             yield from group
@@ -183,13 +168,13 @@ def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
 def to_queries(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Address stored messages (rows of a day, lines, the index) to their queries again."""
     for message in messages:
-        yield message._replace(to=QUERY)
+        yield message._replace(to=To.QUERY)
 
 
 def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Rows to their queries, with the notes to their parents and roots."""
     for message in messages:
-        yield message._replace(to=QUERY)
+        yield message._replace(to=To.QUERY)
         row = read_line(_row(message.body)[1])
         assert isinstance(row, Row), "a row that was read before"
         yield from children_of(row, job)
@@ -198,14 +183,14 @@ def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
 def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The queries that have children. If they are of another day, their rows are needed as context."""
     for message in messages:
-        if message.to == QUERY and message.order[0] == CHILD:
+        if message.to == To.QUERY and message.order[0] == CHILD:
             yield message
 
 
 def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
-        yield Message(QUERY, message.key, order(CONTEXT), message.body)
+        yield Message(To.QUERY, message.key, order(CONTEXT), message.body)
 
 
 def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -213,13 +198,13 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
     name of its job, if it has to do with helpers.
     """
     for message in messages:
-        if message.to == QUARANTINED:
+        if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
-        elif message.to == JOB:
+                yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+        elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
-            yield Message(QUERY, query_id, order(JOB_OF), encode((account, name)))
+            yield Message(To.QUERY, query_id, order(JOB_OF), encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -250,7 +235,7 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
-        address = asked(time_and_query(message.order)[1])[1] if message.to == OBJECT else message.key
+        address = asked(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
         yield later(message) if is_later(address, job.day) else message
 
 
@@ -349,7 +334,7 @@ def _nearest(one: Asked, users: Iterable[str]) -> list[str]:
 
 
 def _row_of(message: Message) -> Row | None:
-    if message.to != QUERY or message.order[0] != ROW:
+    if message.to != To.QUERY or message.order[0] != ROW:
         return None
     row = read_line(_row(message.body)[1])
     return row if isinstance(row, Row) else None
@@ -379,7 +364,7 @@ def _is_forgotten(rows: list[Row], job: ExportJob) -> bool:
 
 def _is_of_nobody(message: Message, job: ExportJob) -> bool:
     """Whether it is a line of a query without a row that may belong to the removed queries."""
-    if message.to != QUERY or message.order[0] != LINE:
+    if message.to != To.QUERY or message.order[0] != LINE:
         return False
     end = _line(message.body).end_time
     return bool(job.forget_users) or end is None or day_of(end) < job.forget_before

@@ -26,13 +26,9 @@ from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     ANSWER,
     BRIDGE,
-    ENTRY,
-    EVENTS,
     FACTS_OF,
-    JOB,
-    NAMED_FOR_QUERY,
-    WRITTEN,
     Message,
+    To,
     by_receiver,
     decode,
     encode,
@@ -69,10 +65,10 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes and events of each query, or the message that quarantines it. Other messages pass through."""
     writer, spellings = _Writer(job), Spellings()
     for to, key, group, recurs in _looking_ahead(messages):
-        if to == NAMED_FOR_QUERY:
+        if to == To.NAMED_FOR_QUERY:
             for message in group:
                 spellings.add(key, message.body, open_bucket(key))
-        elif to == WRITTEN:
+        elif to == To.WRITTEN:
             if job.day and group[0].order[0] == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
@@ -90,7 +86,7 @@ def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list
     before: tuple[str, str, list[Message]] | None = None
     for (to, key), group in groupby(messages, by_receiver):
         if before is not None:
-            yield *before, to == WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
+            yield *before, to == To.WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
         before = to, key, list(group)
     if before is not None:
         yield *before, False
@@ -170,11 +166,11 @@ class _Writer:
         yield from texts
         node_writer.tally.count("events", len(events))
         for event in events:
-            yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
+            yield Message(To.EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         if job.day and answers.bridge not in (None, _NO_BRIDGE):
             name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
             node_writer.tally.count(JOBS)
-            yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
+            yield Message(To.JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 
     def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
@@ -239,7 +235,7 @@ class _Writer:
     def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         if self._job.catalog:
             for remark in remarks(facts, answers):
-                yield Message(ENTRY, "", b"", encode((facts.account, None, remark)))
+                yield Message(To.ENTRY, "", b"", encode((facts.account, None, remark)))
         if self._job.facts:
             for table, row in rows_of(facts):
                 yield Message(facts_of(table), "", b"", orjson.dumps(row))
