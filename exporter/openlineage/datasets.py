@@ -276,7 +276,7 @@ def dataset_event(
     what happened to it before that.
     """
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
-    told_apart = facets.objects([one for one in objects if one], settings.producer)
+    objects_facet = facets.objects([one for one in objects if one], settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso(begun),
         "producer": settings.producer,
@@ -284,7 +284,7 @@ def dataset_event(
         "dataset": {
             "namespace": dataset.namespace,
             "name": dataset.name,
-            "facets": {**of_dataset, **told_apart, **lifecycle},
+            "facets": {**of_dataset, **objects_facet, **lifecycle},
         },
     }
     return Event(begun, DATASET, None, orjson.dumps(event))

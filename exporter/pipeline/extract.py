@@ -26,7 +26,7 @@ from exporter.model.profiles import add
 from exporter.model.query import account_of, alike, disagree, distinct, least, query_facts
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
-from exporter.openlineage.jobs import parent_id, root_id
+from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
     FACTS_OF,
     HEIR,

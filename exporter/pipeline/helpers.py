@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from exporter.openlineage.bridging import Helpers, Mark, SavedHelpers, Step, step_of
-from exporter.openlineage.jobs import name_of
+from exporter.openlineage.events import name_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     BEFORE,

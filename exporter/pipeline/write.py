@@ -18,8 +18,7 @@ from exporter.model.answers import Answers, Bridge
 from exporter.model.fact_tables import rows_of
 from exporter.model.object_history import ObjectAnswer
 from exporter.openlineage import datasets
-from exporter.openlineage.events import events_of, run_events
-from exporter.openlineage.jobs import name_of
+from exporter.openlineage.events import events_of, name_of, run_events
 from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
 from exporter.pipeline.merge_profiles import Spellings

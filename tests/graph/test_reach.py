@@ -90,7 +90,7 @@ class Exported:
             for whose, nodes in self._sent
             for one in (to.of_object(whose, nodes) if isinstance(whose, str) else to.of_query(whose, nodes))
         ]
-        found = rounds._surrounded(LocalEngine(), [letters], JOB)
+        found = rounds._neighbourhoods(LocalEngine(), [letters], JOB)
         return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == To.RESULT])
 
 
