@@ -103,12 +103,8 @@ def _previous(output: Output, uses: DatasetUses) -> DatasetName | None:
     """The dataset that was renamed to this output; None where it was not a rename."""
     if output.state != "RENAME":
         return None
-    former = (
-        output.name
-        for output in uses.outputs
-        if output.state == "DROP" and not set(output.keys).isdisjoint(output.keys)
-    )
-    return next(former, None)
+    same = (other for other in uses.outputs if not set(other.keys).isdisjoint(output.keys))
+    return next((other.name for other in same if other.state == "DROP"), None)
 
 
 def with_version(output: bytes, query_id: str, producer: str) -> bytes:
