@@ -97,7 +97,7 @@ class LocalEngine:
         return list(chain.from_iterable(messages))
 
     def counts(self, messages: list[Message]) -> Counts:
-        return Counts.of(decode(message.body) for message in messages if message.to == To.TALLY)
+        return Counts.of([decode(message.body) for message in messages if message.to == To.TALLY])
 
 
 def seldom_collected() -> None:

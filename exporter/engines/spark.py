@@ -161,16 +161,16 @@ def _messages(batches: Batches) -> Iterator[Message]:
 
 def batched(messages: Iterable[Message]) -> Batches:
     """Messages as Arrow batches of bounded size."""
-    held: list[Message] = []
+    batch: list[Message] = []
     size = 0
     for message in messages:
-        held.append(message)
+        batch.append(message)
         size += len(message.body)
-        if size >= _BATCH_BYTES or len(held) >= _BATCH_ROWS:
-            yield _batch(held)
-            held, size = [], 0
-    if held:
-        yield _batch(held)
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_ROWS:
+            yield _batch(batch)
+            batch, size = [], 0
+    if batch:
+        yield _batch(batch)
 
 
 def _batch(messages: list[Message]) -> pa.RecordBatch:

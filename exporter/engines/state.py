@@ -178,5 +178,7 @@ def _read(
 
 def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:
     """Whether a part of a file may have messages to these receivers."""
-    said = file.metadata.row_group(group).column(0).statistics
-    return said is None or not said.has_min_max or any(said.min <= one <= said.max for one in to)
+    statistics = file.metadata.row_group(group).column(0).statistics
+    return (
+        statistics is None or not statistics.has_min_max or any(statistics.min <= one <= statistics.max for one in to)
+    )

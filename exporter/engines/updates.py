@@ -170,12 +170,12 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     read: Messages,
     job: ExportJob,
     export_input: ExportInput,
-    watch: ProgressListener,
+    progress: ProgressListener,
 ) -> Updated[Messages]:
     """Add the messages of the first step (``read``) to DIR."""
     left = export_input.left.days
     done: Updated[Messages] = Updated(days=dict(left))
-    with watch.stage("date"):
+    with progress.stage("date"):
         read = engine.persist(read, "read")
         new = _dated(engine, store, read, job, done)
     first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
@@ -188,16 +188,16 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     every = sorted({*before, *todo})
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-    _make(engine, store, job, todo, every, done, watch)
-    with watch.stage("things"):
-        said = store.latest(store.names(THINGS_DAY), texts_of(job))
-        stored = engine.write_texts([engine.map(said, engine.output(_as_they_are), job)], THINGS_DAY)
+    _make(engine, store, job, todo, every, done, progress)
+    with progress.stage("things"):
+        texts = store.latest(store.names(THINGS_DAY), texts_of(job))
+        stored = engine.write_texts([engine.map(texts, engine.output(_as_they_are), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if export_input.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
-        with watch.stage("changes"):
+        with progress.stage("changes"):
             store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
-    with watch.stage("join"):
+    with progress.stage("join"):
         _join(store, _ROWS, None)
         _join(store, THINGS_DAY, _HAPPENED)
     return done
@@ -229,7 +229,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
     days: Iterable[str],
     every: Sequence[str],
     done: Updated[Messages],
-    watch: ProgressListener,
+    progress: ProgressListener,
 ) -> None:
     """Make these days, and the later ones on which their queries end."""
     todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
@@ -237,7 +237,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
     while todo:
         day = min(todo)
         todo.remove(day)
-        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, watch)
+        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, progress)
         if made[day].started is None:
             todo.update(later for later in done.days[day] if later > day)
         else:
@@ -317,7 +317,7 @@ class _Day(Generic[Messages]):
         self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
 
     def make(
-        self, every: Sequence[str], done: Updated[Messages], watch: ProgressListener
+        self, every: Sequence[str], done: Updated[Messages], progress: ProgressListener
     ) -> tuple[rounds.Exported[Messages], str | None]:
         """Make the day after those that are done; and the first day that has to be made again because of it, None if
         there is none. ``every``: the days that have rows.
@@ -339,7 +339,7 @@ class _Day(Generic[Messages]):
                 engine,
                 self._input_messages(every),
                 job,
-                watch,
+                progress,
                 Before(
                     knew,
                     happened,
@@ -376,15 +376,15 @@ class _Day(Generic[Messages]):
         queries for which this has changed; None if there is none.
         """
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
-        told = [*made.quarantined, *self._late]
+        changed = [*made.quarantined, *self._late]
         if made.counts[JOBS]:
-            told.append(engine.filter(made.made[-1], [To.JOB]))
-        if not (told or store.has(name)):
+            changed.append(engine.filter(made.made[-1], [To.JOB]))
+        if not (changed or store.has(name)):
             return None
         before = engine.persist(
             engine.map(store.load([name], [To.QUERY]), as_before, job), f"{self._day}parents-before"
         )
-        now = [engine.map(one, as_parents, job) for one in told]
+        now = [engine.map(messages, as_parents, job) for messages in changed]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
         compared = engine.persist(
             engine.shuffle([*now, before, engine.map(index, to_queries, job)], compare, job), f"{self._day}compared"

@@ -200,14 +200,14 @@ class DatasetProfile(Struct, gc=False):
         return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
 
 
-def profiles_of(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
-    """What an object gives for each dataset that it is under one of its spellings."""
+def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[DatasetKey, DatasetProfile]:
+    """What an object gives for each dataset that it is under one of its spellings, by the dataset's key."""
     thing, spelled = as_thing(profile), dict[DatasetKey, list[NameSpelling]]()
     of_name: dict[str | None, DatasetName] = {}
     for spelling in spellings(profile, settings):
         spelled.setdefault(spelling.dataset, []).append(spelling)
         of_name.setdefault(spelling.name, spelling.dataset[1:3])
-    found: list[DatasetProfile] = []
+    found: dict[DatasetKey, DatasetProfile] = {}
     for key, each in spelled.items():
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
         last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
@@ -216,18 +216,16 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> list[Dataset
             for name in names
             if name in profile.fates
         ]
-        found.append(
-            DatasetProfile(
-                *key,
-                is_seen=any(spelling.is_seen for spelling in each),
-                columns=set(profile.columns),
-                things={profile.key: thing},
-                left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
-                fate=max([_NO_FATE, *fates]),
-                is_shown=not is_hidden(profile, key[2], settings),
-                holder=max([_NO_HOLDER, *last_seen]),
-                comment=profile.comment[2] if profile.comment else "",
-            )
+        found[key] = DatasetProfile(
+            *key,
+            is_seen=any(spelling.is_seen for spelling in each),
+            columns=set(profile.columns),
+            things={profile.key: thing},
+            left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
+            fate=max([_NO_FATE, *fates]),
+            is_shown=not is_hidden(profile, key[2], settings),
+            holder=max([_NO_HOLDER, *last_seen]),
+            comment=profile.comment[2] if profile.comment else "",
         )
     return found
 

@@ -32,14 +32,13 @@ from exporter.pipeline.messages import (
     DATASETS,
     DROPS,
     KNOWN,
-    MENTION,
     SAME_NAMES,
     TAKEN,
     THINGS,
+    USE,
     Known,
     Message,
     To,
-    asked,
     by_receiver,
     decode,
     encode,
@@ -47,6 +46,7 @@ from exporter.pipeline.messages import (
     order,
     parts,
     read_known,
+    requester_from,
     time_and_query,
     within,
     written_at,
@@ -152,11 +152,11 @@ def _answers(
 ) -> Iterator[tuple[Requester, ObjectAnswer]]:
     """The answers to the uses of an object, in the order of time. Before them it receives all other messages."""
     for message in group:
-        if message.order[0] != MENTION:
+        if message.order[0] != USE:
             received.add(message, version_history)
             continue
         at, query = time_and_query(message.order)
-        requester = Requester(*asked(query))
+        requester = Requester(*requester_from(query))
         yield from received.pass_by(version_history, (at, requester.query_id))
         at_start, at_end = _read_use(message.body)
         version_history.passed = at, requester.query_id

@@ -87,9 +87,9 @@ def _member(profile: Profile) -> Iterator[Message]:
         start, None, profile.key, sorted({one for each in profile.names for one in schema_and_database(each)})
     )
     if not creates and since == start and schema_and_database(name):
-        nobody = Event(0, "", 0, "", "", "", "")
+        no_event = Event(0, "", 0, "", "", "", "")
         kept, columns = profile.made_first[2], sorted(profile.columns)
-        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
+        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):
@@ -119,9 +119,9 @@ def _arrived(account: str, member: _Member, events: list[Event]) -> Iterator[Mes
     ]
     last = max(before, default=None)
     if last is not None and last.source:
-        came = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
+        arrived = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
         key = within(account, database(last.source))
-        yield Message(To.CLONED_FROM, key, order(_COPY, 0, copy.key), encode(came))
+        yield Message(To.CLONED_FROM, key, order(_COPY, 0, copy.key), encode(arrived))
 
 
 def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -137,12 +137,12 @@ def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
             elif message.order[0] == _MEMBER:
-                yield from _tell(account, _read_member(message.body), events, job)
+                yield from _clones_of(account, _read_member(message.body), events, job)
             else:
                 yield _to_source(account, read_copy(message.body), events)
 
 
-def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
+def _clones_of(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
     """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
     target was made anew: it brings nothing any more.
     """
@@ -154,8 +154,8 @@ def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) ->
             for clone in clones
             if any(later > clone and later.target == clone.target and later.end < began for later in events)
         }
-        told = sorted(clone for clone in clones if clone not in over)
-        yield Message(To.OBJECT, within(account, member.key), order(CLONES), encode(told))
+        still = sorted(clone for clone in clones if clone not in over)
+        yield Message(To.OBJECT, within(account, member.key), order(CLONES), encode(still))
 
 
 def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
@@ -205,11 +205,11 @@ def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
             yield from group
             continue
         account, events = parts(key)[0], set[Event]()
-        for what, told in groupby(group, _read_end):
+        for what, of_object in groupby(group, _read_end):
             if isinstance(what, Event):
                 events.add(what)
             elif events:
-                yield from _to_names(account, what, [_read_content(message.body) for message in told], events)
+                yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
 
 
 def _read_end(message: Message) -> Event | str:

@@ -28,22 +28,22 @@ from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
 from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
+    CHILD_OF,
     FACTS_OF,
-    HEIR,
-    MENTION,
     PARENT_JOB,
+    USE,
     Addresses,
     Known,
     Message,
     QueryRecord,
     To,
-    asking,
     bucket,
     by_receiver,
     decode,
     encode,
     is_later,
     order,
+    requester_of,
     within,
     written_at,
 )
@@ -93,7 +93,7 @@ class QueryMessages:
 
 def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
     """By account, the messages of a query; and its lines of QUERY_HISTORY."""
-    query_messageses: dict[str, QueryMessages] = {}
+    by_account: dict[str, QueryMessages] = {}
     lines: list[History] = []
     for message in group:
         what = message.order[0]
@@ -101,7 +101,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
-            query_messages = query_messageses.setdefault(account_of(row, job.account), QueryMessages())
+            query_messages = by_account.setdefault(account_of(row, job.account), QueryMessages())
             if what == ROW:
                 query_messages.rows.append((row, place, text))
             else:
@@ -110,18 +110,18 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
             lines.append(_history(message.body))
         elif what == CHILD:
             account, child, role, wants_name = decode(message.body)
-            query_messageses.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
+            by_account.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
         elif what == HOLD:
             account, child, reason = decode(message.body)
-            query_messages = query_messageses.setdefault(account, QueryMessages())
+            query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
                 query_messages.without.add(child)
             else:
                 query_messages.reasons.append(reason)
         elif what == JOB_OF:
             account, name = decode(message.body)
-            query_messageses.setdefault(account, QueryMessages()).job = name
-    return query_messageses, lines
+            by_account.setdefault(account, QueryMessages()).job = name
+    return by_account, lines
 
 
 def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -185,7 +185,7 @@ CALLS_DISAGREE: Final = (
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
 _PREPARED: Final = 6_000
-"""Contents whose mentions are cached, because statements recur."""
+"""Contents whose uses are cached, because statements recur."""
 
 
 Prepared = list[tuple[str, bytes, bytes | None, bytes]]
@@ -194,19 +194,19 @@ _prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
 
 
 def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
-    teller = _Extractor(job)
+    """The facts and uses of each query, and the merged attributes of the partition. Other messages pass through."""
+    extractor = _Extractor(job)
     for (to, query_id), group in groupby(messages, by_receiver):
         if to != To.QUERY:
             yield from group
             continue
-        query_messageses, lines = messages_of_queries(group, job)
+        by_account, lines = messages_of_queries(group, job)
         history = latest(lines) if lines else NO_HISTORY
-        teller.tally.count("history_doubled", max(len(lines) - 1, 0))
-        for account, query_messages in query_messageses.items():
-            yield from teller.query(account, query_id, query_messages, history)
-    yield from teller.sums()
-    yield teller.tally.message()
+        extractor.tally.count("history_doubled", max(len(lines) - 1, 0))
+        for account, query_messages in by_account.items():
+            yield from extractor.query(account, query_id, query_messages, history)
+    yield from extractor.sums()
+    yield extractor.tally.message()
 
 
 def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
@@ -216,7 +216,7 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
     for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
         if relative is not None:
             body = encode((role, written_at(address, facts.account, facts.query_id)))
-            yield Message(To.PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
+            yield Message(To.PARENT, within(facts.account, relative), order(CHILD_OF, 0, facts.query_id), body)
 
 
 def _contradict_or_exceed(query_record: QueryRecord) -> bool:
@@ -236,34 +236,38 @@ class _Extractor:
         self._addresses = Addresses(job.partitions)
         self.tally = Tally()
 
-    def query(self, account: str, query_id: str, heard: QueryMessages, history: History) -> Iterator[Message]:
+    def query(self, account: str, query_id: str, query_messages: QueryMessages, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
-        children = sorted(child for child in heard.children if child[1] not in heard.without)
-        if not heard.rows:
-            query_record = QueryRecord(account, distinct(heard.context), history, 0, 0)
-            if heard.context and not (heard.reasons or _contradict_or_exceed(query_record)):
-                yield from self._context(query_record, children, heard.job)
+        children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
+        if not query_messages.rows:
+            query_record = QueryRecord(account, distinct(query_messages.context), history, 0, 0)
+            if query_messages.context and not (query_messages.reasons or _contradict_or_exceed(query_record)):
+                yield from self._context(query_record, children, query_messages.job)
             elif children:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             return
-        rows = [row for row, _, _ in heard.rows]
+        rows = [row for row, _, _ in query_messages.rows]
         groups = alike(rows)
-        each = [least(group) for group in groups]
-        known = {id(row) for row, place, _ in heard.rows if not self._is_new(place)}
+        distinct_rows = [least(group) for group in groups]
+        known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
         self.tally.count("duplicates", doubled)
         self.tally.count("aggregate_duplicates", doubled * is_aggregate)
-        if heard.reasons:
+        if query_messages.reasons:
             if children:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
-            yield from self._aside(heard.rows, min(heard.reasons))
-        elif len(each) > 1 and disagree(each):
+            yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
+        elif len(distinct_rows) > 1 and disagree(distinct_rows):
             self.tally.count("held", 1)
-            yield quarantine_query(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
+            yield quarantine_query(
+                query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
+            )
         else:
-            query_record = QueryRecord(account, each, history, new, self._job.run)
-            yield from self._of_query(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
+            query_record = QueryRecord(account, distinct_rows, history, new, self._job.run)
+            yield from self._of_query(
+                query_record, query_messages.job, is_parent=any(wants for _, _, wants in children)
+            )
             if children and self._is_by_day(query_record):
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
 
@@ -283,11 +287,11 @@ class _Extractor:
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
 
-    def _parent(self, key: str, told: bytes, job: str | None) -> Message:
+    def _parent(self, key: str, encoded: bytes, job: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.tally.count("parents", 1)
         return (
-            Message(To.PARENT, key, order(FACTS_OF), told)
+            Message(To.PARENT, key, order(FACTS_OF), encoded)
             if job is None
             else Message(To.PARENT, key, order(PARENT_JOB), encode(job))
         )
@@ -299,31 +303,33 @@ class _Extractor:
     def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run
 
-    def _aside(self, rows: list[Placed], reason: str) -> Iterator[Message]:
+    def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
-        in_order = sorted(rows, key=lambda one: one[1])
+        in_order = sorted(rows, key=lambda placed: placed[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
         self.tally.count("aside", len(each))
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
 
-    def _of_query(self, told: QueryRecord, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
-        facts = told.facts()
+    def _of_query(self, query_record: QueryRecord, job: str | None, *, is_parent: bool) -> Iterator[Message]:
+        facts = query_record.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
             self.tally.count("held", 1)
             yield quarantine_query(facts, too_much)
             return
-        account, body, said = facts.account, encode(told), self._prepare(facts)
-        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
-        address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")
+        account, body, uses = facts.account, encode(query_record), self._prepare(facts)
+        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
+        address = self._addresses.of(
+            query_record.rows, day_of(facts.end) if ends_later and facts.end > facts.start else ""
+        )
         written = Message(To.WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)
         yield written
-        parent = within(account, facts.query_id) if has_heirs and self._job.events else None
+        parent = within(account, facts.query_id) if is_parent and self._job.events else None
         if parent is not None:
             yield self._parent(parent, body, job)
         if self._job.events:
@@ -339,7 +345,7 @@ class _Extractor:
         if self._job.events:
             note(self._profiles, facts)
         helpers.note(self._profiles, facts, self._job.openlineage)
-        yield from self._mentions(facts, address, said)
+        yield from self._uses(facts, address, uses)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
 
@@ -352,11 +358,11 @@ class _Extractor:
         if parent is not None and not known.parents:
             known.parents.add(parent)
 
-    def _mentions(self, facts: QueryFacts, address: str, said: Prepared) -> Iterator[Message]:
-        asks = asking(facts.query_id, address)
-        begins, ends = order(MENTION, facts.start, asks, 0), order(MENTION, facts.end, asks, 1)
+    def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
+        asks = requester_of(facts.query_id, address)
+        begins, ends = order(USE, facts.start, asks, 0), order(USE, facts.end, asks, 1)
         at_once = facts.end == facts.start
-        for object_key, started, ended, both in said:
+        for object_key, started, ended, both in uses:
             key = within(facts.account, object_key)
             if ended is None or at_once:
                 yield Message(To.OBJECT, key, begins, both)
@@ -367,7 +373,7 @@ class _Extractor:
 
     @staticmethod
     def _prepare(facts: QueryFacts) -> Prepared:
-        """The mentions in the content of a query, encoded: at its start, at its end, and both in one message."""
+        """The uses in the content of a query, encoded: at its start, at its end, and both in one message."""
         known = _prepared.get(facts.content)
         if known is not None:
             return known

@@ -22,9 +22,9 @@ from exporter.pipeline.messages import (
     FACTS_OF,
     JOB_NAME,
     MARK,
-    MENTION,
     PARENT_BRIDGE,
     PARENT_JOB,
+    USE,
     Message,
     To,
     by_receiver,
@@ -34,7 +34,7 @@ from exporter.pipeline.messages import (
     open_bucket,
     order,
     read_bridge,
-    read_told,
+    read_query_record,
     within,
     written_of,
 )
@@ -57,7 +57,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             if to == To.NAMED_FOR_PARENT:
                 spellings.add(key, message.body)
             elif message.order[0] == FACTS_OF:
-                facts = read_told(message.body).facts()
+                facts = read_query_record(message.body).facts()
             elif message.order[0] == PARENT_BRIDGE:
                 bridge = read_bridge(message.body)
             elif message.order[0] == PARENT_JOB:
@@ -72,7 +72,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 
 _read_step: Final = msgspec.msgpack.Decoder(tuple[str, Step]).decode
 _read_marks: Final = msgspec.msgpack.Decoder(list[Mark]).decode
-_read_kept: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
+_read_state: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
 
 
 def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -83,15 +83,15 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
             if to == To.NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
             elif to == To.WRITTEN and message.order[0] == FACTS_OF:
-                query_record = read_told(message.body)
+                query_record = read_query_record(message.body)
                 facts = query_record.facts()
-                found = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
-                if found is not None:
-                    step, marks = found
+                step_and_marks = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
+                if step_and_marks is not None:
+                    step, marks = step_and_marks
                     account = within(query_record.account, To.HELPERS)
                     if marks:
                         yield Message(To.HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
-                    yield Message(To.HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))
+                    yield Message(To.HELPERS, account, order(USE, step.end, facts.query_id), encode((key, step)))
 
 
 def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -106,7 +106,7 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
     for message in group:
         what = message.order[0]
         if what == BEFORE:
-            before = _read_kept(message.body)
+            before = _read_state(message.body)
         elif what == MARK:
             marks += _read_marks(message.body)
         else:

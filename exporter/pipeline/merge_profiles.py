@@ -118,14 +118,10 @@ def _together(each: Iterator[Known]) -> Known:
 
 
 def _to_datasets(profile: Profile, job: ExportJob) -> list[Message]:
+    account, at = profile.account, order(0, 0, profile.key)
     return [
-        Message(
-            To.DATASET,
-            within(profile.account, encode(dataset.key).hex()),
-            order(0, 0, profile.key),
-            encode((profile.key, dataset)),
-        )
-        for dataset in profiles_of(profile, job.openlineage)
+        Message(To.DATASET, within(account, encode(key).hex()), at, encode((profile.key, dataset)))
+        for key, dataset in profiles_of(profile, job.openlineage).items()
     ]
 
 

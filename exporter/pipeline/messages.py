@@ -126,15 +126,14 @@ decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
 BUCKET_END: Final = "\0"
-"""Ends the home, the first part of a key. Keys with the same bucket are in one partition, so that a message to a bucket
-reaches all of them. First a query's home is its id; when it is written, it is the bucket of its statement
-(:mod:`exporter.pipeline.messages`).
+"""Ends the bucket, the first part of a key. Keys with the same bucket are in one partition, so that a message to a
+bucket reaches all of them. First a query's bucket is its id; when it is written, it is that of its statement.
 """
 
 
 @lru_cache(maxsize=50_000)
 def within(account: str, key: str) -> str:
-    """A key within an account. Its home is the one of ``key``; different pairs give different keys."""
+    """A key within an account. Its bucket is the one of ``key``; different pairs give different keys."""
     return f"{key}{BUCKET_END}{account}{BUCKET_END}{len(account)}"
 
 
@@ -150,16 +149,16 @@ by_receiver: Final = itemgetter(0, 1)
 """The key by which :func:`itertools.groupby` puts sorted messages in groups: the receiver."""
 
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, MENTION = range(10)
-"""Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, USE = range(10)
+"""Ranks of the messages to an object: its state of the day before, its attributes, its datasets, objects with its name,
 drops of tags and policies set on it, who took its name, when its schema or database was dropped and restored, the
-CLONEs of its schema and database, its copies that these made, its mentions in order of time.
+CLONEs of its schema and database, its copies that these made, its uses in order of time.
 """
 FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
 """Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
 its event says in place of helpers.
 """
-PARENT_BRIDGE, PARENT_JOB, HEIR = 1, 2, 3
+PARENT_BRIDGE, PARENT_JOB, CHILD_OF = 1, 2, 3
 """Ranks of the messages to a parent after its facts: what its event says in place of helpers; the name of its job, if
 another day made it; and the address of a child that needs the name.
 """
@@ -182,7 +181,7 @@ class QueryRecord(Struct, array_like=True, gc=False):
 
 
 class Known(Struct, array_like=True, gc=False):
-    """What a partition knows about an object. ``buckets``: the homes of queries that mention it and need its dataset.
+    """What a partition knows about an object. ``buckets``: of queries that mention it and need its dataset.
     ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
     """
 
@@ -191,14 +190,14 @@ class Known(Struct, array_like=True, gc=False):
     parents: set[str]
 
 
-read_told: Final = msgspec.msgpack.Decoder(QueryRecord).decode
+read_query_record: Final = msgspec.msgpack.Decoder(QueryRecord).decode
 read_bridge: Final = msgspec.msgpack.Decoder(Bridge).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode
 
 
 _MOST: Final = 500
 """Most queries of one statement from one partition at one bucket; a very frequent statement gets several buckets."""
-_SHELF: Final = 12
+_KEY_DIGITS: Final = 12
 """Hexadecimal digits of a statement key."""
 _MOST_DIGITS: Final = 4
 _BUCKETS: Final = 8
@@ -213,7 +212,7 @@ class Addresses:
 
     def __init__(self, partitions: int) -> None:
         enough = (digits for digits in range(1, _MOST_DIGITS) if 16**digits >= _BUCKETS * partitions)
-        self._length = next(enough, _MOST_DIGITS) + _SHELF
+        self._length = next(enough, _MOST_DIGITS) + _KEY_DIGITS
         self._queries: Counter[bytes] = Counter()
 
     def of(self, rows: list[Row], day: str = "") -> str:
@@ -239,31 +238,31 @@ def open_bucket(key: str) -> str:
 
 def bucket(address: str) -> str:
     """The bucket of an address."""
-    return address[:-_SHELF]
+    return address[:-_KEY_DIGITS]
 
 
 def written_at(address: str, account: str, query_id: str) -> str:
     """The key of a query at an address."""
-    return f"{address[:-_SHELF]}{BUCKET_END}{address[-_SHELF:]}{within(account, query_id)}"
+    return f"{address[:-_KEY_DIGITS]}{BUCKET_END}{address[-_KEY_DIGITS:]}{within(account, query_id)}"
 
 
 def written_of(key: str) -> tuple[str, str]:
     """The account and the query id of a key that :func:`written_at` made."""
     account, rest = parts(key)
-    return account, rest.partition(BUCKET_END)[2][_SHELF:]
+    return account, rest.partition(BUCKET_END)[2][_KEY_DIGITS:]
 
 
 def statement_of(key: str) -> str:
     """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
-    return key[: key.index(BUCKET_END) + 1 + _SHELF]
+    return key[: key.index(BUCKET_END) + 1 + _KEY_DIGITS]
 
 
-def asking(query_id: str, address: str) -> str:
-    """A query id with the address for answers, as one text that sorts by query id."""
+def requester_of(query_id: str, address: str) -> str:
+    """A requester: a query id with the address for answers, as one text that sorts by query id."""
     return f"{query_id}{BUCKET_END}{address}"
 
 
-def asked(text: str) -> tuple[str, str]:
-    """The query id and the address of a text from :func:`asking`."""
+def requester_from(text: str) -> tuple[str, str]:
+    """The query id and the address of a text from :func:`requester_of`."""
     query_id, _, address = text.rpartition(BUCKET_END)
     return query_id, address

@@ -13,7 +13,7 @@ import orjson
 
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
-from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_told, within
+from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_query_record, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
@@ -29,7 +29,7 @@ def name_users_of_objects(messages: Iterable[Message], _: ExportJob) -> Iterator
     """Facts of queries -> a message to each thing that they mention, with the data for quarantining the query."""
     for message in messages:
         if message.to == To.WRITTEN:
-            facts = read_told(message.body).facts()
+            facts = read_query_record(message.body).facts()
             body = quarantine_query(facts, "").body
             for to, key in _mentioned(facts):
                 yield Message(To.REFUSED, refused_key(to, key), order(1, 0, facts.query_id), body)

@@ -201,8 +201,8 @@ class Screen:
         lines = self._lines()
         if lines is None:
             return history
-        said = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
-        return structs.replace(history, **{name: lines.text(value) for name, value in said.items()})
+        texts = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
+        return structs.replace(history, **{name: lines.text(value) for name, value in texts.items()})
 
     def _without_places(self, history: History) -> History:
         """The line without the session's database and schema, if the filters leave them out."""
@@ -286,10 +286,10 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                 unusable += query_id is None
                 if query_id is not None:
                     # SQL text can contain personal data: if it was not asked for, it is dropped here.
-                    said = history if job.query_text else structs.replace(history, query_text=None)
-                    kept = said if screen is None else screened.line(screen.line(said, record.text))
-                    if kept is not None:
-                        yield Message(To.QUERY, query_id, order(LINE, job.run), encode(kept))
+                    kept_line = history if job.query_text else structs.replace(history, query_text=None)
+                    screened_line = kept_line if screen is None else screened.line(screen.line(kept_line, record.text))
+                    if screened_line is not None:
+                        yield Message(To.QUERY, query_id, order(LINE, job.run), encode(screened_line))
             continue
         place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
@@ -312,9 +312,9 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     yield from odd.messages()
     for (file, block), count in counts.items():
         yield Message(To.PLACE, file, order(0, block), encode((block, count)))
-    told = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
+    of_rows = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
     of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
-    yield Message(To.TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
+    yield Message(To.TALLY, "", b"", encode({**of_rows, **of_lines, **screened.counts}))
 
 
 class _NotUnderstood:
@@ -368,8 +368,8 @@ def file_of(label: str) -> tuple[str, int]:
 def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool) -> Message:
     """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
     file, block, number, unit = place
-    told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
-    return Message(To.QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(told))
+    body = block, number, unit, reason, _writable(shortened(text)), is_aggregate
+    return Message(To.QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(body))
 
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:

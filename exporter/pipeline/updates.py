@@ -26,7 +26,17 @@ from exporter.input.aggregates import is_id
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
-from exporter.pipeline.messages import Message, To, asked, by_receiver, decode, encode, is_later, order, time_and_query
+from exporter.pipeline.messages import (
+    Message,
+    To,
+    by_receiver,
+    decode,
+    encode,
+    is_later,
+    order,
+    requester_from,
+    time_and_query,
+)
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
@@ -235,7 +245,7 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
-        address = asked(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
+        address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
         yield later(message) if is_later(address, job.day) else message
 
 
@@ -290,10 +300,10 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Count the users of these rows that the given names mean, and the most similar others."""
     users = {row.user_name for row in map(_row_of, messages) if row is not None and row.user_name}
     tally = Tally()
-    for place, one in enumerate(job.forget_asked):
-        for user in sorted(user for user in users if _means(one, user)):
+    for place, asked in enumerate(job.forget_asked):
+        for user in sorted(user for user in users if _means(asked, user)):
             tally.count(f"{_HAS}{place} {user}")
-        for user in _nearest(one, users):
+        for user in _nearest(asked, users):
             tally.count(f"{_NEAR}{place} {user}")
     yield tally.message()
 
@@ -304,17 +314,17 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     """
     names = list(counts)
     texts, missing = list[str](), list[str]()
-    for place, one in enumerate(job.forget_asked):
+    for place, asked in enumerate(job.forget_asked):
         there = {name.removeprefix(f"{_HAS}{place} ") for name in names if name.startswith(f"{_HAS}{place} ")}
-        exact = [user for user in one.spellings if user in there]
+        exact = [user for user in asked.spellings if user in there]
         if there:
             texts += exact[:1] or sorted(there)
         else:
             near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
-            text = ", ".join(map(typed, _nearest(one, near)))
-            missing.append(f"{one.given} (did you mean {text}?)" if text else one.given)
+            text = ", ".join(map(typed, _nearest(asked, near)))
+            missing.append(f"{asked.given} (did you mean {text}?)" if text else asked.given)
     if missing:
-        hidden = any(one.others for one in job.forget_asked)
+        hidden = any(asked.others for asked in job.forget_asked)
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
         raise RefusedError(
             f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
@@ -323,13 +333,13 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _means(one: Asked, user: str) -> bool:
-    return user in one.spellings or user in one.others or (one.any_case and user.upper() == one.given.upper())
+def _means(asked: Asked, user: str) -> bool:
+    return user in asked.spellings or user in asked.others or (asked.any_case and user.upper() == asked.given.upper())
 
 
-def _nearest(one: Asked, users: Iterable[str]) -> list[str]:
+def _nearest(asked: Asked, users: Iterable[str]) -> list[str]:
     """The users with the most similar names, the most similar first."""
-    alike = [(-SequenceMatcher(None, one.given.upper(), user.upper()).ratio(), user) for user in users]
+    alike = [(-SequenceMatcher(None, asked.given.upper(), user.upper()).ratio(), user) for user in users]
     return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]
 
 
@@ -344,15 +354,15 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The messages of the queries that are kept."""
     tally = Tally()
     for _, group in groupby(messages, by_receiver):
-        heard = list(group)
-        each = [row for row in map(_row_of, heard) if row is not None]
+        of_query = list(group)
+        each = [row for row in map(_row_of, of_query) if row is not None]
         if not each:
-            yield from (message for message in heard if not _is_of_nobody(message, job))
+            yield from (message for message in of_query if not _is_of_nobody(message, job))
         elif _is_forgotten(each, job):
             tally.count("forgotten", len(each))
             tally.count("forgotten_queries")
         else:
-            yield from heard
+            yield from of_query
     yield tally.message()
 
 

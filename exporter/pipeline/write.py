@@ -34,7 +34,7 @@ from exporter.pipeline.messages import (
     open_bucket,
     order,
     read_bridge,
-    read_told,
+    read_query_record,
     statement_of,
     written_of,
 )
@@ -99,7 +99,7 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
-            query_record = read_told(message.body)
+            query_record = read_query_record(message.body)
             facts, new = query_record.facts(), query_record.new if query_record.run == run else 0
         elif what == BRIDGE:
             answers.bridge = read_bridge(message.body)
@@ -109,7 +109,7 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
                 answers.parent_job = name
             else:
                 answers.root_job = name
-    assert facts is not None, "an answer to a query that nobody told of"
+    assert facts is not None, "an answer to a query without facts"
     return facts, answers, new
 
 
@@ -151,8 +151,8 @@ class _Writer:
         ``recurs``: whether its statement is written again next.
         """
         node_writer, job = self.node_writer, self._job
-        query_context = QueryContext(facts, answers, node_writer.iris(facts.account))
-        results, texts = self._nodes(query_context, recurs=recurs) if node_writer.is_asked else ([], ())
+        query = QueryContext(facts, answers, node_writer.iris(facts.account))
+        results, texts = self._nodes(query, recurs=recurs) if node_writer.is_asked else ([], ())
         yield from node_writer.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
@@ -177,50 +177,53 @@ class _Writer:
         account, query_id = written_of(key)
         yield from self.node_writer.more(list(ended(query_id, object_answers, self.node_writer.iris(account))))
 
-    def _nodes(self, query_context: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
+    def _nodes(self, query: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
         node_writer = self.node_writer
-        known = self._recurring.filled(query_context) if self._recurring else None
+        known = self._recurring.filled(query) if self._recurring else None
         if known:
-            nodes, settings = self._of_run(query_context, known.links)
-            return node_writer.checked(nodes + settings), self._texts(
-                query_context, nodes, settings, known.texts, known.nodes
-            )
-        of_statement, links = statement_nodes(query_context)
-        nodes, settings = list(run_nodes(query_context, links)), list[Node]()
+            nodes, settings = self._of_run(query, known.links)
+            return node_writer.checked(nodes + settings), self._texts(query, nodes, settings, known.texts, known.nodes)
+        of_statement, links = statement_nodes(query)
+        nodes, settings = list(run_nodes(query, links)), list[Node]()
         whole = nodes + of_statement
         results = node_writer.checked(whole)
-        if self.sharing and not self.sharing.is_by_day(query_context.content):
-            of_statement, links = without_shared(of_statement, links, query_context)
-            nodes, settings = self._of_run(query_context, links)
+        if self.sharing and not self.sharing.is_by_day(query.content):
+            of_statement, links = without_shared(of_statement, links, query)
+            nodes, settings = self._of_run(query, links)
             results += [
                 result for result in node_writer.checked(nodes + settings + of_statement) if result not in results
             ]
         if self._recurring is None:
-            texts_of = self._texts(query_context, nodes + of_statement, settings)
-            to_objects = self._to_objects.of_query(query_context.facts, whole) if self._to_objects else ()
+            texts_of = self._texts(query, nodes + of_statement, settings)
+            to_objects = self._to_objects.of_query(query.facts, whole) if self._to_objects else ()
             return results, chain(texts_of, to_objects)
         texts = node_writer.rendered(of_statement)
         if recurs and not results:
-            self._recurring.remember(query_context, texts, links)
-        return results, self._texts(query_context, nodes, settings, texts, len(of_statement))
+            self._recurring.remember(query, texts, links)
+        return results, self._texts(query, nodes, settings, texts, len(of_statement))
 
-    def _of_run(self, query_context: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
+    def _of_run(self, query: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
         """The other nodes of a query, and its settings that other runs share."""
-        nodes = list(run_nodes(query_context, links))
-        return with_shared_settings(nodes, query_context.iris) if self.sharing else (nodes, [])
+        nodes = list(run_nodes(query, links))
+        return with_shared_settings(nodes, query.iris) if self.sharing else (nodes, [])
 
     def _texts(
-        self, told: QueryContext, nodes: list[Node], settings: list[Node], texts: Sequence[str] = (), number: int = 0
+        self,
+        query: QueryContext,
+        nodes: list[Node],
+        settings: list[Node],
+        texts: Sequence[str] = (),
+        number: int = 0,
     ) -> Iterator[Message]:
         """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days. Shared
         ``settings`` are sent to the days.
         """
-        if self.sharing and self.sharing.is_by_day(told.content):
-            yield from self.sharing.add(told)
+        if self.sharing and self.sharing.is_by_day(query.content):
+            yield from self.sharing.add(query)
             return
         if self.sharing:
-            self.sharing.note(told, settings)
+            self.sharing.note(query, settings)
         yield from self.node_writer.texts(nodes)
         yield from self.node_writer.joined(list(texts), number)
 

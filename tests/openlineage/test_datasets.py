@@ -92,8 +92,8 @@ def test_of_several_values_the_least_is_shown() -> None:
 def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
     found: dict[Any, DatasetProfile] = {}
     for one in objects:
-        for told in profiles_of(one, SETTINGS):
-            found.setdefault(told.key, DatasetProfile(*told.key)).add(told)
+        for key, told in profiles_of(one, SETTINGS).items():
+            found.setdefault(key, DatasetProfile(*key)).add(told)
     return found
 
 
@@ -131,7 +131,7 @@ def test_a_dataset_has_the_columns_of_all_its_objects_and_the_type_of_the_last()
 def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> None:
     """An object is told of in several datasets, and none of them may change what another has."""
     one = profile(names=("D.S.T", "D.S.U"), columns=("A",))
-    datasets_ = {told.name: told for told in profiles_of(one, SETTINGS)}
+    datasets_ = {told.name: told for told in profiles_of(one, SETTINGS).values()}
     datasets_["D.S.T"].add(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
     assert (datasets_["D.S.U"].columns, set(one.columns)) == ({"A"}, {"A"})
 
