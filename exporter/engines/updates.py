@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
-from exporter.pipeline.messages import THINGS, Message, To, decode
+from exporter.pipeline.messages import THINGS, To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
 from exporter.pipeline.rounds import Before, NotByDay
@@ -47,15 +47,17 @@ from exporter.pipeline.updates import (
     resolved,
     rows_again,
     to_queries,
+    unwrapped,
 )
 from exporter.pipeline.write import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine, ProgressListener
     from exporter.publish.earlier import ExportInput
+    from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")
 _KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
@@ -142,6 +144,30 @@ class Store(Protocol[Messages]):
         """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
 
 
+class StateFolders:
+    """What every :class:`Store` does alike: it finds, keeps and drops files and folders of DIR by their names."""
+
+    def __init__(self, new: Publication) -> None:
+        self._new = new
+
+    def carry(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.carry(name)
+
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.drop(name)
+
+    def has(self, name: str) -> bool:
+        return self._new.has(f"state/{name}")
+
+    def names(self, folder: str) -> list[str]:
+        return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
+
+    def names_before(self, folder: str) -> list[str]:
+        return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
+
+
 @dataclass
 class Updated(Generic[Messages]):
     """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
@@ -191,7 +217,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     _make(engine, store, job, todo, every, done, progress)
     with progress.stage("things"):
         texts = store.latest(store.names(THINGS_DAY), texts_of(job))
-        stored = engine.write_texts([engine.map(texts, engine.output(_as_they_are), job)], THINGS_DAY)
+        stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if export_input.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
@@ -357,7 +383,7 @@ class _Day(Generic[Messages]):
         if made.started is not None:
             return made, made.started
         store.save(
-            [engine.map(engine.filter(one, [To.SNAPSHOT]), _unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
+            [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
         )
         if made.counts["clones"]:
             store.save([engine.filter(made.made[0], [To.TALLY])], f"{_CLONES}/{day}")
@@ -367,7 +393,7 @@ class _Day(Generic[Messages]):
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
-            left = [engine.map(engine.filter(one, [To.OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+            left = [engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in (*made.made, due_now)]
             store.save(left, f"open/{day}")
         return made, self._compared(made)
 
@@ -410,12 +436,3 @@ class _Day(Generic[Messages]):
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
         late = [engine.map(one, exclude_quarantined, job) for one in self._late]
         return [own, context, parents, lines, self._store.load(runs, [To.PLACE]), *late]
-
-
-def _unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    for message in messages:
-        yield Message(*decode(message.body))
-
-
-def _as_they_are(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    yield from messages

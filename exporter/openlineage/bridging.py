@@ -234,12 +234,9 @@ class _Query:
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
         wanted = {name for fill in fills for name in fill.inputs}
-        found = {_identity(dataset): dataset.facets for dataset in self._datasets_of() if _identity(dataset) in wanted}
-        return [(*name, found[name]) for name in sorted(found)]
-
-    def _datasets_of(self) -> Iterator[Dataset]:
-        for thing in self._reads:
-            yield dataset_of(thing, self._datasets)
+        read = [dataset_of(thing, self._datasets) for thing in self._reads]
+        facets = {_identity(dataset): dataset.facets for dataset in read if _identity(dataset) in wanted}
+        return [(*name, facets[name]) for name in sorted(facets)]
 
     def _marks(self, step: Step) -> Iterator[Mark]:
         facts = self._facts

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge
 from exporter.model.facts import Access, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 from exporter.openlineage.facets import Json, greatest, without_none
@@ -20,8 +19,8 @@ from exporter.openlineage.facets import Json, greatest, without_none
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from exporter.model.answers import Bridge, Dataset, Spelled
     from exporter.model.answers import Content as Contents
-    from exporter.model.answers import Dataset, Spelled
     from exporter.model.answers import Source as ColumnSource
     from exporter.model.facts import Change, Content, Derivation
     from exporter.openlineage.naming import DatasetName
@@ -155,7 +154,6 @@ def routine(thing: Thing) -> Json:
     )
 
 
-NO_BRIDGE: Final = Bridge()
 Source = tuple[str, str, str, str, bool]
 """A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
@@ -322,15 +320,11 @@ def _read(
     for access in shown_accesses(content, settings):
         dataset = dataset_of(access.thing, datasets)
         if is_routine(access.thing):
-            routines.setdefault(_with_arguments(dataset, access.thing), []).append(access)
+            label = dataset.name + (access.thing.signature or "")  # the arguments distinguish overloaded routines
+            routines.setdefault(label, []).append(access)
         else:
             inputs.setdefault((dataset.namespace, dataset.name), []).append(access)
     return inputs, routines
-
-
-def _with_arguments(dataset: Dataset, routine: Thing) -> str:
-    """The name of a routine with its arguments, which distinguish overloaded routines."""
-    return dataset.name + (routine.signature or "")
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------

@@ -244,18 +244,18 @@ def _behind(name: DatasetName, text: bytes, columns: list[str], settings: OpenLi
 
 def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
     content = uses.content
+    helpers = [
+        {"namespace": namespace, "name": name, "accesses": sorted(accesses)}
+        for (namespace, name), accesses in sorted(uses.helpers.items())
+    ]
     return {
         **facets.incompleteness(content.incomplete, producer),
         **facets.policies(_policies(content, datasets), producer),
         **facets.joins(_joins(content, datasets), producer),
         **facets.ddl(change_details(content, datasets), producer),
-        **facets.helpers([_helper(name, uses.helpers[name]) for name in sorted(uses.helpers)], producer),
+        **facets.helpers(helpers, producer),
         **facets.routines([_called(uses.routines[label]) for label in sorted(uses.routines)], producer),
     }
-
-
-def _helper(name: DatasetName, accesses: set[str]) -> Json:
-    return {"namespace": name[0], "name": name[1], "accesses": sorted(accesses)}
 
 
 def _identity(thing: Thing, datasets: Datasets) -> Json:

@@ -374,7 +374,7 @@ def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool)
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:
     # Only the text is sent: reading it again costs less than sending the row with it.
-    yield row_message(row.query_id, place, text, job)
+    yield Message(To.QUERY, row.query_id, order(ROW, job.run), encode((place, _writable(text))))
     yield from children_of(row, job)
 
 
@@ -386,11 +386,6 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
     for role, query_id in relatives(row):
         note = account, row.query_id, role, query_id != row.query_id
         yield Message(To.QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
-
-
-def row_message(query_id: str, place: Place, text: str, job: ExportJob) -> Message:
-    """The message of a row to its query."""
-    return Message(To.QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:

@@ -238,7 +238,7 @@ def _outputs(
     extracted, answered, *_ = inputs
     due = [before.due] if before else []
     written = _written(engine, [*inputs, *due], job, has_parents=bool(counts["parents"]))
-    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(_as_it_is), job)]
+    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(unchanged), job)]
     if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
         outputs.append(
             engine.shuffle(
@@ -278,7 +278,8 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
     return {name: made}
 
 
-def _as_it_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The step that only passes messages on, to be written."""
     yield from messages
 
 

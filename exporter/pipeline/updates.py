@@ -62,10 +62,10 @@ def later(message: Message) -> Message:
     return Message(To.OPEN, "", b"", encode(tuple(message)))
 
 
-def known(bodies: Iterable[bytes]) -> Iterator[Message]:
-    """The messages from the bodies that :func:`snapshot` and :func:`later` made."""
-    for body in bodies:
-        yield Message(*decode(body))
+def unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The messages that :func:`snapshot` and :func:`later` kept."""
+    for message in messages:
+        yield Message(*decode(message.body))
 
 
 def day_of(time: int) -> str:
@@ -100,11 +100,6 @@ def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
     yield tally.message()
 
 
-def run_of(message: Message) -> int:
-    """The run that read a row: it is in the place of the time in the message's order."""
-    return time_and_query(message.order)[0]
-
-
 class _Known:
     """The index entries of a query."""
 
@@ -133,9 +128,12 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
         day = day_of(min(row.start for row in each))
         tally.count(MOVED, known.day is not None and day != known.day)
         yield from _dated(query_id, rows, known.day or day)
-        yield from _children(each, known.day or day)
+        for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
+            yield _entry(relative, CHILD, known.day or day, b"")
         tally.named(f"{DAY}{known.day or day}")
-        tally.count(f"{DAY}{known.day or day}", sum(run_of(message) == job.run for message, _ in rows))
+        # The run that read a row is in the place of the time in the message's order.
+        new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
+        tally.count(f"{DAY}{known.day or day}", new)
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
     for message, digest in _new(messages, LINE, known):
@@ -160,12 +158,6 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
     for message, digest in rows:
         yield Message(day, query_id, message.order, message.body)
         yield _entry(query_id, ROW, day, digest)
-
-
-def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
-    """Index entries for parents and roots: the days of their children."""
-    for relative in sorted({query_id for row in rows for _, query_id in relatives(row)}):
-        yield _entry(relative, CHILD, day, b"")
 
 
 def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
