@@ -259,7 +259,7 @@ class _Extractor:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
         elif len(distinct_rows) > 1 and disagree(distinct_rows):
-            self.tally.count("held", 1)
+            self.tally.count("quarantined_queries")
             yield quarantine_query(
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
             )
@@ -307,7 +307,7 @@ class _Extractor:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
-        self.tally.count("aside", len(each))
+        self.tally.count("rows_of_quarantined", len(each))
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
@@ -316,7 +316,7 @@ class _Extractor:
         facts = query_record.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
-            self.tally.count("held", 1)
+            self.tally.count("quarantined_queries")
             yield quarantine_query(facts, too_much)
             return
         account, body, uses = facts.account, encode(query_record), self._prepare(facts)

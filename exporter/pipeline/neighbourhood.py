@@ -199,7 +199,7 @@ def _quarantine(
             tally.count("refused")
             yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
         else:
-            tally.count("held")
+            tally.count("quarantined_queries")
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
             yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))

@@ -55,7 +55,7 @@ def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
                 reason = reason or message.body.decode()
             elif reason is not None:
                 account, query_id, relatives, _, day = decode(message.body)
-                tally.count("held")
+                tally.count("quarantined_queries")
                 yield Message(To.QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
     yield tally.message()
 

@@ -169,7 +169,7 @@ def export(
             extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{turn}")
             counts = engine.counts(extracted)
         progress.counted("rows", counts["rows"])
-        if counts["held"]:
+        if counts["quarantined_queries"]:
             excluded.append(engine.map(engine.filter(extracted, [To.QUARANTINED]), exclude_quarantined, job))
             continue
         clones = bool(counts["clones"]) or (before is not None and before.has_clones)
@@ -186,16 +186,16 @@ def export(
         for what in ("nodes", "events"):
             progress.counted(what, counts[what])
         made = [answered, stored]
-        if needs_neighbourhoods(job) and not (counts["held"] or counts["refused"]):
+        if needs_neighbourhoods(job) and not (counts["quarantined_queries"] or counts["refused"]):
             with progress.stage("surround"):
                 made.append(engine.persist(_neighbourhoods(engine, made, known), f"{job.day}neighbourhoods-{turn}"))
                 counts.join(engine.counts(made[-1]))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
-        judged, judging = (of_queries, [stored]) if of_queries["held"] else (counts, made)
+        judged, judging = (of_queries, [stored]) if of_queries["quarantined_queries"] else (counts, made)
         results += [engine.filter(messages, [To.RESULT]) for messages in judging]
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
-        if not (judged["held"] or judged["refused"]):
+        if not (judged["quarantined_queries"] or judged["refused"]):
             texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
             if job.daily:
                 with progress.stage("days"):
@@ -239,7 +239,7 @@ def _outputs(
     due = [before.due] if before else []
     written = _written(engine, [*inputs, *due], job, has_parents=bool(counts["parents"]))
     outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(unchanged), job)]
-    if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
+    if counts["rows_of_quarantined"] or counts["unreadable"] or counts["not_understood"]:
         outputs.append(
             engine.shuffle(
                 [engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
@@ -367,6 +367,6 @@ def _of_things(
     mentions = engine.map(engine.filter(extracted, [To.WRITTEN]), name_users_of_objects, job)
     refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
     quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"refused-{turn}")
-    if not engine.counts(quarantined)["held"]:
+    if not engine.counts(quarantined)["quarantined_queries"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
     return engine.map(engine.filter(quarantined, [To.QUARANTINED]), exclude_quarantined, job)

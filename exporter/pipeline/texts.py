@@ -163,11 +163,13 @@ class NodeWriter:
     def _validated(self, to: str, key: str, nodes: list[Node]) -> list[Message]:
         """The results of validating the nodes of a thing, and why it is refused."""
         results = self.checked(nodes)
-        reason = refusal(results)
-        if reason is None:
-            return self.results(results)
-        self.tally.count("refused")
-        return [Message(To.REFUSED, refused_key(to, key), b"", reason.encode()), *self.results(results)]
+        if not results:
+            return []
+        messages, reason = self.results(results), refusal(results)
+        if reason is not None:
+            self.tally.count("refused")
+            messages.append(Message(To.REFUSED, refused_key(to, key), b"", reason.encode()))
+        return messages
 
     def of_day(
         self, to: str, key: str, stay: list[Node], passing: list[Node]

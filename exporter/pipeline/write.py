@@ -157,7 +157,7 @@ class _Writer:
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
         if reason is not None:
-            node_writer.tally.count("held")
+            node_writer.tally.count("quarantined_queries")
             count_start(node_writer.tally, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return

@@ -221,7 +221,7 @@ def test_random_rows_are_held_back_and_quarantined() -> None:
     lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]
     records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
     counts = exported(LocalEngine(), records, JOB).counts
-    assert counts["aside"] > 0
+    assert counts["rows_of_quarantined"] > 0
     assert counts["unreadable"] == 1
     assert counts["exported"] > 12
 
