@@ -184,9 +184,8 @@ def _without_restored(
 
 
 def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
-    at = order(ANSWER)
     for (query_id, address), object_answer in answers:
-        yield Message(To.WRITTEN, written_at(address, account, query_id), at, encode(object_answer))
+        yield Message(To.WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
