@@ -43,14 +43,16 @@ ROW: Final = {
         }
     ],
 }
+PAIRS: Final = 20
 _PACKAGE: Final = f"{Path(exporter.__file__).parent}/"
 
 
 class Followed:
-    """``entered``: switches into each module."""
+    """``entered``: switches into each module. ``pairs``: switches from one module to another."""
 
     def __init__(self) -> None:
         self.entered: Counter[str] = Counter()
+        self.pairs: Counter[tuple[str, str]] = Counter()
         self._before = ""
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
@@ -58,6 +60,7 @@ class Followed:
         name = frame.f_code.co_filename
         if event == "call" and name.startswith(_PACKAGE) and name != self._before:
             self.entered[name.removeprefix(_PACKAGE)] += 1
+            self.pairs[self._before.removeprefix(_PACKAGE), name.removeprefix(_PACKAGE)] += 1
             self._before = name
 
 
@@ -79,7 +82,10 @@ def followed() -> Followed:
 
 
 if __name__ == "__main__":
-    entered = followed().entered
-    print(f"{len(entered)} modules, {entered.total():,} switches")
-    for module, times in entered.most_common():
+    path = followed()
+    print(f"{len(path.entered)} modules, {path.entered.total():,} switches")
+    for module, times in path.entered.most_common():
         print(f"{times:>6,}  {module}")
+    print(f"\nThe {PAIRS} pairs of modules between which it switches most:")
+    for (left, entered), times in path.pairs.most_common(PAIRS):
+        print(f"{times:>6,}  {left} -> {entered}")

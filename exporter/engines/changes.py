@@ -49,15 +49,15 @@ _is_said_once: Final = re.compile(SAID_ONCE).match
 @dataclass(frozen=True)
 class Changed(Generic[Messages]):
     """The input of a comparison. ``days``: those that differ between both DIRs. ``same``: the other days, which can
-    say the same of a node. ``said``, ``now``: the nodes of things before and after. ``number``: of the changes, from 1;
-    number 1 has the whole graph.
+    say the same of a node. ``things_before``, ``things_now``: the nodes of things before and after. ``number``: of the
+    changes, from 1; number 1 has the whole graph.
     """
 
     number: int
     days: Sequence[str]
     same: Sequence[str]
-    said: Messages
-    now: Messages
+    things_before: Messages
+    things_now: Messages
 
     def before(self, new: Publication, output: str) -> list[str]:
         """The folders of these days of an output in the old DIR."""
@@ -106,12 +106,12 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
     of = syntax(job)
     if of:
         parts_before, parts_now = _parts(changed.before(new, "graph"), of), _parts(changed.after(new, "graph"), of)
-        before = _triples(parts_before - parts_now, changed.said, of)
-        now = _triples(parts_now - parts_before, changed.now, of)
+        before = _triples(parts_before - parts_now, changed.things_before, of)
+        now = _triples(parts_now - parts_before, changed.things_now, of)
         gone, come = before - now, now - before
-        still = _said(gone | come, parts_before & parts_now, of)
+        still = _in_others(gone | come, parts_before & parts_now, of)
         gone -= still
-        gone -= _said(gone, _parts_in(changed.stays(new, "graph"), of), of)
+        gone -= _in_others(gone, _parts_in(changed.stays(new, "graph"), of), of)
         removed, added = _packed(sorted(gone)), _packed(sorted(come - still))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
@@ -139,8 +139,8 @@ def _triples(parts: set[str], messages: list[Message], of: Syntax) -> set[str]:
     return set(triples(chain(parts, texts), of.ending, of.opening))
 
 
-def _said(asked: set[str], parts: Iterable[str], of: Syntax) -> set[str]:
-    """Of these triples, those that other parts of files say too. Only parts about the same are parsed."""
+def _in_others(asked: set[str], parts: Iterable[str], of: Syntax) -> set[str]:
+    """Of these triples, those that other parts of files have too. Only parts about the same are parsed."""
     asked = {text for text in asked if not _is_said_once(text)}
     about = subjects(asked, of.base)
     return asked & set(triples((part for part in parts if subject_of(part) in about), of.ending, of.opening))

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask import stores
 from exporter.engines import local, updates
-from exporter.engines import local as users
-from exporter.engines.local import write_texts
 from exporter.engines.places import LocalPlace, place_of
 from exporter.errors import UsageError
 from exporter.input import find
@@ -24,17 +22,15 @@ from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import RESULT, TALLY, is_text
+from exporter.pipeline.messages import To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import NoProgress
-from exporter.pipeline.texts import checks
-from exporter.pipeline.texts import facts_of as to_facts
-from exporter.publish import report as guard
+from exporter.pipeline.texts import checks, facts_of
 from exporter.publish.earlier import Earlier, ExportInput, account_of, earlier
 from exporter.publish.publication import Publication
-from exporter.publish.report import check_account, summarise
+from exporter.publish.report import check_account, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT
 from exporter.system import private
 
@@ -100,15 +96,15 @@ def _is_here(export_input: ExportInput, job: ExportJob, new: Publication, engine
 
 
 def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
-    if users.are_hidden(job):
-        job = users.knowing(job, users.user_names(_records(export_input.came), job), new)
+    if local.are_hidden(job):
+        job = local.knowing(job, local.user_names(_records(export_input.came), job), new)
     if job.run:
         return _updated(export_input, job, new)
     made = _taken(local.run(_records(export_input.came), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for
 
-        state.write(table, Path(new.work, f"{to_facts(table)}.ndjson"), Path(new.folder, "facts", table))
+        state.write(table, Path(new.work, f"{facts_of(table)}.ndjson"), Path(new.folder, "facts", table))
     return made
 
 
@@ -134,8 +130,8 @@ def _records(input_of_views: InputOfViews) -> Iterator[Record]:
 def _taken(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
-    write_texts(_texts(messages, others), new, job)
-    return outcome(others[TALLY][0], others.get(RESULT, []))
+    local.write_texts(_texts(messages, others), new, job)
+    return outcome(others[To.TALLY][0], others.get(To.RESULT, []))
 
 
 def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:
@@ -217,7 +213,7 @@ def _published(  # noqa: PLR0913, PLR0917 - as run
         outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine, hint)
         report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
         check_account(report)
-        guard.refuse_too_few_rows(settings, report, new, input_of_views.named)
+        refuse_too_few_rows(settings, report, new, input_of_views.named)
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report

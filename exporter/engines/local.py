@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from exporter.pipeline import rounds
-from exporter.pipeline.messages import TALLY, Message, decode, is_text
+from exporter.pipeline.messages import Message, To, decode, is_text
 from exporter.pipeline.outcome import Counts, numbers
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import pieces
@@ -97,7 +97,7 @@ class LocalEngine:
         return list(chain.from_iterable(messages))
 
     def counts(self, messages: list[Message]) -> Counts:
-        return Counts.of(decode(message.body) for message in messages if message.to == TALLY)
+        return Counts.of([decode(message.body) for message in messages if message.to == To.TALLY])
 
 
 def seldom_collected() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.engines import local, session, updates
-from exporter.engines import local as users
 from exporter.engines import spark as workers
 from exporter.engines.records import COLUMNS, read_back, records
 from exporter.engines.records import size as size_of
@@ -19,7 +18,7 @@ from exporter.engines.state_on_spark import SparkStore, take
 from exporter.input.formats import uri
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
-from exporter.pipeline.messages import RESULT, TALLY
+from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_of
@@ -55,9 +54,9 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
     job = replace(job, in_order=session.is_small(size) and not job.run, partitions=_partitions(spark, size))
     engine = SparkEngine(spark, uri(new.work), job.partitions, compress=job.compress)
     rows = _records(spark, input_of_views)
-    if users.are_hidden(job):
+    if local.are_hidden(job):
         with progress.stage("names"):
-            job = users.knowing(job, _user_names(rows, job), new)
+            job = local.knowing(job, _user_names(rows, job), new)
     if job.run:
         return _in_days(engine, _read(job, rows), export_input, replace(job, screen=None), new, progress)
     if job.in_order:
@@ -92,9 +91,9 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
     stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
-    rows = stored.filter(F.col("to").isin(RESULT, TALLY)).collect()
-    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (RESULT, TALLY)}
-    return outcome(bodies[TALLY][0], bodies[RESULT]), [rounds.OUTPUTS]
+    rows = stored.filter(F.col("to").isin(To.RESULT, To.TALLY)).collect()
+    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TALLY)}
+    return outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:
@@ -140,7 +139,7 @@ def _user_names(data_frame: DataFrame, job: ExportJob) -> list[str]:
 
 
 def _names_of_users(job: ExportJob, batches: Batches) -> Batches:
-    names = [name.encode("utf-8", "surrogatepass") for name in users.user_names(read_back(batches), job)]
+    names = [name.encode("utf-8", "surrogatepass") for name in local.user_names(read_back(batches), job)]
     yield pa.RecordBatch.from_pydict({"name": pa.array(names, pa.binary())})
 
 

@@ -19,7 +19,7 @@ from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
-from exporter.pipeline.messages import BUCKET_END, TALLY, Message, decode, is_text
+from exporter.pipeline.messages import BUCKET_END, Message, To, decode, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import pieces
 
@@ -126,7 +126,7 @@ class SparkEngine:
         )
 
     def counts(self, messages: DataFrame) -> Counts:
-        rows = messages.filter(F.col("to") == TALLY).select("body").collect()
+        rows = messages.filter(F.col("to") == To.TALLY).select("body").collect()
         return Counts.of(decode(bytes(row["body"])) for row in rows)
 
 
@@ -161,16 +161,16 @@ def _messages(batches: Batches) -> Iterator[Message]:
 
 def batched(messages: Iterable[Message]) -> Batches:
     """Messages as Arrow batches of bounded size."""
-    held: list[Message] = []
+    batch: list[Message] = []
     size = 0
     for message in messages:
-        held.append(message)
+        batch.append(message)
         size += len(message.body)
-        if size >= _BATCH_BYTES or len(held) >= _BATCH_ROWS:
-            yield _batch(held)
-            held, size = [], 0
-    if held:
-        yield _batch(held)
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_ROWS:
+            yield _batch(batch)
+            batch, size = [], 0
+    if batch:
+        yield _batch(batch)
 
 
 def _batch(messages: list[Message]) -> pa.RecordBatch:

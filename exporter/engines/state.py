@@ -17,7 +17,7 @@ from pyarrow import parquet
 from exporter.engines import changes
 from exporter.engines.changes import FOLDER, Changed
 from exporter.engines.local import write_texts
-from exporter.engines.updates import first_of, last_of
+from exporter.engines.updates import StateFolders, first_of, last_of
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
@@ -68,21 +68,14 @@ _SCHEMA: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order",
 _ROWS: Final = 20_000
 
 
-class LocalStore:
+class LocalStore(StateFolders):
     """:class:`exporter.engines.updates.Store` for a DIR on this machine: a file of messages under each name, sorted."""
 
     def __init__(self, new: Publication, job: ExportJob) -> None:
-        self._new, self._job = new, job
+        super().__init__(new)
+        self._job = job
         self._state = Path(new.folder, "state")
         self._before = Path(new.before("state"))
-
-    def carry(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.carry(name)
-
-    def drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.drop(name)
 
     def save(self, messages: Sequence[list[Message]], name: str) -> None:
         every = sorted(chain.from_iterable(messages))
@@ -95,15 +88,6 @@ class LocalStore:
                 columns = zip(*every[start : start + _ROWS], strict=True)
                 arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
                 file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
-
-    def has(self, name: str) -> bool:
-        return (self._state / name).is_dir()
-
-    def names(self, folder: str) -> list[str]:
-        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
-
-    def names_before(self, folder: str) -> list[str]:
-        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
         messages = list(chain.from_iterable(_read(self._state, one) for one in names))
@@ -197,5 +181,7 @@ def _read(
 
 def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:
     """Whether a part of a file may have messages to these receivers."""
-    said = file.metadata.row_group(group).column(0).statistics
-    return said is None or not said.has_min_max or any(said.min <= one <= said.max for one in to)
+    statistics = file.metadata.row_group(group).column(0).statistics
+    return (
+        statistics is None or not statistics.has_min_max or any(statistics.min <= one <= statistics.max for one in to)
+    )

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, syntax
 from exporter.engines.spark import SCHEMA
+from exporter.engines.updates import StateFolders
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
 
@@ -46,32 +47,16 @@ _NAME: Final = "([^/]+)/[^/]+$"
 """Matches the path of a file: the last part of its messages' name."""
 
 
-class SparkStore:
+class SparkStore(StateFolders):
     """:class:`exporter.engines.updates.Store` for a DIR that Spark can reach."""
 
     def __init__(self, spark: SparkSession, new: Publication, job: ExportJob) -> None:
-        self._spark, self._new, self._job = spark, new, job
-
-    def carry(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.carry(name)
-
-    def drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.drop(name)
+        super().__init__(new)
+        self._spark, self._job = spark, job
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
         ordered = _all(messages).sortWithinPartitions(*_COLUMNS[:3])
         ordered.write.option("compression", "zstd").parquet(uri(f"{self._new.folder}/state/{name}"))
-
-    def has(self, name: str) -> bool:
-        return self._new.has(f"state/{name}")
-
-    def names(self, folder: str) -> list[str]:
-        return [one.removeprefix("state/") for one in self._new.names(f"state/{folder}")]
-
-    def names_before(self, folder: str) -> list[str]:
-        return [one.removeprefix("state/") for one in self._new.names_before(f"state/{folder}")]
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
         read = self._read(self._paths(names))
@@ -157,8 +142,8 @@ def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: 
             _parts(spark, folders, SEPARATORS[of.ending], of.ending).withColumn("digest", F.sha2("value", 256))
             for folders in (changed.before(new, "graph"), changed.after(new, "graph"))
         )
-        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.said, of)
-        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.now, of)
+        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.things_before, of)
+        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.things_now, of)
         differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
         same = parts_now.join(parts_before, "digest", "left_semi").select("value")

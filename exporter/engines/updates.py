@@ -22,29 +22,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
-from exporter.pipeline.messages import (
-    CLONED,
-    CLONED_FROM,
-    CONTAINED,
-    DATASET,
-    ELEMENT,
-    HELPERS,
-    JOB,
-    NAME,
-    NAMED_FOR_QUERY,
-    OPEN,
-    PLACE,
-    PROFILE,
-    QUARANTINED_ROWS,
-    QUERY,
-    SNAPSHOT,
-    TALLY,
-    THINGS,
-    UNKNOWN,
-    WRITTEN,
-    Message,
-    decode,
-)
+from exporter.pipeline.messages import THINGS, To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
 from exporter.pipeline.rounds import Before, NotByDay
@@ -69,20 +47,22 @@ from exporter.pipeline.updates import (
     resolved,
     rows_again,
     to_queries,
+    unwrapped,
 )
 from exporter.pipeline.write import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine, ProgressListener
     from exporter.publish.earlier import ExportInput
+    from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")
-_KNEW: Final = (PROFILE, DATASET, NAME, ELEMENT, HELPERS, *THINGS)
-_DUE: Final = (WRITTEN, NAMED_FOR_QUERY, *THINGS)
-_HAPPENED: Final = (CLONED, CLONED_FROM, CONTAINED)
+_KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
+_DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
+_HAPPENED: Final = (To.CLONED, To.CLONED_FROM, To.CONTAINED)
 """Receivers of which every day counts; of all others the last day that has messages for a key."""
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
@@ -164,6 +144,30 @@ class Store(Protocol[Messages]):
         """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
 
 
+class StateFolders:
+    """What every :class:`Store` does alike: it finds, keeps and drops files and folders of DIR by their names."""
+
+    def __init__(self, new: Publication) -> None:
+        self._new = new
+
+    def carry(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.carry(name)
+
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._new.drop(name)
+
+    def has(self, name: str) -> bool:
+        return self._new.has(f"state/{name}")
+
+    def names(self, folder: str) -> list[str]:
+        return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
+
+    def names_before(self, folder: str) -> list[str]:
+        return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
+
+
 @dataclass
 class Updated(Generic[Messages]):
     """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
@@ -192,12 +196,12 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     read: Messages,
     job: ExportJob,
     export_input: ExportInput,
-    watch: ProgressListener,
+    progress: ProgressListener,
 ) -> Updated[Messages]:
     """Add the messages of the first step (``read``) to DIR."""
     left = export_input.left.days
     done: Updated[Messages] = Updated(days=dict(left))
-    with watch.stage("date"):
+    with progress.stage("date"):
         read = engine.persist(read, "read")
         new = _dated(engine, store, read, job, done)
     first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
@@ -210,16 +214,16 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     every = sorted({*before, *todo})
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-    _make(engine, store, job, todo, every, done, watch)
-    with watch.stage("things"):
-        said = store.latest(store.names(THINGS_DAY), texts_of(job))
-        stored = engine.write_texts([engine.map(said, engine.output(_as_they_are), job)], THINGS_DAY)
+    _make(engine, store, job, todo, every, done, progress)
+    with progress.stage("things"):
+        texts = store.latest(store.names(THINGS_DAY), texts_of(job))
+        stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if export_input.changes:
         again = sorted({*done.made, *(day for day in left if day not in before)})
-        with watch.stage("changes"):
+        with progress.stage("changes"):
             store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
-    with watch.stage("join"):
+    with progress.stage("join"):
         _join(store, _ROWS, None)
         _join(store, THINGS_DAY, _HAPPENED)
     return done
@@ -251,7 +255,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
     days: Iterable[str],
     every: Sequence[str],
     done: Updated[Messages],
-    watch: ProgressListener,
+    progress: ProgressListener,
 ) -> None:
     """Make these days, and the later ones on which their queries end."""
     todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
@@ -259,7 +263,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
     while todo:
         day = min(todo)
         todo.remove(day)
-        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, watch)
+        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, progress)
         if made[day].started is None:
             todo.update(later for later in done.days[day] if later > day)
         else:
@@ -308,10 +312,12 @@ def _dated(
         counts = engine.counts(dated)
         store.drop(f"state/{name}" for name in runs)
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
-    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, PLACE])], f"{_ROWS}/{job.run:05d}")
+    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, To.PLACE])], f"{_ROWS}/{job.run:05d}")
     done.counts.join(counts)
     if counts["unreadable"] or counts["not_understood"]:
-        aside = engine.shuffle([engine.filter(dated, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+        aside = engine.shuffle(
+            [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+        )
         stored = engine.write_texts([aside], "unreadable")
         done.counts.join(engine.counts(stored))
         if counts["unreadable"]:
@@ -337,7 +343,7 @@ class _Day(Generic[Messages]):
         self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
 
     def make(
-        self, every: Sequence[str], done: Updated[Messages], watch: ProgressListener
+        self, every: Sequence[str], done: Updated[Messages], progress: ProgressListener
     ) -> tuple[rounds.Exported[Messages], str | None]:
         """Make the day after those that are done; and the first day that has to be made again because of it, None if
         there is none. ``every``: the days that have rows.
@@ -359,7 +365,7 @@ class _Day(Generic[Messages]):
                 engine,
                 self._input_messages(every),
                 job,
-                watch,
+                progress,
                 Before(
                     knew,
                     happened,
@@ -377,17 +383,17 @@ class _Day(Generic[Messages]):
         if made.started is not None:
             return made, made.started
         store.save(
-            [engine.map(engine.filter(one, [SNAPSHOT]), _unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
+            [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
         )
         if made.counts["clones"]:
-            store.save([engine.filter(made.made[0], [TALLY])], f"{_CLONES}/{day}")
+            store.save([engine.filter(made.made[0], [To.TALLY])], f"{_CLONES}/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
         open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
-            left = [engine.map(engine.filter(one, [OPEN]), _unwrapped, job) for one in (*made.made, due_now)]
+            left = [engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in (*made.made, due_now)]
             store.save(left, f"open/{day}")
         return made, self._compared(made)
 
@@ -396,13 +402,15 @@ class _Day(Generic[Messages]):
         queries for which this has changed; None if there is none.
         """
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
-        told = [*made.quarantined, *self._late]
+        changed = [*made.quarantined, *self._late]
         if made.counts[JOBS]:
-            told.append(engine.filter(made.made[-1], [JOB]))
-        if not (told or store.has(name)):
+            changed.append(engine.filter(made.made[-1], [To.JOB]))
+        if not (changed or store.has(name)):
             return None
-        before = engine.persist(engine.map(store.load([name], [QUERY]), as_before, job), f"{self._day}parents-before")
-        now = [engine.map(one, as_parents, job) for one in told]
+        before = engine.persist(
+            engine.map(store.load([name], [To.QUERY]), as_before, job), f"{self._day}parents-before"
+        )
+        now = [engine.map(messages, as_parents, job) for messages in changed]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
         compared = engine.persist(
             engine.shuffle([*now, before, engine.map(index, to_queries, job)], compare, job), f"{self._day}compared"
@@ -423,17 +431,8 @@ class _Day(Generic[Messages]):
         own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.map(own, asks_for_context, job)
         others = self._store.load_of(runs, others_days, [asked])
-        parents = self._store.load_of(_named(_PARENTS, others_days), [QUERY], [asked])
+        parents = self._store.load_of(_named(_PARENTS, others_days), [To.QUERY], [asked])
         context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
         late = [engine.map(one, exclude_quarantined, job) for one in self._late]
-        return [own, context, parents, lines, self._store.load(runs, [PLACE]), *late]
-
-
-def _unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    for message in messages:
-        yield Message(*decode(message.body))
-
-
-def _as_they_are(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    yield from messages
+        return [own, context, parents, lines, self._store.load(runs, [To.PLACE]), *late]

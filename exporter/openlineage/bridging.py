@@ -34,14 +34,14 @@ from exporter.openlineage.helpers import (
     request_of,
     unclear,
 )
-from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, dataset_of, gathered, resolved, with_base
+from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, dataset_of, dataset_uses, resolved, with_base
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.model.answers import Dataset
     from exporter.model.facts import QueryFacts, Thing
-    from exporter.openlineage.inputs_and_outputs import Datasets, Gathered
+    from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
@@ -124,8 +124,8 @@ def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings
             things[thing.key] = thing
     if not things and not any(_named_by(facts, datasets, settings)):
         return None
-    told = gathered(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, told, things).step()
+    uses = dataset_uses(content, datasets, with_base(settings))
+    return _Query(facts, datasets, settings, uses, things).step()
 
 
 def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> Iterator[bool]:
@@ -143,11 +143,11 @@ class _Query:
         facts: QueryFacts,
         datasets: Datasets,
         settings: OpenLineageSettings,
-        told: Gathered,
+        uses: DatasetUses,
         found: dict[str, Thing],
     ) -> None:
         self._facts, self._datasets, self._settings = facts, datasets, settings
-        self._told, self._found = told, found
+        self._uses, self._found = uses, found
         content = facts.content
         self._reads = [
             *(access.thing for access in content.accesses),
@@ -204,16 +204,16 @@ class _Query:
                 yield Created((*_identity(dataset), thing.key), thing.kind == "view", is_sure, window)
 
     def _fills(self) -> Iterator[Fill]:
-        told = self._told
+        uses = self._uses
         filled = {texts[:2]: texts for texts in self._known(write.thing for write in self._facts.content.writes)}
-        for output in told.outputs:
+        for output in uses.outputs:
             if output.name in filled:
                 columns: dict[str, list[Source]] = {}
                 for key in output.keys:
-                    for column, namespace, name, source, is_base in told.sources.get(key, ()):
+                    for column, namespace, name, source, is_base in uses.sources.get(key, ()):
                         columns.setdefault(column, []).append((namespace, name, source, is_base))
                 sources = {one[:2] for each in columns.values() for one in each}
-                inputs = told.input_names() if len(told.outputs) == 1 or not sources else sorted(sources)
+                inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
                 adds = any(way.columns for way in output.ways)
                 by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
                 empties = self._facts.content.truncates
@@ -234,12 +234,9 @@ class _Query:
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
         wanted = {name for fill in fills for name in fill.inputs}
-        found = {_identity(dataset): dataset.facets for dataset in self._datasets_of() if _identity(dataset) in wanted}
-        return [(*name, found[name]) for name in sorted(found)]
-
-    def _datasets_of(self) -> Iterator[Dataset]:
-        for thing in self._reads:
-            yield dataset_of(thing, self._datasets)
+        read = [dataset_of(thing, self._datasets) for thing in self._reads]
+        facets = {_identity(dataset): dataset.facets for dataset in read if _identity(dataset) in wanted}
+        return [(*name, facets[name]) for name in sorted(facets)]
 
     def _marks(self, step: Step) -> Iterator[Mark]:
         facts = self._facts
@@ -353,10 +350,10 @@ class Helpers:
         """What the event of the query says in place of helpers; and the helpers after it."""
         self._begin(step.end // DAY)
         read, views = self._read(step)
-        held = ReadFromHelpers(Bridge(read, sorted(views)))
+        from_helpers = ReadFromHelpers(Bridge(read, sorted(views)))
         for one in step.created:
             self._create(one, step)
-        hidden = {fill.ref[:2] for fill in step.fills if self._fill(fill, step, held)}
+        hidden = {fill.ref[:2] for fill in step.fills if self._fill(fill, step, from_helpers)}
         filled = {fill.ref for fill in step.fills}
         hidden |= {ref[:2] for ref in step.changed if ref not in filled and self._is_followed(ref)}
         moved = self._move(step, hidden)
@@ -387,14 +384,14 @@ class Helpers:
         elif one.ref in self._states:
             self._set(one.ref, step, None)
 
-    def _fill(self, fill: Fill, step: Step, held: ReadFromHelpers) -> bool:
+    def _fill(self, fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> bool:
         """Add what the query writes. Returns whether the helper is no output of it."""
         state = self._now(fill.ref)
         if state is None or state.kind != "table":
             return False
         content = Content() if fill.empties else state.content
         if not state.is_plain:
-            content = _together(content, _content(fill, step, held))
+            content = _together(content, _content(fill, step, from_helpers))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
         kept = content if not is_plain or fill.empties else state.content
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
@@ -503,14 +500,14 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     return found
 
 
-def _content(fill: Fill, step: Step, held: ReadFromHelpers) -> Content:
+def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:
     """What a fill brings: its sources, with what helpers held in the place of helpers."""
     facets = {(namespace, name): text for namespace, name, text in step.facets}
-    inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in held.hidden}
+    inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in from_helpers.hidden}
     for name in fill.inputs:
-        for namespace, source, text in held.contents[name].inputs if name in held.contents else ():
+        for namespace, source, text in from_helpers.contents[name].inputs if name in from_helpers.contents else ():
             inputs.setdefault((namespace, source), text)
-    columns = {column: sorted(set(resolved(each, held))) for column, each in fill.columns.items()}
+    columns = {column: sorted(set(resolved(each, from_helpers))) for column, each in fill.columns.items()}
     return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 

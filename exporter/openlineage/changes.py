@@ -10,7 +10,7 @@ from msgspec import Raw
 from exporter.model.grants import json_grants
 from exporter.model.identifiers import canonical_name
 from exporter.openlineage.facets import Json, nothing_first, without_none
-from exporter.openlineage.jobs import subject, verb
+from exporter.openlineage.inputs_and_outputs import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,6 +31,19 @@ _SECURABLE: Final = {
 }
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
+
+
+def verb(change: Change) -> str:
+    """What a change does, as a verb for the job's name."""
+    return "rename" if is_rename(change) else change.operation.lower()
+
+
+def subject(change: Change, datasets: Datasets) -> str | None:
+    """Kind and name of what is changed where that is no dataset (``masking policy DB.S.P``); else None."""
+    if changes_dataset(change):
+        return None
+    name = dataset_of(change.thing, datasets).name
+    return name if change.thing.domain is None else f"{change.thing.domain.lower()} {name}"
 
 
 def change_details(content: Content, datasets: Datasets) -> list[Json]:
@@ -54,12 +67,12 @@ def _change_facet(change: Change) -> Json:
         (grants_of(setting) for setting in change.settings if _is_grant(setting)), key=_order_of_grants
     )
     grants = [without_none(grant) for of_setting in of_settings for grant in of_setting]
-    told = without_none(_fields(change))
+    fields = without_none(_fields(change))
     if settings:
-        told["settings"] = [without_none(setting) for setting in settings]
+        fields["settings"] = [without_none(setting) for setting in settings]
     if grants:
-        told["grants"] = grants
-    return told
+        fields["grants"] = grants
+    return fields
 
 
 def _fields(change: Change) -> Json:

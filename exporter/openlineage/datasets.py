@@ -21,7 +21,6 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Dataset
 from exporter.model.facts import Thing
 from exporter.model.identifiers import canonical_name
 from exporter.openlineage import facets
@@ -29,7 +28,7 @@ from exporter.openlineage.events import Event
 from exporter.openlineage.facets import Json, greatest, iso, year
 from exporter.openlineage.helpers import is_hidden
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
-from exporter.openlineage.naming import dataset_name, qualified
+from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,14 +98,14 @@ class NameSpelling(Struct, frozen=True, gc=False):
 
 def spellings(profile: Profile, settings: OpenLineageSettings) -> list[NameSpelling]:
     """Every combination of name and account under which rows may show the object."""
-    names, owners = _names(profile), sorted(profile.accounts)
-    thing, is_dataset, found = as_thing(profile), profile.kind in DATASET_KINDS, []
-    for name in (*sorted(names), None):
+    thing, found = as_thing(profile), list[NameSpelling]()
+    owners = [(owner, replace(thing, account=owner)) for owner in (*sorted(profile.accounts), None)]
+    for name in (*sorted(_names(profile)), None):
         canonical = _whole_name(name, profile)
-        for owner in (*owners, None):
-            named = dataset_name(replace(thing, account=owner), canonical, profile.account, settings)
-            is_seen = (name, owner) in profile.seen_as
-            found.append(NameSpelling(name, owner, (profile.account, *named, is_dataset), is_seen))
+        for owner, owned in owners:
+            named = dataset_name(owned, canonical, profile.account, settings)
+            dataset = profile.account, *named, thing.kind in DATASET_KINDS
+            found.append(NameSpelling(name, owner, dataset, (name, owner) in profile.seen_as))
     return found
 
 
@@ -145,6 +144,7 @@ def as_thing(profile: Profile) -> Thing:
 
 
 _NO_FATE: Final = (0, "", "", "", "")
+_NO_HOLDER: Final = (0, "")
 
 
 class DatasetProfile(Struct, gc=False):
@@ -166,7 +166,7 @@ class DatasetProfile(Struct, gc=False):
     left: dict[str, bool] = field(default_factory=dict)
     fate: tuple[int, str, str, str, str] = _NO_FATE
     is_shown: bool = False
-    holder: tuple[int, str] = (0, "")
+    holder: tuple[int, str] = _NO_HOLDER
     comment: str = ""
 
     @property
@@ -200,28 +200,34 @@ class DatasetProfile(Struct, gc=False):
         return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
 
 
-def profiles_of(profile: Profile, settings: OpenLineageSettings) -> list[DatasetProfile]:
-    """What an object gives for each dataset that it is under one of its spellings."""
-    thing, dataset_profiles = as_thing(profile), dict[DatasetKey, DatasetProfile]()
-    spelled = spellings(profile, settings)
-    named = {spelling.name: spelling.dataset[1:3] for spelling in reversed(spelled)}
-    for name_spelling in spelled:
-        dataset_profile = dataset_profiles.get(name_spelling.dataset)
-        if dataset_profile is None:
-            dataset_profiles[name_spelling.dataset] = dataset_profile = DatasetProfile(*name_spelling.dataset)
-            dataset_profile.columns, dataset_profile.things = set(profile.columns), {profile.key: thing}
-            dataset_profile.comment = profile.comment[2] if profile.comment else ""
-        dataset_profile.is_seen |= name_spelling.is_seen
-        dataset_profile.is_shown |= not is_hidden(profile, name_spelling.dataset[2], settings)
-        dataset_profile.left[profile.key] = dataset_profile.left.get(profile.key, True) and _has_left(
-            profile, name_spelling.name
+def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[DatasetKey, DatasetProfile]:
+    """What an object gives for each dataset that it is under one of its spellings, by the dataset's key."""
+    thing, spelled = as_thing(profile), dict[DatasetKey, list[NameSpelling]]()
+    of_name: dict[str | None, DatasetName] = {}
+    for spelling in spellings(profile, settings):
+        spelled.setdefault(spelling.dataset, []).append(spelling)
+        of_name.setdefault(spelling.name, spelling.dataset[1:3])
+    found: dict[DatasetKey, DatasetProfile] = {}
+    for key, each in spelled.items():
+        names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
+        last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
+        fates = [
+            (*profile.fates[name][:3], *of_name.get(profile.fates[name][3], ("", "")))
+            for name in names
+            if name in profile.fates
+        ]
+        found[key] = DatasetProfile(
+            *key,
+            is_seen=any(spelling.is_seen for spelling in each),
+            columns=set(profile.columns),
+            things={profile.key: thing},
+            left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
+            fate=max([_NO_FATE, *fates]),
+            is_shown=not is_hidden(profile, key[2], settings),
+            holder=max([_NO_HOLDER, *last_seen]),
+            comment=profile.comment[2] if profile.comment else "",
         )
-        dataset_profile.holder = max(
-            dataset_profile.holder, (profile.names.get(name_spelling.name or "", (0, 0))[1], profile.key)
-        )
-        if fate := profile.fates.get(name_spelling.name or ""):
-            dataset_profile.fate = max(dataset_profile.fate, (*fate[:3], *named.get(fate[3], ("", ""))))
-    return list(dataset_profiles.values())
+    return found
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:
@@ -250,29 +256,25 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
     }
 
 
-def facets_for_runs(dataset: DatasetProfile, settings: OpenLineageSettings) -> bytes:
-    """The facets of a dataset in the events of runs, as JSON. For a dataset with more than :data:`_MOST_COLUMNS`
-    columns only its own event has the schema; otherwise each event of a query that reads it would have some MB.
+def facets_for_runs(of_dataset: Json) -> bytes:
+    """The facets of a dataset (:func:`facets_of`) in the events of runs, as JSON. For a dataset with more than
+    :data:`_MOST_COLUMNS` columns only its own event has the schema; otherwise each event of a query that reads it would
+    have some MB.
     """
-    told = facets_of(dataset, settings)
-    if len(dataset.columns) > _MOST_COLUMNS:
-        told.pop("schema", None)
-    return orjson.dumps(told)
-
-
-def resolved_dataset(dataset: DatasetProfile, settings: OpenLineageSettings) -> Dataset:
-    """The answer of the dataset to a query that refers to it."""
-    return Dataset(dataset.namespace, dataset.name, facets_for_runs(dataset, settings))
+    if len(of_dataset.get("schema", {"fields": ()})["fields"]) > _MOST_COLUMNS:
+        of_dataset = {name: facet for name, facet in of_dataset.items() if name != "schema"}
+    return orjson.dumps(of_dataset)
 
 
 def dataset_event(
-    dataset: DatasetProfile, begun: int, settings: OpenLineageSettings, lifecycle: Json | None = None
+    dataset: DatasetProfile, of_dataset: Json, begun: int, settings: OpenLineageSettings, lifecycle: Json
 ) -> Event:
-    """The event of the dataset. Its time is the start of the account's first query (``begun``, microseconds since 1970,
-    UTC), so that it comes before all other events. ``lifecycle``: the facet of what happened to it before that.
+    """The event of the dataset, with its facets (:func:`facets_of`). Its time is the start of the account's first query
+    (``begun``, microseconds since 1970, UTC), so that it comes before all other events. ``lifecycle``: the facet of
+    what happened to it before that.
     """
-    told = [described(thing) for _, thing in sorted(dataset.things.items())]
-    told_apart = facets.objects([one for one in told if one], settings.producer)
+    objects = [described(thing) for _, thing in sorted(dataset.things.items())]
+    objects_facet = facets.objects([one for one in objects if one], settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso(begun),
         "producer": settings.producer,
@@ -280,11 +282,7 @@ def dataset_event(
         "dataset": {
             "namespace": dataset.namespace,
             "name": dataset.name,
-            "facets": {
-                **facets_of(dataset, settings),
-                **told_apart,
-                **(lifecycle or {}),
-            },
+            "facets": {**of_dataset, **objects_facet, **lifecycle},
         },
     }
     return Event(begun, DATASET, None, orjson.dumps(event))

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 from orjson import Fragment
 
 from exporter.openlineage import facets
 from exporter.openlineage.facets import Json, iso, together
-from exporter.openlineage.jobs import own_namespace_of, parent_id, root_id, suffixed
-from exporter.openlineage.naming import job_description, job_name, job_namespace, run_id
-from exporter.openlineage.statement import Statement, statement, with_rows, with_version
+from exporter.openlineage.inputs_and_outputs import dataset_uses
+from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
+from exporter.openlineage.statement import Statement, job_of_statement, statement, with_rows, with_version
 
 if TYPE_CHECKING:
-    from exporter.model.answers import Answers
-    from exporter.model.facts import History, QueryFacts
+    from exporter.model.answers import Answers, Bridge
+    from exporter.model.facts import Content, History, QueryFacts
+    from exporter.openlineage.inputs_and_outputs import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
 
 
@@ -37,15 +39,17 @@ class Event(Struct, frozen=True, gc=False):
 
 def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
     """START and COMPLETE of a query; empty where it only reads and the settings leave out such queries."""
-    told = statement(query.content, answers.datasets, settings, answers.bridge)
-    return events_of(query, told, answers, settings)
+    of_statement = statement(query.content, answers.datasets, settings, answers.bridge)
+    return events_of(query, of_statement, answers, settings)
 
 
-def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: OpenLineageSettings) -> list[Event]:
+def events_of(
+    query: QueryFacts, of_statement: Statement, answers: Answers, settings: OpenLineageSettings
+) -> list[Event]:
     """The same, where the parts of its statement exist already."""
-    if not settings.reads and not told.outputs and not told.fills_helper:
+    if not settings.reads and not of_statement.outputs and not of_statement.fills_helper:
         return []
-    job = suffixed(told.job, query.history, settings)
+    job = suffixed(of_statement.job, query.history, settings)
     name = job_name(job, own_namespace_of(query.account, settings))
     common = {
         "producer": settings.producer,
@@ -57,9 +61,9 @@ def events_of(query: QueryFacts, told: Statement, answers: Answers, settings: Op
     start = {**common, "run": _run(run, first), "inputs": [], "outputs": []}
     complete = {
         **common,
-        "run": _run(run, together(first, told.facets)),
-        "inputs": Fragment(told.inputs),
-        "outputs": Fragment(_outputs(query, told, settings)),
+        "run": _run(run, together(first, of_statement.facets)),
+        "inputs": Fragment(of_statement.inputs),
+        "outputs": Fragment(_outputs(query, of_statement, settings)),
     }
     ended = _event("COMPLETE", max(query.start, query.end), name, complete)
     return [_event("START", query.start, name, start), ended] if settings.start_events else [ended]
@@ -105,27 +109,75 @@ def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings
 
 def _job(query: QueryFacts, name: str, description: str, settings: OpenLineageSettings) -> Json:
     history, producer = query.history, settings.producer
-    told = {
+    of_job = {
         **facets.job_description(description, producer),
         **facets.tags_of_run(query, "job", producer),
         **facets.job_type(history.query_type, producer),
         **facets.sql(history.query_text if settings.sql else None, producer),
     }
-    return {"namespace": job_namespace(query.account, settings), "name": name, "facets": told}
+    return {"namespace": job_namespace(query.account, settings), "name": name, "facets": of_job}
+
+
+# --- jobs ------------------------------------------------------------------------------------------------------------
+#
+# A backend identifies a parent by the name of its job (Marquez makes a second job for any other name). So the events of
+# a child have to give exactly the name that the parent's own events give. It follows from what the parent read and
+# wrote, by the same rule.
+
+
+def job_of(
+    content: Content,
+    datasets: Datasets,
+    history: History,
+    settings: OpenLineageSettings,
+    bridge: Bridge | None = None,
+) -> Job:
+    """The job that the query is a run of."""
+    return suffixed(job_of_statement(dataset_uses(content, datasets, settings, bridge), datasets), history, settings)
+
+
+def name_of(query: QueryFacts, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None) -> str:
+    """The name of the job that the query is a run of."""
+    job = job_of(query.content, datasets, query.history, settings, bridge)
+    return job_name(job, own_namespace_of(query.account, settings))
+
+
+def suffixed(job: Job, history: History, settings: OpenLineageSettings) -> Job:
+    """The job, with the columns of QUERY_HISTORY that the settings ask for in its name. By default there are none: a
+    line of QUERY_HISTORY that comes after the row would change the run's job, and backends do not move runs.
+    """
+    suffixes = tuple([text for name in settings.job_name_from if (text := getattr(history, name))])
+    return replace(job, suffixes=suffixes) if suffixes else job
+
+
+def own_namespace_of(account: str, settings: OpenLineageSettings) -> str | None:
+    """The namespace of the account's own datasets; None where jobs of other accounts can be in the same namespace."""
+    own = account_namespace(account)
+    return None if settings.job_namespace else settings.namespaces.get(own, own)
+
+
+def parent_id(query: QueryFacts) -> str | None:
+    """The query id of the parent; None where there is none, or the query names itself."""
+    return None if query.parent_query_id == query.query_id else query.parent_query_id
+
+
+def root_id(query: QueryFacts) -> str | None:
+    """The query id of the root; None where there is no parent."""
+    return None if parent_id(query) is None else query.root_query_id
 
 
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 
-def _outputs(query: QueryFacts, told: Statement, settings: OpenLineageSettings) -> bytes:
+def _outputs(query: QueryFacts, of_statement: Statement, settings: OpenLineageSettings) -> bytes:
     """The outputs as a JSON array, with the version that this run wrote; if exactly one was written, with its number of
     rows.
     """
-    outputs, rows = list(told.outputs), rows_written(query.history)
-    for number in told.written:
+    outputs, rows = list(of_statement.outputs), rows_written(query.history)
+    for number in of_statement.written:
         outputs[number] = with_version(outputs[number], query.query_id, settings.producer)
-    if len(told.written) == 1 and rows is not None:
-        outputs[told.written[0]] = with_rows(outputs[told.written[0]], rows, settings.producer)
+    if len(of_statement.written) == 1 and rows is not None:
+        outputs[of_statement.written[0]] = with_rows(outputs[of_statement.written[0]], rows, settings.producer)
     return b"[" + b",".join(outputs) + b"]"
 
 

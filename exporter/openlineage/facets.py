@@ -183,7 +183,7 @@ def parent(of: Json | None, root: Json | None, producer: str) -> Json:
 def query(query: QueryFacts, producer: str) -> Json:
     """Who ran the query, and the columns of the rows and of QUERY_HISTORY that describe it."""
     history = query.history
-    told = {
+    fields = {
         "userName": query.user_name,
         "parentQueryId": query.parent_query_id,
         "rootQueryId": query.root_query_id,
@@ -213,15 +213,15 @@ def query(query: QueryFacts, producer: str) -> Json:
         "accessHistoryRows": query.row_count,
         "agents": [_agent(agent) for agent in query.content.agents] or None,
     }
-    return _facet("accessHistory_query", without_none(told), producer)
+    return _facet("accessHistory_query", without_none(fields), producer)
 
 
 def calls(query: QueryFacts, producer: str) -> Json:
     """The number of queries that a run stands for, and their interval; ``{}`` for a single query."""
     if query.calls is None:
         return {}
-    told = {"calls": query.calls, "intervalStart": iso(query.start), "intervalEnd": iso(query.end)}
-    return _facet("accessHistory_calls", told, producer)
+    fields = {"calls": query.calls, "intervalStart": iso(query.start), "intervalEnd": iso(query.end)}
+    return _facet("accessHistory_calls", fields, producer)
 
 
 def _agent(agent: Agent) -> Json:
@@ -230,8 +230,12 @@ def _agent(agent: Agent) -> Json:
 
 def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> Json:
     """User, role and warehouse as tags of the run, or of its job, for consumers that do not read custom facets."""
-    told = (("user", query.user_name), ("role", query.history.role_name), ("warehouse", query.history.warehouse_name))
-    tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in told if value is not None]
+    tags_of_query = (
+        ("user", query.user_name),
+        ("role", query.history.role_name),
+        ("warehouse", query.history.warehouse_name),
+    )
+    tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in tags_of_query if value is not None]
     return _listed(f"{of} tags", "tags", tags, producer)
 
 
@@ -314,8 +318,8 @@ def hierarchy(name: str, domain: str | None, producer: str) -> Json:
     levels = [] if domain is None else parts(name)
     if len(levels) != 3:
         return {}
-    told = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
-    return _facet("hierarchy", {"hierarchy": told}, producer)
+    shown = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
+    return _facet("hierarchy", {"hierarchy": shown}, producer)
 
 
 def catalog(name: str, domain: str | None, namespace: str, producer: str) -> Json:
@@ -325,8 +329,8 @@ def catalog(name: str, domain: str | None, namespace: str, producer: str) -> Jso
     levels = parts(name)
     if domain is None or "ICEBERG" in domain or len(levels) != 3:
         return {}
-    told = {"framework": "snowflake", "type": "snowflake", "name": levels[0], "source": "snowflake"}
-    return _facet("catalog", {**told, "metadataUri": _uri(namespace)}, producer)
+    shown = {"framework": "snowflake", "type": "snowflake", "name": levels[0], "source": "snowflake"}
+    return _facet("catalog", {**shown, "metadataUri": _uri(namespace)}, producer)
 
 
 def version(query_id: str, producer: str) -> Json:
@@ -334,9 +338,9 @@ def version(query_id: str, producer: str) -> Json:
     return _facet("version", {"datasetVersion": query_id}, producer)
 
 
-def objects(told: Sequence[Json], producer: str) -> Json:
+def objects(of_name: Sequence[Json], producer: str) -> Json:
     """The Snowflake objects that had this name, with their domains and ids."""
-    return _listed("accessHistory_objects", "objects", told, producer)
+    return _listed("accessHistory_objects", "objects", of_name, producer)
 
 
 def access(accessed: Json, producer: str) -> Json:
@@ -363,9 +367,9 @@ def documentation(text: str | None, producer: str) -> Json:
     return {} if text is None else _facet("documentation", {"description": text}, producer)
 
 
-def tags(told: Sequence[Json], producer: str) -> Json:
+def tags(of_dataset: Sequence[Json], producer: str) -> Json:
     """Tags of the dataset; those of its columns have ``field``."""
-    return _listed("tags", "tags", told, producer)
+    return _listed("tags", "tags", of_dataset, producer)
 
 
 def output_statistics(rows: int | None, producer: str) -> Json:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge
 from exporter.model.facts import Access, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 from exporter.openlineage.facets import Json, greatest, without_none
@@ -20,8 +19,8 @@ from exporter.openlineage.facets import Json, greatest, without_none
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from exporter.model.answers import Bridge, Dataset, Spelled
     from exporter.model.answers import Content as Contents
-    from exporter.model.answers import Dataset, Spelled
     from exporter.model.answers import Source as ColumnSource
     from exporter.model.facts import Change, Content, Derivation
     from exporter.openlineage.naming import DatasetName
@@ -131,15 +130,15 @@ def described(thing: Thing) -> Json:
 
 def accessed(touches: Sequence[Access]) -> Json:
     """How the objects that are one dataset were read or written: all accesses, columns and objects."""
-    told: Json = {
+    fields: Json = {
         "accesses": sorted({touch.access for touch in touches}),
         "columns": sorted({column.name for touch in touches for column in touch.columns}),
         **described(touches[0].thing),
     }
     for touch in touches[1:]:
         for name, value in described(touch.thing).items():
-            told[name] = max(value, told.get(name, value))
-    return told
+            fields[name] = max(value, fields.get(name, value))
+    return fields
 
 
 def routine(thing: Thing) -> Json:
@@ -155,7 +154,6 @@ def routine(thing: Thing) -> Json:
     )
 
 
-NO_BRIDGE: Final = Bridge()
 Source = tuple[str, str, str, str, bool]
 """A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
@@ -174,7 +172,7 @@ class Output(Struct, frozen=True, gc=False):
     is_written: bool
 
 
-class Gathered(Struct, frozen=True, gc=False):
+class DatasetUses(Struct, frozen=True, gc=False):
     """A statement by its datasets.
 
     ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
@@ -202,17 +200,17 @@ class Gathered(Struct, frozen=True, gc=False):
         return sorted([*self.inputs, *self.unlisted, *self.behind])
 
 
-def gathered(
+def dataset_uses(
     content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
-) -> Gathered:
+) -> DatasetUses:
     """The content, grouped by dataset; ``datasets``: of all things that it names; ``bridge``: what is in the place of
     helpers, None without any.
     """
     if bridge is not None:
-        return _bridged(gathered(content, datasets, with_base(settings) if bridge.views else settings), bridge)
+        return _bridged(dataset_uses(content, datasets, with_base(settings) if bridge.views else settings), bridge)
     inputs, routines = _read(content, datasets, settings)
     sources, made_by = _derived(content, datasets, settings)
-    return Gathered(
+    return DatasetUses(
         content, inputs, _unlisted(sources, inputs), _outputs(content, datasets), sources, made_by, routines
     )
 
@@ -234,74 +232,74 @@ class ReadFromHelpers:
         self.hidden = {(namespace, name) for namespace, name, _, is_whole in bridge.read if is_whole} | self.views
 
 
-def resolved(sources: Iterable[ColumnSource], held: ReadFromHelpers) -> Iterator[ColumnSource]:
+def resolved(sources: Iterable[ColumnSource], from_helpers: ReadFromHelpers) -> Iterator[ColumnSource]:
     """The sources of a column, with those of the helper's column in the place of a helper's column. A direct source
     gives the direct sources of the helper's column, a base source the base sources; if there are none, the others.
     """
     for namespace, name, column, is_base in sources:
         helper = namespace, name
-        if helper not in held.hidden or (helper in held.views and is_base):
+        if helper not in from_helpers.hidden or (helper in from_helpers.views and is_base):
             yield namespace, name, column, is_base
-        if helper in held.contents:
-            each = held.contents[helper].columns.get(column, ())
-            for one in [one for one in each if one[3] == is_base] or each:
-                yield *one[:3], is_base or one[3]
+        if helper in from_helpers.contents:
+            each = from_helpers.contents[helper].columns.get(column, ())
+            for source in [source for source in each if source[3] == is_base] or each:
+                yield *source[:3], is_base or source[3]
 
 
-def _bridged(told: Gathered, bridge: Bridge) -> Gathered:
-    held, left_out = ReadFromHelpers(bridge), set(bridge.hidden)
-    helpers = {name: {"READ"} for name in sorted(held.hidden | held.contents.keys())}
-    for output in told.outputs:
+def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
+    from_helpers, left_out = ReadFromHelpers(bridge), set(bridge.hidden)
+    helpers = {name: {"READ"} for name in sorted(from_helpers.hidden | from_helpers.contents.keys())}
+    for output in uses.outputs:
         if output.name in left_out:
             kinds = {"WRITE" if way.access == "WRITE" else "DDL" for way in output.ways}
             helpers.setdefault(output.name, set()).update(kinds)
-    inputs = {name: each for name, each in told.inputs.items() if name not in held.hidden}
-    sources = {key: _resolved(each, held) for key, each in told.sources.items()}
-    moved = {(one[0], one[1]): _of(one[2]) for one in bridge.moved}
-    behind = _behind(held, bridge, [*sources.values(), *moved.values()], inputs)
-    return Gathered(
-        told.content,
+    inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
+    sources = {key: _resolved(each, from_helpers) for key, each in uses.sources.items()}
+    moved = {(source[0], source[1]): _of(source[2]) for source in bridge.moved}
+    behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values()], inputs)
+    return DatasetUses(
+        uses.content,
         inputs,
         _unlisted(sources, inputs.keys() | behind.keys()),
-        [_arrived(output, moved) for output in told.outputs if output.name not in left_out],
+        [_arrived(output, moved) for output in uses.outputs if output.name not in left_out],
         {key: each for key, each in sources.items() if each},
-        told.made_by,
-        told.routines,
+        uses.made_by,
+        uses.routines,
         behind,
         moved,
         helpers,
     )
 
 
-def _resolved(sources: Sequence[Source], held: ReadFromHelpers) -> list[Source]:
+def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[Source]:
     return sorted(
         {
-            (column, *one)
+            (column, *source)
             for column, namespace, name, field, is_base in sources
-            for one in resolved([(namespace, name, field, is_base)], held)
+            for source in resolved([(namespace, name, field, is_base)], from_helpers)
         }
     )
 
 
 def _of(content: Contents) -> list[Source]:
-    return sorted((column, *one) for column, each in content.columns.items() for one in each)
+    return sorted((column, *source) for column, each in content.columns.items() for source in each)
 
 
 def _behind(
-    held: ReadFromHelpers,
+    from_helpers: ReadFromHelpers,
     bridge: Bridge,
     sources: Iterable[Sequence[Source]],
     inputs: Mapping[DatasetName, Sequence[Access]],
 ) -> dict[DatasetName, tuple[bytes, set[str]]]:
     """The datasets behind the helpers, in the order of names, that are no inputs by themselves."""
-    contents = [*held.contents.values(), *(one[2] for one in bridge.moved)]
+    contents = [*from_helpers.contents.values(), *(one[2] for one in bridge.moved)]
     facets = {(one[0], one[1]): one[2] for content in contents for one in content.inputs}
-    found = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
+    behind = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
     for each in sources:
         for _, namespace, name, column, _ in each:
-            if (namespace, name) in found:
-                found[namespace, name][1].add(column)
-    return found
+            if (namespace, name) in behind:
+                behind[namespace, name][1].add(column)
+    return behind
 
 
 def _arrived(output: Output, moved: Mapping[DatasetName, list[Source]]) -> Output:
@@ -322,15 +320,11 @@ def _read(
     for access in shown_accesses(content, settings):
         dataset = dataset_of(access.thing, datasets)
         if is_routine(access.thing):
-            routines.setdefault(_with_arguments(dataset, access.thing), []).append(access)
+            label = dataset.name + (access.thing.signature or "")  # the arguments distinguish overloaded routines
+            routines.setdefault(label, []).append(access)
         else:
             inputs.setdefault((dataset.namespace, dataset.name), []).append(access)
     return inputs, routines
-
-
-def _with_arguments(dataset: Dataset, routine: Thing) -> str:
-    """The name of a routine with its arguments, which distinguish overloaded routines."""
-    return dataset.name + (routine.signature or "")
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
@@ -359,23 +353,23 @@ def _derived(
 
 def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
     """The sources that are no inputs, in the order of the columns that were written."""
-    found: dict[DatasetName, set[str]] = {}
+    unlisted: dict[DatasetName, set[str]] = {}
     for source in sources.values():
         for _, namespace, name, column, _ in source:
             if (namespace, name) not in inputs:
-                found.setdefault((namespace, name), set()).add(column)
-    return found
+                unlisted.setdefault((namespace, name), set()).add(column)
+    return unlisted
 
 
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 
 def _outputs(content: Content, datasets: Datasets) -> list[Output]:
-    found: dict[DatasetName, list[Written]] = {}
-    for one in written(content):
-        dataset = dataset_of(one.thing, datasets)
-        found.setdefault((dataset.namespace, dataset.name), []).append(one)
-    return [_output(name, found[name], datasets) for name in sorted(found)]
+    by_name: dict[DatasetName, list[Written]] = {}
+    for use in written(content):
+        dataset = dataset_of(use.thing, datasets)
+        by_name.setdefault((dataset.namespace, dataset.name), []).append(use)
+    return [_output(name, by_name[name], datasets) for name in sorted(by_name)]
 
 
 def _output(name: DatasetName, ways: list[Written], datasets: Datasets) -> Output:

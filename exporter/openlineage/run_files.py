@@ -62,8 +62,8 @@ class RunFilesTransport(Transport):
         self._datasets = self._lines(DATASETS)
 
     def emit(self, event: Event) -> None:
-        told = _without_empty(json.loads(Serde.to_json(event)))
-        line, run = json.dumps(told, ensure_ascii=False) + "\n", told.get("run")
+        event_json = _without_empty(json.loads(Serde.to_json(event)))
+        line, run = json.dumps(event_json, ensure_ascii=False) + "\n", event_json.get("run")
         name = f"{UUID(run['runId'])}.ndjson" if run else DATASETS
         known = self._lines(name) if run else self._datasets
         if line in known:

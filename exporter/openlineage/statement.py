@@ -9,18 +9,18 @@ from msgspec import Struct
 from orjson import Fragment
 
 from exporter.openlineage import facets
-from exporter.openlineage.changes import change_details, tags
+from exporter.openlineage.changes import change_details, subject, tags, verb
 from exporter.openlineage.facets import Json, nothing_first, together, without_none
-from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, gathered, routine, shown_dataset
-from exporter.openlineage.jobs import of_statement
+from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, dataset_uses, routine, shown_dataset
+from exporter.openlineage.naming import Job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from exporter.model.answers import Bridge
     from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
-    from exporter.openlineage.inputs_and_outputs import Datasets, Gathered, Output, Source
-    from exporter.openlineage.naming import DatasetName, Job
+    from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses, Output, Source
+    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
 _DIRECT: Final = {"type": "DIRECT"}
@@ -32,33 +32,33 @@ _IS_BOTH: Final = [_DIRECT, _BASE]
 
 def sources_of(keys: Collection[str], by_key: Mapping[str, list[Source]]) -> list[Source]:
     """The sources of the columns of all objects that are the same dataset, sorted."""
-    told = [by_key[key] for key in keys if key in by_key]
-    return told[0] if len(told) == 1 else sorted(source for one in told for source in one)
+    each = [by_key[key] for key in keys if key in by_key]
+    return each[0] if len(each) == 1 else sorted(source for sources in each for source in sources)
 
 
 def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
     """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
-    found: dict[str, dict[tuple[str, str, str], Json]] = {}
+    by_name: dict[str, dict[tuple[str, str, str], Json]] = {}
     for column, namespace, name, field, is_base in sources:
-        fields = found.setdefault(column, {})
+        fields = by_name.setdefault(column, {})
         known = fields.get((namespace, name, field))
         if known is None:
             kind = _IS_BASE if is_base else _IS_DIRECT
-            told = {"namespace": namespace, "name": name, "field": field, "transformations": kind}
-            fields[namespace, name, field] = told
+            shown = {"namespace": namespace, "name": name, "field": field, "transformations": kind}
+            fields[namespace, name, field] = shown
         elif is_base and known["transformations"] is _IS_DIRECT:
             known["transformations"] = _IS_BOTH
-    return {column: list(fields.values()) for column, fields in found.items()}
+    return {column: list(fields.values()) for column, fields in by_name.items()}
 
 
 def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivation]]) -> dict[str, list[Json]]:
     """Column -> the routines that made it, for the output that stands for the objects ``keys``."""
-    found: dict[str, list[Json]] = {}
+    by_name: dict[str, list[Json]] = {}
     for key in keys:
         for derivation in sorted(made_by.get(key, ()), key=_order):
             called = {**routine(derivation.source), "sourceType": derivation.source_type}
-            found.setdefault(derivation.target_column, []).append(called)
-    return found
+            by_name.setdefault(derivation.target_column, []).append(called)
+    return by_name
 
 
 def _order(derivation: Derivation) -> Any:
@@ -67,18 +67,18 @@ def _order(derivation: Derivation) -> Any:
     return nothing_first((*texts, derivation.source_type))
 
 
-def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -> bytes:
+def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings) -> bytes:
     """An output as JSON; ``outputFacets`` is its last member."""
-    producer, sources = settings.producer, sources_of(output.keys, told.sources)
-    if output.name in told.moved:
-        sources = sorted({*sources, *told.moved[output.name]})
+    producer, sources = settings.producer, sources_of(output.keys, uses.sources)
+    if output.name in uses.moved:
+        sources = sorted({*sources, *uses.moved[output.name]})
     columns = by_column(sources)
     own = {
         **facets.column_lineage(columns, producer),
-        **(facets.lineage(_made_from(sources, told), columns, producer) if output.is_written else {}),
-        **facets.column_routines(routines_by_column(output.keys, told.made_by), producer),
-        **facets.lifecycle(output.state, _previous(output, told), producer),
-        **facets.tags(tags(told.content, output.keys), producer),
+        **(facets.lineage(_made_from(sources, uses), columns, producer) if output.is_written else {}),
+        **facets.column_routines(routines_by_column(output.keys, uses.made_by), producer),
+        **facets.lifecycle(output.state, _previous(output, uses), producer),
+        **facets.tags(tags(uses.content, output.keys), producer),
     }
     return orjson.dumps(
         {
@@ -90,21 +90,21 @@ def output_text(output: Output, told: Gathered, settings: OpenLineageSettings) -
     )
 
 
-def _made_from(sources: Sequence[Source], told: Gathered) -> Sequence[DatasetName]:
+def _made_from(sources: Sequence[Source], uses: DatasetUses) -> Sequence[DatasetName]:
     """The datasets that an output was made from. Where the query writes several outputs, these are the sources of its
     own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
     """
-    if len(told.outputs) == 1 or not sources:
-        return told.input_names()
+    if len(uses.outputs) == 1 or not sources:
+        return uses.input_names()
     return sorted({(namespace, name) for _, namespace, name, _, _ in sources})
 
 
-def _previous(output: Output, told: Gathered) -> DatasetName | None:
+def _previous(output: Output, uses: DatasetUses) -> DatasetName | None:
     """The dataset that was renamed to this output; None where it was not a rename."""
     if output.state != "RENAME":
         return None
-    former = (one.name for one in told.outputs if one.state == "DROP" and not set(one.keys).isdisjoint(output.keys))
-    return next(former, None)
+    same = (other for other in uses.outputs if not set(other.keys).isdisjoint(output.keys))
+    return next((other.name for other in same if other.state == "DROP"), None)
 
 
 def with_version(output: bytes, query_id: str, producer: str) -> bytes:
@@ -145,28 +145,69 @@ def statement(
     """The parts for one statement; ``datasets``: of all things that it names; ``bridge``: what it says in place of
     helpers, which differs from run to run.
     """
-    told = gathered(content, datasets, settings, bridge)
+    uses = dataset_uses(content, datasets, settings, bridge)
     return Statement(
-        of_statement(told, datasets),
-        orjson.dumps(_run_facets(told, datasets, settings.producer)),
-        orjson.dumps(_inputs(told, datasets, settings)),
-        tuple([output_text(output, told, settings) for output in told.outputs]),
-        tuple([number for number, output in enumerate(told.outputs) if output.is_written]),
-        any("WRITE" in uses for uses in told.helpers.values()),
+        job_of_statement(uses, datasets),
+        orjson.dumps(_run_facets(uses, datasets, settings.producer)),
+        orjson.dumps(_inputs(uses, datasets, settings)),
+        tuple([output_text(output, uses, settings) for output in uses.outputs]),
+        tuple([number for number, output in enumerate(uses.outputs) if output.is_written]),
+        any("WRITE" in accesses for accesses in uses.helpers.values()),
     )
+
+
+# --- the job ---------------------------------------------------------------------------------------------------------
+
+
+HELPER: Final = "helper"
+"""What a query fills, creates or drops, in the job's name: names of helpers have random parts, and each would be a job.
+"""
+
+
+def job_of_statement(uses: DatasetUses, datasets: Datasets) -> Job:
+    """The job of a statement. A run may add columns of QUERY_HISTORY to its name
+    (:func:`exporter.openlineage.events.job_of`).
+    """
+    changes = uses.content.changes
+    is_of_helper = bool(uses.helpers) and not uses.outputs
+    verbs = {"swap"} if _is_swap(uses) else {verb(change) for change in changes}
+    if is_of_helper and uses.content.truncates:
+        verbs.add("truncate")
+    changed = [label for change in changes if (label := subject(change, datasets)) is not None]
+    return Job(
+        verbs=tuple(sorted(verbs)),
+        inputs=tuple(uses.input_names()),
+        outputs=tuple([output.name for output in uses.outputs]),
+        subjects=tuple(sorted({*uses.routines, *changed, *([HELPER] if is_of_helper else ())})),
+        renamed=_renamed(uses.outputs),
+    )
+
+
+def _renamed(outputs: Sequence[Output]) -> DatasetName | None:
+    """The dataset whose rename is all that the statement wrote; None where there is none."""
+    former = [output.name for output in outputs if output.state == "DROP"]
+    is_pair = len(outputs) == 2 and {output.state for output in outputs} == {"DROP", "RENAME"}
+    return former[0] if is_pair and outputs[0].keys == outputs[1].keys else None
+
+
+def _is_swap(uses: DatasetUses) -> bool:
+    """Whether two datasets change places, and the statement does nothing else."""
+    names = {output.name for output in uses.outputs}
+    is_pair = len(names) == 2 and all(output.state == "ALTER" and not output.is_written for output in uses.outputs)
+    return is_pair and not uses.input_names() and all(change.swap_key is not None for change in uses.content.changes)
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
 
 
-def _inputs(told: Gathered, datasets: Datasets, settings: OpenLineageSettings) -> list[Json]:
+def _inputs(uses: DatasetUses, datasets: Datasets, settings: OpenLineageSettings) -> list[Json]:
     """The inputs: first those that the view lists as read, then those that it only names as the source of a column. A
     backend drops a column's edge if its source is no input.
     """
     return [
-        *[_listed(name, told.inputs[name], datasets, settings) for name in sorted(told.inputs)],
-        *[_unlisted(name, sorted(columns), settings) for name, columns in told.unlisted.items()],
-        *[_behind(name, text, sorted(columns), settings) for name, (text, columns) in told.behind.items()],
+        *[_listed(name, uses.inputs[name], datasets, settings) for name in sorted(uses.inputs)],
+        *[_unlisted(name, sorted(columns), settings) for name, columns in uses.unlisted.items()],
+        *[_behind(name, text, sorted(columns), settings) for name, (text, columns) in uses.behind.items()],
     ]
 
 
@@ -201,20 +242,20 @@ def _behind(name: DatasetName, text: bytes, columns: list[str], settings: OpenLi
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
-def _run_facets(told: Gathered, datasets: Datasets, producer: str) -> Json:
-    content = told.content
+def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
+    content = uses.content
+    helpers = [
+        {"namespace": namespace, "name": name, "accesses": sorted(accesses)}
+        for (namespace, name), accesses in sorted(uses.helpers.items())
+    ]
     return {
         **facets.incompleteness(content.incomplete, producer),
         **facets.policies(_policies(content, datasets), producer),
         **facets.joins(_joins(content, datasets), producer),
         **facets.ddl(change_details(content, datasets), producer),
-        **facets.helpers([_helper(name, told.helpers[name]) for name in sorted(told.helpers)], producer),
-        **facets.routines([_called(told.routines[label]) for label in sorted(told.routines)], producer),
+        **facets.helpers(helpers, producer),
+        **facets.routines([_called(uses.routines[label]) for label in sorted(uses.routines)], producer),
     }
-
-
-def _helper(name: DatasetName, uses: set[str]) -> Json:
-    return {"namespace": name[0], "name": name[1], "accesses": sorted(uses)}
 
 
 def _identity(thing: Thing, datasets: Datasets) -> Json:
@@ -223,10 +264,10 @@ def _identity(thing: Thing, datasets: Datasets) -> Json:
 
 
 def _policies(content: Content, datasets: Datasets) -> list[Json]:
-    found = [_policy(reference, datasets) for reference in content.policies]
-    if len(found) > 1:
-        found.sort(key=lambda one: nothing_first(tuple(one.values())))
-    return [without_none(one) for one in found]
+    policies = [_policy(reference, datasets) for reference in content.policies]
+    if len(policies) > 1:
+        policies.sort(key=lambda policy: nothing_first(tuple(policy.values())))
+    return [without_none(policy) for policy in policies]
 
 
 def _policy(reference: PolicyReference, datasets: Datasets) -> Json:

@@ -1,9 +1,9 @@
-"""Things receive their mentions in order of time, answer the queries, and give their own nodes at the end."""
+"""Things receive their uses in order of time, answer the queries, and give their own nodes at the end."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import chain
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from exporter.graph import nodes
 from exporter.graph.catalog import entry
-from exporter.graph.iri import Iris
 from exporter.graph.nodes.agents import Standing
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.objects import copies
@@ -26,8 +25,6 @@ from exporter.openlineage.datasets import spellings
 from exporter.pipeline.clones import read_copy
 from exporter.pipeline.messages import (
     ABSENCES,
-    ACCOUNT,
-    AGENT,
     ANSWER,
     BEFORE,
     CLONES,
@@ -35,38 +32,31 @@ from exporter.pipeline.messages import (
     DATASETS,
     DROPS,
     KNOWN,
-    MENTION,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    OBJECT,
-    ORGANIZATION,
     SAME_NAMES,
-    STATEMENT,
     TAKEN,
     THINGS,
-    USER,
-    WRITTEN,
+    USE,
     Known,
     Message,
-    asked,
-    by_key,
+    To,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
     parts,
-    rank,
     read_known,
+    requester_from,
     time_and_query,
     within,
     written_at,
 )
 from exporter.pipeline.neighbourhood import ToObjects
-from exporter.pipeline.texts import NodeWriter, facts_of, of_object, refused_key
+from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import later, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.graph.terms import Node
     from exporter.model.clones import Copy
@@ -75,7 +65,7 @@ if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.outcome import Tally
 
-_read_mention: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
+_read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
 _read_absences: Final = msgspec.msgpack.Decoder(list[Absence]).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
@@ -84,128 +74,135 @@ _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
 def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The answers and nodes of things. Messages for other receivers pass through."""
-    node_writer, around = NodeWriter(job), ToObjects(job)
-    for to, key, group in by_key(messages):
-        if to == OBJECT:
-            yield from _object(key, group, job, node_writer, around)
+    node_writer, to_objects = NodeWriter(job), ToObjects(job) if needs_neighbourhoods(job) else None
+    for (to, key), group in groupby(messages, by_receiver):
+        if to == To.OBJECT:
+            yield from _object(key, group, job, node_writer, to_objects)
         elif to in THINGS:
-            every = dict.fromkeys(group)
+            each = dict.fromkeys(group)
             if job.day:
-                yield from map(snapshot, every)
-            said = list(_NODES[to](key, iter(every), job))
-            yield from node_writer.of_thing(to, key, said)
+                yield from map(snapshot, each)
+            yield from node_writer.of_thing(to, key, _nodes(to, key, [message.body for message in each], node_writer))
         else:
             yield from group
     yield node_writer.tally.message()
+
+
+def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) -> list[Node]:
+    """The nodes of a user, a software agent, an account, an organization, or a query that has no row."""
+    if to == To.ORGANIZATION:
+        return [nodes.of_organization(key)]
+    if to == To.ACCOUNT:
+        of_account = nodes.of_account(key, map(_read_standing, bodies))
+        return [] if of_account is None else [of_account]
+    account, name = parts(key)
+    iris = node_writer.iris(account)
+    if to == To.USER:
+        return [nodes.of_user(name, iris)]
+    if to == To.STATEMENT:
+        return [nodes.of_unrecorded_query(name, iris)]
+    agents = list(map(_read_agent, bodies))
+    return [nodes.of_agent(agents[0], [agent.agent_name for agent in agents if agent.agent_name is not None], iris)]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
 
 
 def _object(
-    key: str, group: Iterator[Message], job: ExportJob, node_writer: NodeWriter, around: ToObjects
+    key: str, group: Iterator[Message], job: ExportJob, node_writer: NodeWriter, to_objects: ToObjects | None
 ) -> Iterator[Message]:
     account, object_key = parts(key)
     version_history, received = VersionHistory(object_key), _Received()
-    for told in _answers(account, _mentions(group, version_history, received)):
-        yield later(told) if is_later(told.key, job.day) else told
-    yield from received.replies(job, node_writer.tally)
+    for message in _to_queries(account, _answers(group, version_history, received)):
+        yield later(message) if is_later(message.key, job.day) else message
+    yield from received.datasets_for_queries(job, node_writer.tally)
     profile = received.known.profile
-    life = version_history.result(profile.names)
-    life.same_names = sorted(received.same_names)
-    life.is_helper = helpers.is_helper(profile, job.openlineage)
-    iris = Iris(account, job.account, job.base)
-    over, taken = list(version_history.over()), version_history.taken_state()
+    object_history = version_history.result(profile.names)
+    object_history.same_names = sorted(received.same_names)
+    object_history.is_helper = helpers.is_helper(profile, job.openlineage)
+    iris = node_writer.iris(account)
+    endings, taken = list(version_history.over()), version_history.taken_state()
     if not job.day:
-        over = _without_restored(over, life)
-    if taken is not None and not job.day:
-        life.unrecorded[taken[0]] = taken[1]
-    said = list(nodes.of_object(profile, life, iris)) if node_writer.is_asked else []
+        endings = _without_restored(endings, object_history)
+        if taken is not None:
+            object_history.unrecorded[taken[0]] = taken[1]
+    own = list(nodes.of_object(profile, object_history, iris)) if node_writer.is_asked else []
     copied = list(copies(profile, version_history.inferred(profile.columns), iris))
     if job.day:
-        passing = list(
-            chain.from_iterable(ended(requester.query_id, [object_answer], iris) for requester, object_answer in over)
-        )
+        passing = [node for requester, ending in endings for node in ended(requester.query_id, [ending], iris)]
         if taken is not None:
             passing += unrecorded(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
-        passing += copied
-        yield from _of_day(
-            key,
-            said,
-            passing,
-            received,
-            _Before(version_history.saved_history(), profile, life.same_names),
-            node_writer,
-        )
+        now = _Before(version_history.saved_history(), profile, object_history.same_names)
+        yield from _of_day(key, own, passing + copied, received.digest, now, node_writer)
     else:
-        yield from _answers(account, over)
-        said += copied
-        yield from node_writer.of_thing(OBJECT, key, said)
-    yield from around.of_object(key, said)
-    if job.catalog:
-        yield from of_object(entry(profile, life))
+        yield from _to_queries(account, endings)
+        own += copied
+        yield from node_writer.of_thing(To.OBJECT, key, own)
+    if to_objects is not None:
+        yield from to_objects.of_object(key, own)
+    if job.catalog and (catalog_entry := entry(profile, object_history)) is not None:
+        yield Message(To.ENTRY, "", b"", encode((account, catalog_entry, None)))
     if job.facts:
-        for table, row in rows_of_object(profile, life):
+        for table, row in rows_of_object(profile, object_history):
             yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
 
 
-def _mentions(
+def _answers(
     group: Iterable[Message], version_history: VersionHistory, received: _Received
 ) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    """The answers to the uses of an object, in the order of time. Before them it receives all other messages."""
     for message in group:
-        if rank(message) == MENTION:
-            yield from received.pass_by(version_history, message)
-            yield from _answers_to(version_history, message)
-        else:
+        if message.order[0] != USE:
             received.add(message, version_history)
+            continue
+        at, query = time_and_query(message.order)
+        requester = Requester(*requester_from(query))
+        yield from received.pass_by(version_history, (at, requester.query_id))
+        at_start, at_end = _read_use(message.body)
+        version_history.passed = at, requester.query_id
+        if at_start is not None:
+            yield from version_history.starts(requester, at, at_start)
+        if at_end is not None:
+            yield from version_history.ends(requester, at, at_end)
     yield from received.pass_by(version_history, None)
 
 
 def _without_restored(
-    over: Iterable[tuple[Requester, ObjectAnswer]], life: ObjectHistory
+    endings: Iterable[tuple[Requester, ObjectAnswer]], object_history: ObjectHistory
 ) -> list[tuple[Requester, ObjectAnswer]]:
     """The answers to queries. Versions that the UNDROP of a schema or database made keep their ending themselves."""
-    asked, endings = [], {}
-    for requester, object_answer in over:
+    of_queries, of_restored = [], {}
+    for requester, object_answer in endings:
         if requester.address:
-            asked.append((requester, object_answer))
+            of_queries.append((requester, object_answer))
         else:
-            endings[requester.query_id] = object_answer.ending
-    life.restored = [replace(one, ending=endings.get(one.query_id, one.ending)) for one in life.restored]
-    return asked
+            of_restored[requester.query_id] = object_answer.ending
+    object_history.restored = [
+        replace(one, ending=of_restored.get(one.query_id, one.ending)) for one in object_history.restored
+    ]
+    return of_queries
 
 
-def _answers(account: str, told: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
-    for (query_id, address), object_answer in told:
-        yield Message(WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
+def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
+    for (query_id, address), object_answer in answers:
+        yield Message(To.WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
 
 
-def _of_day(  # noqa: PLR0913, PLR0917 - the state and nodes of an object
-    key: str, said: list[Node], over: list[Node], received: _Received, now: _Before, node_writer: NodeWriter
+def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
+    key: str, own: list[Node], passing: list[Node], digest: bytes, now: _Before, node_writer: NodeWriter
 ) -> Iterator[Message]:
-    """The nodes of an object on a day. Lasting statements are written once. Statements that may change are kept in the
-    snapshot and written on the last day. ``over``: ends of settings by a drop, which an UNDROP may revert.
+    """The nodes of an object on a day. Lasting statements are written once, if their ``digest`` has changed since the
+    day before. Statements that may change are kept in the snapshot and written on the last day. ``passing``: more of
+    these, such as ends of settings by a drop, which an UNDROP may revert.
     """
-    refused, last, passing = node_writer.of_day(OBJECT, key, *nodes.lasting(said))
-    passing += node_writer.more(over)
-    yield from refused
-    now.said = blake2b(b"".join(one.body for one in last), digest_size=16).digest()
-    if now.said != received.said:
-        yield from last
-    for message in passing:
-        yield snapshot(Message(message.to, refused_key(OBJECT, key), b"", message.body))
-    yield snapshot(Message(OBJECT, key, order(BEFORE), encode(now)))
-
-
-def _answers_to(version_history: VersionHistory, message: Message) -> Iterator[tuple[Requester, ObjectAnswer]]:
-    started, ended = _read_mention(message.body)
-    at, query = time_and_query(message.order)
-    requester = Requester(*asked(query))
-    version_history.passed = at, requester.query_id
-    if started is not None:
-        yield from version_history.starts(requester, at, started)
-    if ended is not None:
-        yield from version_history.ends(requester, at, ended)
+    validated, lasting, changing = node_writer.of_day(To.OBJECT, key, *nodes.lasting(own))
+    yield from validated
+    now.digest = blake2b(b"".join(message.body for message in lasting), digest_size=16).digest()
+    if now.digest != digest:
+        yield from lasting
+    for message in changing + node_writer.more(passing):
+        yield snapshot(Message(message.to, refused_key(To.OBJECT, key), b"", message.body))
+    yield snapshot(Message(To.OBJECT, key, order(BEFORE), encode(now)))
 
 
 def _take(decoded: list[int | str] | None) -> Take | None:
@@ -214,37 +211,39 @@ def _take(decoded: list[int | str] | None) -> Take | None:
 
 
 class _Before(Struct, array_like=True, gc=False):
-    """The state of an object at the end of the day before. ``said``: a digest of the nodes that were written."""
+    """The state of an object at the end of the day before. ``digest``: of the nodes that were written."""
 
     saved_history: SavedHistory
     profile: Profile
     same_names: list[str]
-    said: bytes = b""
+    digest: bytes = b""
 
 
 _read_before: Final = msgspec.msgpack.Decoder(_Before).decode
 
 
 class _Received:
-    """What an object receives before its mentions: its attributes, its datasets, objects with the same name."""
+    """What an object receives before its uses: its attributes, its datasets, objects with the same name. ``digest``: as
+    in :class:`_Before`.
+    """
 
     known: Known
 
     def __init__(self) -> None:
-        self.said = b""
+        self.digest = b""
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
         self.clones: list[Event] | None = None
         self.copies: list[Copy] = []
 
     def add(self, message: Message, version_history: VersionHistory) -> None:
-        what = rank(message)
+        what = message.order[0]
         if what == BEFORE:
             before = _read_before(message.body)
             version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
-            self.said = before.said
+            self.digest = before.digest
         elif what == KNOWN:
             self.known = read_known(message.body)
         elif what == DATASETS:
@@ -265,84 +264,39 @@ class _Received:
             self.copies.append(read_copy(message.body))
 
     def pass_by(
-        self, version_history: VersionHistory, before: Message | None
+        self, version_history: VersionHistory, use: tuple[int, str] | None
     ) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """Let the version history pass by what happened to schemas and databases before a mention; by all if None."""
+        """Let the version history pass by what happened to schemas and databases before a use (its time and query id);
+        by all if None.
+        """
         if self.clones is not None or self.copies:
             version_history.copies.add(self.known.profile, version_history.passed, self.clones, self.copies)
             self.clones, self.copies = None, []
         if version_history.is_passed_by:
-            if before is None:
-                yield from version_history.passes(None)
-            else:
-                at, query = time_and_query(before.order)
-                yield from version_history.passes((at, asked(query)[0]))
+            yield from version_history.passes(use)
 
-    def replies(self, job: ExportJob, tally: Tally) -> Iterator[Message]:
+    def datasets_for_queries(self, job: ExportJob, tally: Tally) -> list[Message]:
         """Send the dataset for each spelling that rows have of the object to each bucket with queries that mention it,
         once.
         """
-        if not job.events or not (self.known.buckets or self.known.parents):
-            return
-        profile = self.known.profile
-        told = [
-            (
-                spelling.name,
-                spelling.account,
-                spelling.dataset[1],
-                spelling.dataset[2],
-                self._datasets[spelling.dataset],
-            )
+        profile, buckets, parents = self.known.profile, self.known.buckets, self.known.parents
+        if not job.events or not (buckets or parents):
+            return []
+        datasets = [
+            (spelling.name, spelling.account, *spelling.dataset[1:3], self._datasets[spelling.dataset])
             for spelling in spellings(profile, job.openlineage)
             if spelling.is_seen
         ]
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
-        names = {dataset for _, _, _, dataset, _ in told} if profile.kind in helpers.KINDS else ()
+        names = {name for _, _, _, name, _ in datasets} if profile.kind in helpers.KINDS else ()
         if signs or any(helpers.is_named(name, job.openlineage.helpers) for name in names):
             tally.count("helpers")
-        body = encode((profile.key, told, signs))
-        account = profile.account
-        for bucket in sorted(self.known.buckets):
-            named = Message(NAMED_FOR_QUERY, within(account, bucket), order(0, job.until), body)
-            yield later(named) if is_later(bucket, job.day) else named
-        for parent in sorted(self.known.parents):
-            yield Message(NAMED_FOR_PARENT, parent, b"", body)
-
-
-# --- who ran queries, and where ---------------------------------------------------------------------------------------
-
-
-def _statement(key: str, _: Iterator[Message], job: ExportJob) -> Iterator[Node]:
-    account, query_id = parts(key)
-    yield nodes.of_unrecorded_query(query_id, Iris(account, job.account, job.base))
-
-
-def _user(key: str, _: Iterator[Message], job: ExportJob) -> Iterator[Node]:
-    account, name = parts(key)
-    yield nodes.of_user(name, Iris(account, job.account, job.base))
-
-
-def _agent(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Node]:
-    account, _ = parts(key)
-    every = [_read_agent(message.body) for message in group]
-    names = [agent.agent_name for agent in every if agent.agent_name is not None]
-    yield nodes.of_agent(every[0], names, Iris(account, job.account, job.base))
-
-
-def _account(key: str, group: Iterator[Message], _: ExportJob) -> Iterator[Node]:
-    node = nodes.of_account(key, [_read_standing(message.body) for message in group])
-    if node is not None:
-        yield node
-
-
-def _organization(key: str, _: Iterator[Message], __: ExportJob) -> Iterator[Node]:
-    yield nodes.of_organization(key)
-
-
-_NODES: Final[dict[str, Callable[[str, Iterator[Message], ExportJob], Iterator[Node]]]] = {
-    STATEMENT: _statement,
-    USER: _user,
-    AGENT: _agent,
-    ACCOUNT: _account,
-    ORGANIZATION: _organization,
-}
+        body = encode((profile.key, datasets, signs))
+        named = [
+            Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)
+            for bucket in sorted(buckets)
+        ]
+        return [
+            *(later(message) if is_later(message.key, job.day) else message for message in named),
+            *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
+        ]

@@ -22,23 +22,7 @@ from exporter.model.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, Copy, d
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Event, Take
 from exporter.model.objects import containers
-from exporter.pipeline.messages import (
-    ABSENCES,
-    CLONED,
-    CLONED_FROM,
-    CLONES,
-    CONTAINED,
-    COPIES,
-    NAME,
-    OBJECT,
-    Message,
-    by_key,
-    encode,
-    order,
-    parts,
-    rank,
-    within,
-)
+from exporter.pipeline.messages import ABSENCES, CLONES, COPIES, Message, To, by_receiver, encode, order, parts, within
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
@@ -86,7 +70,7 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
     if profile.kind in KINDS:
         for event in sorted(profile.remade):
             for text in sorted({database(name) for name in (event.target, event.source) if name}):
-                for to in (CLONED, CLONED_FROM):
+                for to in (To.CLONED, To.CLONED_FROM):
                     message = Message(to, within(profile.account, text), order(_EVENT), encode(event))
                     if job.clones:
                         yield message
@@ -103,24 +87,24 @@ def _member(profile: Profile) -> Iterator[Message]:
         start, None, profile.key, sorted({one for each in profile.names for one in schema_and_database(each)})
     )
     if not creates and since == start and schema_and_database(name):
-        nobody = Event(0, "", 0, "", "", "", "")
+        no_event = Event(0, "", 0, "", "", "", "")
         kept, columns = profile.made_first[2], sorted(profile.columns)
-        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, nobody, "", NEVER)
+        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
-        yield Message(CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
+        yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):
-        yield Message(CLONED_FROM, within(account, text), order(_MEMBER, 0, profile.key), encode(member))
+        yield Message(To.CLONED_FROM, within(account, text), order(_MEMBER, 0, profile.key), encode(member))
 
 
 def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Tables that came by a CLONE are sent to the database that was cloned. Other messages pass through."""
-    for to, key, group in by_key(messages):
-        if to != CLONED:
+    for (to, key), group in groupby(messages, by_receiver):
+        if to != To.CLONED:
             yield from group
             continue
         events: list[Event] = []
         for message in dict.fromkeys(group):
-            if rank(message) == _EVENT:
+            if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
             else:
                 yield from _arrived(parts(key)[0], _read_member(message.body), events)
@@ -135,30 +119,30 @@ def _arrived(account: str, member: _Member, events: list[Event]) -> Iterator[Mes
     ]
     last = max(before, default=None)
     if last is not None and last.source:
-        came = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
+        arrived = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
         key = within(account, database(last.source))
-        yield Message(CLONED_FROM, key, order(_COPY, 0, copy.key), encode(came))
+        yield Message(To.CLONED_FROM, key, order(_COPY, 0, copy.key), encode(arrived))
 
 
 def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source. Other
     messages pass through.
     """
-    for to, key, group in by_key(messages):
-        if to != CLONED_FROM:
+    for (to, key), group in groupby(messages, by_receiver):
+        if to != To.CLONED_FROM:
             yield from group
             continue
         account, events = parts(key)[0], list[Event]()
         for message in dict.fromkeys(group):
-            if rank(message) == _EVENT:
+            if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
-            elif rank(message) == _MEMBER:
-                yield from _tell(account, _read_member(message.body), events, job)
+            elif message.order[0] == _MEMBER:
+                yield from _clones_of(account, _read_member(message.body), events, job)
             else:
                 yield _to_source(account, read_copy(message.body), events)
 
 
-def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
+def _clones_of(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
     """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
     target was made anew: it brings nothing any more.
     """
@@ -170,8 +154,8 @@ def _tell(account: str, member: _Member, events: list[Event], job: ExportJob) ->
             for clone in clones
             if any(later > clone and later.target == clone.target and later.end < began for later in events)
         }
-        told = sorted(clone for clone in clones if clone not in over)
-        yield Message(OBJECT, within(account, member.key), order(CLONES), encode(told))
+        still = sorted(clone for clone in clones if clone not in over)
+        yield Message(To.OBJECT, within(account, member.key), order(CLONES), encode(still))
 
 
 def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
@@ -179,7 +163,7 @@ def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
     inside = schema_and_database(copy.source)
     since = max((event.end for event in events if event.target in inside and event < copy.event), default=NEVER)
     body = encode(replace(copy, since=since))
-    return Message(NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
+    return Message(To.NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
 
 
 def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) -> Iterator[Message]:
@@ -188,7 +172,7 @@ def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) 
         copy = read_copy(message.body)
         for key in holders:
             if key != copy.key:
-                yield Message(OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
+                yield Message(To.OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
 
 
 # --- DROP, REPLACE and UNDROP -----------------------------------------------------------------------------------------
@@ -201,11 +185,13 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
     account, messages = profile.account, list[Message]()
     for event in sorted(profile.remade):
         if event.operation != BEGINS:
-            messages.append(Message(CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event)))
+            messages.append(
+                Message(To.CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event))
+            )
     own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
     content = encode(_Content(profile.key, own, profile.shown))
     for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
-        messages.append(Message(CONTAINED, within(account, text), order(_MEMBER, 0, profile.key), content))
+        messages.append(Message(To.CONTAINED, within(account, text), order(_MEMBER, 0, profile.key), content))
     if job.ends:
         yield from messages
     if job.day:
@@ -214,21 +200,21 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
 
 def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """What ended schemas and databases is sent to the names in them. Other messages pass through."""
-    for to, key, group in by_key(messages):
-        if to != CONTAINED:
+    for (to, key), group in groupby(messages, by_receiver):
+        if to != To.CONTAINED:
             yield from group
             continue
         account, events = parts(key)[0], set[Event]()
-        for what, told in groupby(group, _read_end):
+        for what, of_object in groupby(group, _read_end):
             if isinstance(what, Event):
                 events.add(what)
             elif events:
-                yield from _to_names(account, what, [_read_content(message.body) for message in told], events)
+                yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
 
 
 def _read_end(message: Message) -> Event | str:
     """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
-    return _read_event(message.body) if rank(message) == _EVENT else _read_content(message.body).key
+    return _read_event(message.body) if message.order[0] == _EVENT else _read_content(message.body).key
 
 
 def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
@@ -240,10 +226,10 @@ def _to_names(account: str, object_key: str, contents: list[_Content], events: I
         if own:
             undone = _undone(own)
             key = within(account, f"{kind}/{name}")
-            yield Message(NAME, key, order(ENDED, 0, object_key), encode((object_key, _ends(own, undone, shown))))
+            yield Message(To.NAME, key, order(ENDED, 0, object_key), encode((object_key, _ends(own, undone, shown))))
             absences += _absences(own, undone, name)
     if absences:
-        yield Message(OBJECT, within(account, object_key), order(ABSENCES), encode(absences))
+        yield Message(To.OBJECT, within(account, object_key), order(ABSENCES), encode(absences))
 
 
 def _undone(events: Iterable[Event]) -> dict[Event, Event]:

@@ -8,6 +8,7 @@ nodes, and sends only what its runs share to the days: patterns of accesses and 
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -20,7 +21,7 @@ from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
 from exporter.model.accesses import Alike, only_reads, reads
 from exporter.model.objects import role_of
-from exporter.pipeline.messages import READ, SHARED, Message, by_key, decode, encode
+from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_in, refusal
 from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
@@ -57,71 +58,72 @@ class Sharing:
         """Whether a statement only reads, so that its reads are added up by day."""
         return only_reads(content)
 
-    def add(self, told: QueryContext) -> Iterator[Message]:
+    def add(self, query: QueryContext) -> Iterator[Message]:
         """Add the reads of a query. Gives messages if there are many reads in memory."""
-        day, user, history = day_of(told.start), told.facts.user_name, told.facts.history
+        day, user, history = day_of(query.start), query.facts.user_name, query.facts.history
         role = role_of(history.role_name, history.role_type)
-        runs_as = None if role is None else told.iris.object(role.key)
-        agents = {told.iris.user(user), *(told.iris.path(agent_path(agent)) for _, agent in named_agents(told.content))}
-        for key, of_object in self._parts(told).items():
-            iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, told.iris)
-            thing, at = told.iris.object(key), told.start
-            read = Read(thing, history.role_name, runs_as, set(agents), told.facts.calls or 1, at, at, of_object)
+        runs_as = None if role is None else query.iris.object(role.key)
+        agents = {
+            query.iris.user(user),
+            *(query.iris.path(agent_path(agent)) for _, agent in named_agents(query.content)),
+        }
+        for key, of_object in self._parts(query).items():
+            iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, query.iris)
+            thing, at = query.iris.object(key), query.start
+            read = Read(thing, history.role_name, runs_as, set(agents), query.facts.calls or 1, at, at, of_object)
             known = self._reads.setdefault(iri, read)
             if known is not read:
                 known.add(read)
         if len(self._reads) > _FLUSH:
             yield from self.messages()
 
-    def _parts(self, told: QueryContext) -> dict[str, list[DailyReadPart]]:
+    def _parts(self, query: QueryContext) -> dict[str, list[DailyReadPart]]:
         """By object, the parts that a query has read."""
-        enforced = dict(zip(told.content.policies, self._enforced(told), strict=True))
+        enforced = dict(zip(query.content.policies, self._enforced(query), strict=True))
         found: dict[str, list[DailyReadPart]] = {}
-        for alike, pattern in self._patterns(told):
-            key, state = alike.object_key, told.answers.states.get(alike.object_key)
-            versions = {told.iris.state(key, state)} if state is not None and alike.ways else set()
+        for alike, pattern in self._patterns(query):
+            key, state = alike.object_key, query.answers.states.get(alike.object_key)
+            versions = {query.iris.state(key, state)} if state is not None and alike.ways else set()
             rules = tuple(sorted({enforced[policy] for policy in alike.policies}))
-            life, at = told.answers.lives.get(key, 0), told.start
-            count = told.facts.calls or 1
+            life, at = query.answers.lives.get(key, 0), query.start
+            count = query.facts.calls or 1
             part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
             found.setdefault(key, []).append(part)
         return found
 
-    def _patterns(self, query_context: QueryContext) -> list[tuple[Alike, Node | None]]:
+    def _patterns(self, query: QueryContext) -> list[tuple[Alike, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""
-        iris: Iris = query_context.iris
+        iris: Iris = query.iris
         recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
-        known = recent.get(query_context.content)
+        known = recent.get(query.content)
         if known is None:
-            known = recent.keep(
-                query_context.content, [(read, daily.pattern(read, iris)) for read in reads(query_context.content)]
-            )
+            known = recent.keep(query.content, [(read, daily.pattern(read, iris)) for read in reads(query.content)])
         for _, node in known:
             if node is not None:
                 self._shared[node.iri] = node
         return known
 
-    def _enforced(self, query_context: QueryContext) -> list[str]:
-        nodes = daily.shared_enforcements(query_context) if query_context.content.policies else []
+    def _enforced(self, query: QueryContext) -> list[str]:
+        nodes = daily.shared_enforcements(query) if query.content.policies else []
         self._shared.update({node.iri: node for node in nodes})
         return [node.iri for node in nodes]
 
-    def note(self, told: QueryContext, settings: Iterable[Node]) -> None:
+    def note(self, query: QueryContext, settings: Iterable[Node]) -> None:
         """Note the patterns and shared settings of a query that writes, to be sent to the days."""
         self._shared.update({node.iri: node for node in settings})
-        recent = self._written.setdefault(told.iris.account, Recent(_CONTENTS))
-        known = recent.get(told.content)
+        recent = self._written.setdefault(query.iris.account, Recent(_CONTENTS))
+        known = recent.get(query.content)
         if known is None:
-            nodes = shared_patterns(told.content, told.iris)
-            known = recent.keep(told.content, {node.iri: node for node in nodes})
+            nodes = shared_patterns(query.content, query.iris)
+            known = recent.keep(query.content, {node.iri: node for node in nodes})
         self._shared.update(known)
 
     def messages(self) -> Iterator[Message]:
         """All reads and shared nodes so far, sent to the days."""
         for iri, read in self._reads.items():
-            yield Message(READ, "", b"", encode((iri, read)))
+            yield Message(To.READ, "", b"", encode((iri, read)))
         for iri, node in sorted(self._shared.items()):
-            yield Message(SHARED, "", b"", encode((iri, node.of.name, node.values)))
+            yield Message(To.SHARED, "", b"", encode((iri, node.of.name, node.values)))
         self._reads, self._shared = {}, {}
 
 
@@ -134,8 +136,8 @@ def to_days(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes of the reads of a day, and the nodes that queries share."""
     node_writer = NodeWriter(job, daily_in)
-    for to, key, group in by_key(messages):
-        if to == READ:
+    for (to, key), group in groupby(messages, by_receiver):
+        if to == To.READ:
             _, read = _read(next(group).body)
             for message in group:
                 read.add(_read(message.body)[1])

@@ -8,11 +8,12 @@ partition.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.graph.nodes.agents import agent_path, named_agents, organizations, owners, standing
+from exporter.graph.nodes.agents import agent_path, named_agents, organizations, standing
 from exporter.input.query_history import latest
 from exporter.input.reading import read_line
 from exporter.input.row import Row
@@ -25,35 +26,24 @@ from exporter.model.profiles import add
 from exporter.model.query import account_of, alike, disagree, distinct, least, query_facts
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
-from exporter.openlineage.jobs import parent_id, root_id
+from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
-    ACCOUNT,
-    AGENT,
+    CHILD_OF,
     FACTS_OF,
-    HEIR,
-    MENTION,
-    OBJECT,
-    ORGANIZATION,
-    PARENT,
     PARENT_JOB,
-    PROFILE,
-    QUARANTINED,
-    QUERY,
-    STATEMENT,
-    USER,
-    WRITTEN,
+    USE,
     Addresses,
     Known,
     Message,
     QueryRecord,
-    asking,
+    To,
     bucket,
-    by_key,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
-    rank,
+    requester_of,
     within,
     written_at,
 )
@@ -103,15 +93,15 @@ class QueryMessages:
 
 def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
     """By account, the messages of a query; and its lines of QUERY_HISTORY."""
-    query_messageses: dict[str, QueryMessages] = {}
+    by_account: dict[str, QueryMessages] = {}
     lines: list[History] = []
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what in {ROW, CONTEXT}:
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
-            query_messages = query_messageses.setdefault(account_of(row, job.account), QueryMessages())
+            query_messages = by_account.setdefault(account_of(row, job.account), QueryMessages())
             if what == ROW:
                 query_messages.rows.append((row, place, text))
             else:
@@ -120,28 +110,28 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
             lines.append(_history(message.body))
         elif what == CHILD:
             account, child, role, wants_name = decode(message.body)
-            query_messageses.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
+            by_account.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
         elif what == HOLD:
             account, child, reason = decode(message.body)
-            query_messages = query_messageses.setdefault(account, QueryMessages())
+            query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
                 query_messages.without.add(child)
             else:
                 query_messages.reasons.append(reason)
         elif what == JOB_OF:
             account, name = decode(message.body)
-            query_messageses.setdefault(account, QueryMessages()).job = name
-    return query_messageses, lines
+            by_account.setdefault(account, QueryMessages()).job = name
+    return by_account, lines
 
 
 def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Quarantined queries -> messages to them, their parents and roots for the repeated round."""
     for message in messages:
-        if message.to == QUARANTINED:
+        if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(QUERY, relative, order(HOLD), encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, order(HOLD), encode((account, query_id, None)))
 
 
 def count_start(tally: Tally, day: str, job: ExportJob) -> None:
@@ -154,7 +144,7 @@ def quarantine_query(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [text for text in (facts.parent_query_id, facts.root_query_id) if text is not None]
     body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
-    return Message(QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
+    return Message(To.QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
 
 
 class People:
@@ -176,22 +166,15 @@ class People:
         yield from sorted(self._messages)
 
 
-def people(facts: QueryFacts) -> Iterator[Message]:
+def people(facts: QueryFacts) -> list[Message]:
     """The messages of a query to its user, agents, account and organizations."""
-    yield Message(USER, within(facts.account, facts.user_name), b"", b"")
-    for _, agent in named_agents(facts.content):
-        yield Message(AGENT, within(facts.account, agent_path(agent)), b"", encode(agent))
-    yield Message(ACCOUNT, facts.account, b"", encode(standing(facts)))
-    for name in organizations(facts):
-        yield Message(ORGANIZATION, name, b"", b"")
-
-
-def to_owners(profile: Profile) -> Iterator[Message]:
-    """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
-    for owner in owners(profile):
-        yield Message(ACCOUNT, owner.account, b"", encode(owner))
-        if owner.organization is not None:
-            yield Message(ORGANIZATION, owner.organization, b"", b"")
+    agents = [agent for _, agent in named_agents(facts.content)]
+    return [
+        Message(To.USER, within(facts.account, facts.user_name), b"", b""),
+        *[Message(To.AGENT, within(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
+        Message(To.ACCOUNT, facts.account, b"", encode(standing(facts))),
+        *[Message(To.ORGANIZATION, name, b"", b"") for name in organizations(facts)],
+    ]
 
 
 DISAGREE: Final = "the rows of this query id name different users"
@@ -202,7 +185,7 @@ CALLS_DISAGREE: Final = (
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
 _PREPARED: Final = 6_000
-"""Contents whose mentions are cached, because statements recur."""
+"""Contents whose uses are cached, because statements recur."""
 
 
 Prepared = list[tuple[str, bytes, bytes | None, bytes]]
@@ -211,19 +194,19 @@ _prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
 
 
 def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """The facts and mentions of each query, and the merged attributes of the partition. Other messages pass through."""
-    teller = _Extractor(job)
-    for to, query_id, group in by_key(messages):
-        if to != QUERY:
+    """The facts and uses of each query, and the merged attributes of the partition. Other messages pass through."""
+    extractor = _Extractor(job)
+    for (to, query_id), group in groupby(messages, by_receiver):
+        if to != To.QUERY:
             yield from group
             continue
-        query_messageses, lines = messages_of_queries(group, job)
+        by_account, lines = messages_of_queries(group, job)
         history = latest(lines) if lines else NO_HISTORY
-        teller.tally.count("history_doubled", max(len(lines) - 1, 0))
-        for account, query_messages in query_messageses.items():
-            yield from teller.query(account, query_id, query_messages, history)
-    yield from teller.sums()
-    yield teller.tally.message()
+        extractor.tally.count("history_doubled", max(len(lines) - 1, 0))
+        for account, query_messages in by_account.items():
+            yield from extractor.query(account, query_id, query_messages, history)
+    yield from extractor.sums()
+    yield extractor.tally.message()
 
 
 def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
@@ -233,7 +216,7 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
     for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
         if relative is not None:
             body = encode((role, written_at(address, facts.account, facts.query_id)))
-            yield Message(PARENT, within(facts.account, relative), order(HEIR, 0, facts.query_id), body)
+            yield Message(To.PARENT, within(facts.account, relative), order(CHILD_OF, 0, facts.query_id), body)
 
 
 def _contradict_or_exceed(query_record: QueryRecord) -> bool:
@@ -253,36 +236,40 @@ class _Extractor:
         self._addresses = Addresses(job.partitions)
         self.tally = Tally()
 
-    def query(self, account: str, query_id: str, heard: QueryMessages, history: History) -> Iterator[Message]:
+    def query(self, account: str, query_id: str, query_messages: QueryMessages, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
-        children = sorted(child for child in heard.children if child[1] not in heard.without)
-        if not heard.rows:
-            query_record = QueryRecord(account, distinct(heard.context), history, 0, 0)
-            if heard.context and not (heard.reasons or _contradict_or_exceed(query_record)):
-                yield from self._context(query_record, children, heard.job)
+        children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
+        if not query_messages.rows:
+            query_record = QueryRecord(account, distinct(query_messages.context), history, 0, 0)
+            if query_messages.context and not (query_messages.reasons or _contradict_or_exceed(query_record)):
+                yield from self._context(query_record, children, query_messages.job)
             elif children:
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             return
-        rows = [row for row, _, _ in heard.rows]
+        rows = [row for row, _, _ in query_messages.rows]
         groups = alike(rows)
-        each = [least(group) for group in groups]
-        known = {id(row) for row, place, _ in heard.rows if not self._is_new(place)}
+        distinct_rows = [least(group) for group in groups]
+        known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
         self.tally.count("duplicates", doubled)
         self.tally.count("aggregate_duplicates", doubled * is_aggregate)
-        if heard.reasons:
+        if query_messages.reasons:
             if children:
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
-            yield from self._aside(heard.rows, min(heard.reasons))
-        elif len(each) > 1 and disagree(each):
-            self.tally.count("held", 1)
-            yield quarantine_query(query_facts(account, each, history), CALLS_DISAGREE if is_aggregate else DISAGREE)
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
+            yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
+        elif len(distinct_rows) > 1 and disagree(distinct_rows):
+            self.tally.count("quarantined_queries")
+            yield quarantine_query(
+                query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
+            )
         else:
-            query_record = QueryRecord(account, each, history, new, self._job.run)
-            yield from self._of_query(query_record, heard.job, has_heirs=any(wants for _, _, wants in children))
+            query_record = QueryRecord(account, distinct_rows, history, new, self._job.run)
+            yield from self._of_query(
+                query_record, query_messages.job, is_parent=any(wants for _, _, wants in children)
+            )
             if children and self._is_by_day(query_record):
-                yield Message(STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
 
     def _context(
         self, query_record: QueryRecord, children: list[tuple[str, str, bool]], job: str | None
@@ -291,7 +278,7 @@ class _Extractor:
         if that day knows it.
         """
         if children and self._is_by_day(query_record):
-            yield Message(STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
+            yield Message(To.STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
         facts = query_record.facts()
@@ -300,13 +287,13 @@ class _Extractor:
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
 
-    def _parent(self, key: str, told: bytes, job: str | None) -> Message:
+    def _parent(self, key: str, encoded: bytes, job: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.tally.count("parents", 1)
         return (
-            Message(PARENT, key, order(FACTS_OF), told)
+            Message(To.PARENT, key, order(FACTS_OF), encoded)
             if job is None
-            else Message(PARENT, key, order(PARENT_JOB), encode(job))
+            else Message(To.PARENT, key, order(PARENT_JOB), encode(job))
         )
 
     def _is_by_day(self, query_record: QueryRecord) -> bool:
@@ -316,31 +303,33 @@ class _Extractor:
     def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run
 
-    def _aside(self, rows: list[Placed], reason: str) -> Iterator[Message]:
+    def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
-        in_order = sorted(rows, key=lambda one: one[1])
+        in_order = sorted(rows, key=lambda placed: placed[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
-        self.tally.count("aside", len(each))
+        self.tally.count("rows_of_quarantined", len(each))
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
 
-    def _of_query(self, told: QueryRecord, job: str | None, *, has_heirs: bool) -> Iterator[Message]:
-        facts = told.facts()
+    def _of_query(self, query_record: QueryRecord, job: str | None, *, is_parent: bool) -> Iterator[Message]:
+        facts = query_record.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
-            self.tally.count("held", 1)
+            self.tally.count("quarantined_queries")
             yield quarantine_query(facts, too_much)
             return
-        account, body, said = facts.account, encode(told), self._prepare(facts)
-        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in said)
-        address = self._addresses.of(told.rows, day_of(facts.end) if ends_later and facts.end > facts.start else "")
-        written = Message(WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        account, body, uses = facts.account, encode(query_record), self._prepare(facts)
+        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
+        address = self._addresses.of(
+            query_record.rows, day_of(facts.end) if ends_later and facts.end > facts.start else ""
+        )
+        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)
         yield written
-        parent = within(account, facts.query_id) if has_heirs and self._job.events else None
+        parent = within(account, facts.query_id) if is_parent and self._job.events else None
         if parent is not None:
             yield self._parent(parent, body, job)
         if self._job.events:
@@ -356,7 +345,7 @@ class _Extractor:
         if self._job.events:
             note(self._profiles, facts)
         helpers.note(self._profiles, facts, self._job.openlineage)
-        yield from self._mentions(facts, address, said)
+        yield from self._uses(facts, address, uses)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
 
@@ -369,22 +358,22 @@ class _Extractor:
         if parent is not None and not known.parents:
             known.parents.add(parent)
 
-    def _mentions(self, facts: QueryFacts, address: str, said: Prepared) -> Iterator[Message]:
-        asks = asking(facts.query_id, address)
-        begins, ends = order(MENTION, facts.start, asks, 0), order(MENTION, facts.end, asks, 1)
+    def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
+        asks = requester_of(facts.query_id, address)
+        begins, ends = order(USE, facts.start, asks, 0), order(USE, facts.end, asks, 1)
         at_once = facts.end == facts.start
-        for object_key, started, ended, both in said:
+        for object_key, started, ended, both in uses:
             key = within(facts.account, object_key)
             if ended is None or at_once:
-                yield Message(OBJECT, key, begins, both)
+                yield Message(To.OBJECT, key, begins, both)
             else:
-                yield Message(OBJECT, key, begins, started)
-                at_end = Message(OBJECT, key, ends, ended)
+                yield Message(To.OBJECT, key, begins, started)
+                at_end = Message(To.OBJECT, key, ends, ended)
                 yield later(at_end) if is_later(address, self._job.day) else at_end
 
     @staticmethod
     def _prepare(facts: QueryFacts) -> Prepared:
-        """The mentions in the content of a query, encoded: at its start, at its end, and both in one message."""
+        """The uses in the content of a query, encoded: at its start, at its end, and both in one message."""
         known = _prepared.get(facts.content)
         if known is not None:
             return known
@@ -397,7 +386,7 @@ class _Extractor:
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():
             known = self._known.get((account, object_key)) or Known(profile, set(), set())
-            yield Message(PROFILE, within(account, object_key), b"", encode(known))
+            yield Message(To.PROFILE, within(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()
         self._learned = Recent(_PREPARED)

@@ -8,37 +8,33 @@ limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from exporter.openlineage.bridging import Helpers, Mark, SavedHelpers, Step, step_of
-from exporter.openlineage.jobs import name_of
+from exporter.openlineage.events import name_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     BEFORE,
     BRIDGE,
     FACTS_OF,
-    HELPERS,
     JOB_NAME,
     MARK,
-    MENTION,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    PARENT,
     PARENT_BRIDGE,
     PARENT_JOB,
-    WRITTEN,
+    USE,
     Message,
-    by_key,
+    To,
+    by_receiver,
     decode,
     encode,
     is_later,
     open_bucket,
     order,
-    rank,
     read_bridge,
-    read_told,
+    read_query_record,
     within,
     written_of,
 )
@@ -55,62 +51,62 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     that another day of an update made is sent as it is.
     """
     spellings = Spellings()
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         name = facts = bridge = None
         for message in group:
-            if to == NAMED_FOR_PARENT:
+            if to == To.NAMED_FOR_PARENT:
                 spellings.add(key, message.body)
-            elif rank(message) == FACTS_OF:
-                facts = read_told(message.body).facts()
-            elif rank(message) == PARENT_BRIDGE:
+            elif message.order[0] == FACTS_OF:
+                facts = read_query_record(message.body).facts()
+            elif message.order[0] == PARENT_BRIDGE:
                 bridge = read_bridge(message.body)
-            elif rank(message) == PARENT_JOB:
+            elif message.order[0] == PARENT_JOB:
                 name = decode(message.body)
             elif facts is not None or name is not None:
                 if name is None and facts is not None:
                     name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
-                named_for = Message(WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                named_for = Message(To.WRITTEN, child, order(JOB_NAME), encode((role, name)))
                 yield later(named_for) if is_later(child, job.day) else named_for
 
 
 _read_step: Final = msgspec.msgpack.Decoder(tuple[str, Step]).decode
 _read_marks: Final = msgspec.msgpack.Decoder(list[Mark]).decode
-_read_kept: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
+_read_state: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
 
 
 def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """What each query does to helpers, from its facts and its datasets."""
     spellings = Spellings()
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         for message in group:
-            if to == NAMED_FOR_QUERY:
+            if to == To.NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
-            elif to == WRITTEN and rank(message) == FACTS_OF:
-                query_record = read_told(message.body)
+            elif to == To.WRITTEN and message.order[0] == FACTS_OF:
+                query_record = read_query_record(message.body)
                 facts = query_record.facts()
-                found = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
-                if found is not None:
-                    step, marks = found
-                    account = within(query_record.account, HELPERS)
+                step_and_marks = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
+                if step_and_marks is not None:
+                    step, marks = step_and_marks
+                    account = within(query_record.account, To.HELPERS)
                     if marks:
-                        yield Message(HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
-                    yield Message(HELPERS, account, order(MENTION, step.end, facts.query_id), encode((key, step)))
+                        yield Message(To.HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
+                    yield Message(To.HELPERS, account, order(USE, step.end, facts.query_id), encode((key, step)))
 
 
 def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """What the events of queries say in place of helpers, sent to the queries, and to them as parents of others."""
-    for to, key, group in by_key(messages):
-        if to == HELPERS:
+    for (to, key), group in groupby(messages, by_receiver):
+        if to == To.HELPERS:
             yield from _of_account(key, group, job)
 
 
 def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
     before, marks, helpers = SavedHelpers(), list[Mark](), None
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what == BEFORE:
-            before = _read_kept(message.body)
+            before = _read_state(message.body)
         elif what == MARK:
             marks += _read_marks(message.body)
         else:
@@ -118,7 +114,7 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
             address, step = _read_step(message.body)
             body = encode(helpers.bridge(step))
             account, query_id = written_of(address)
-            yield Message(WRITTEN, address, order(BRIDGE), body)
-            yield Message(PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
+            yield Message(To.WRITTEN, address, order(BRIDGE), body)
+            yield Message(To.PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
     if job.day:
-        yield snapshot(Message(HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))
+        yield snapshot(Message(To.HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))

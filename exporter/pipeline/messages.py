@@ -14,7 +14,6 @@ import struct
 from collections import Counter
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,65 +27,68 @@ from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads i
 from exporter.model.query import query_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from exporter.model.facts import QueryFacts
 
-# --- receivers (their names are sorted so that related receivers, such as parent-0 and parent-1, follow each other) ---
 
-DATASET: Final = "dataset"  # a dataset receives the objects that have its name
-NAME: Final = "name"  # a name receives the objects that have it
-CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
-CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
-CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
-ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
-OBJECT: Final = "object"
-USER: Final = "user"
-AGENT: Final = "agent"
-ACCOUNT: Final = "account"
-ORGANIZATION: Final = "organization"
-QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
-NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
-PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
-NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
-WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
+class To:
+    """The receivers of messages, and the outputs and results of an export. The names are sorted so that related
+    receivers, such as ``parent-0`` and ``parent-1``, follow each other.
+    """
 
-READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
-SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
-PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
-HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
-STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+    DATASET: Final = "dataset"  # a dataset receives the objects that have its name
+    NAME: Final = "name"  # a name receives the objects that have it
+    CONTAINED: Final = "contained"  # a database receives what ends it or its schemas, and what is in them
+    CLONED: Final = "clone-0"  # a database receives the CLONEs into it, and its tables
+    CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
+    ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
+    OBJECT: Final = "object"
+    USER: Final = "user"
+    AGENT: Final = "agent"
+    ACCOUNT: Final = "account"
+    ORGANIZATION: Final = "organization"
+    STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+    QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
+    NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
+    PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
+    NAMED_FOR_QUERY: Final = "written-0"  # the datasets that the queries of a partition mention
+    WRITTEN: Final = "written-1"  # a query receives its facts and answers, and is written
+    READ: Final = "read"  # a user's reads of an object on a day receive the read of a query (``--reads daily``)
+    SHARED: Final = "shared"  # a node that many queries share, keyed by its IRI
+    PROFILE: Final = "profile"  # an object receives its attributes from all queries, in any order
+    HELPERS: Final = "helpers"  # the helpers of an account receive what queries do to them
+    AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
+    PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
+    QUARANTINED_ROWS: Final = "aside-1"  # a quarantined row, keyed by its file
+    UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
 
-THINGS: Final = (ACCOUNT, AGENT, OBJECT, ORGANIZATION, STATEMENT, USER)
+    # outputs
+    EVENTS: Final = "events"
+    GRAPH: Final = "graph"
+    DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
+    CATALOG: Final = "catalog"
+    ENTRY: Final = "entry"  # an entry or a remark for the catalog
+    FACTS: Final = "facts"
+    QUARANTINE: Final = "quarantine"  # a quarantined row with its line or row number
 
-# --- outputs and results --------------------------------------------------------------------------------------------
+    # results
+    QUARANTINED: Final = "held"  # a query to be quarantined: account, id, parent and root, reason, day of its start
+    REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
+    JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
+    SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
+    OPEN: Final = "open"  # a message for a later day, because its query has not ended
+    RESULT: Final = "result"  # a result of validation
+    TALLY: Final = "tally"  # counts of one partition
 
-EVENTS: Final = "events"
-GRAPH: Final = "graph"
-DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
-CATALOG: Final = "catalog"
-ENTRY: Final = "entry"  # an entry or a remark for the catalog
-FACTS: Final = "facts"
-PLACE: Final = "aside-0"  # the number of records in each block of a file, keyed by the file
-QUARANTINED_ROWS: Final = "aside-1"  # a quarantined row, keyed by its file
-UNKNOWN: Final = "aside-2"  # what is not understood in the rows of a file, with the first place
-QUARANTINE: Final = "quarantine"  # the same with its line or row number
-QUARANTINED: Final = (
-    "held"  # a query to be quarantined: account, id, parent and root, reason, the day on which it started
-)
-JOB: Final = "job"  # the name of the job of a query that has to do with helpers, for its children on other days
-SNAPSHOT: Final = "snapshot"  # the state of a thing, which it receives first on the next day
-OPEN: Final = "open"  # a message for a later day, because its query has not ended
-REFUSED: Final = "refused"  # a thing with a node that the shapes refuse: queries that mention it are quarantined
-AROUND: Final = "around"  # an object receives its surroundings, for shapes that need them
-RESULT: Final = "result"  # a result of validation
-TALLY: Final = "tally"  # counts of one partition
+
+THINGS: Final = (To.ACCOUNT, To.AGENT, To.OBJECT, To.ORGANIZATION, To.STATEMENT, To.USER)
 
 
 @lru_cache(maxsize=1_000)
 def is_text(to: str) -> bool:
     """Whether it is an output whose messages are texts for the files of an export."""
-    return to.partition("-")[0] in {EVENTS, GRAPH, DAILY, CATALOG, FACTS, QUARANTINE}
+    return to.partition("-")[0] in {To.EVENTS, To.GRAPH, To.DAILY, To.CATALOG, To.FACTS, To.QUARANTINE}
 
 
 class Message(NamedTuple):
@@ -105,13 +107,10 @@ _OFFSET: Final = 1 << 63
 
 
 def order(rank: int, at: int = 0, by: str = "", phase: int = 0) -> bytes:
-    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase."""
+    """The order of a message: by rank, then time (microseconds since 1970), then query id, then phase. So the rank is
+    the first byte: ``message.order[0]``.
+    """
     return _FIXED(rank, at + _OFFSET) + by.encode("utf-8", "surrogatepass") + b"\0" + bytes((phase,))
-
-
-def rank(message: Message) -> int:
-    """The rank in the message's order."""
-    return message.order[0]
 
 
 _read_fixed: Final = struct.Struct(">BQ").unpack_from
@@ -127,15 +126,14 @@ decode: Final[Callable[[bytes], Any]] = msgspec.msgpack.Decoder().decode
 
 
 BUCKET_END: Final = "\0"
-"""Ends the home, the first part of a key. Keys with the same bucket are in one partition, so that a message to a bucket
-reaches all of them. First a query's home is its id; when it is written, it is the bucket of its statement
-(:mod:`exporter.pipeline.messages`).
+"""Ends the bucket, the first part of a key. Keys with the same bucket are in one partition, so that a message to a
+bucket reaches all of them. First a query's bucket is its id; when it is written, it is that of its statement.
 """
 
 
 @lru_cache(maxsize=50_000)
 def within(account: str, key: str) -> str:
-    """A key within an account. Its home is the one of ``key``; different pairs give different keys."""
+    """A key within an account. Its bucket is the one of ``key``; different pairs give different keys."""
     return f"{key}{BUCKET_END}{account}{BUCKET_END}{len(account)}"
 
 
@@ -147,22 +145,20 @@ def parts(key: str) -> tuple[str, str]:
     return rest[start:], rest[: start - 1]
 
 
-def by_key(messages: Iterable[Message]) -> Iterator[tuple[str, str, Iterator[Message]]]:
-    """Sorted messages in groups: receiver, key, messages."""
-    for (to, key), group in groupby(messages, itemgetter(0, 1)):
-        yield to, key, group
+by_receiver: Final = itemgetter(0, 1)
+"""The key by which :func:`itertools.groupby` puts sorted messages in groups: the receiver."""
 
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, MENTION = range(10)
-"""Ranks of the messages to an object: its story of the day before, its attributes, its datasets, objects with its name,
+BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, USE = range(10)
+"""Ranks of the messages to an object: its state of the day before, its attributes, its datasets, objects with its name,
 drops of tags and policies set on it, who took its name, when its schema or database was dropped and restored, the
-CLONEs of its schema and database, its copies that these made, its mentions in order of time.
+CLONEs of its schema and database, its copies that these made, its uses in order of time.
 """
 FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
 """Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
 its event says in place of helpers.
 """
-PARENT_BRIDGE, PARENT_JOB, HEIR = 1, 2, 3
+PARENT_BRIDGE, PARENT_JOB, CHILD_OF = 1, 2, 3
 """Ranks of the messages to a parent after its facts: what its event says in place of helpers; the name of its job, if
 another day made it; and the address of a child that needs the name.
 """
@@ -197,7 +193,7 @@ class Fresh(NamedTuple):
 
 
 class Known(Struct, array_like=True, gc=False):
-    """What a partition knows about an object. ``buckets``: the homes of queries that mention it and need its dataset.
+    """What a partition knows about an object. ``buckets``: of queries that mention it and need its dataset.
     ``parents``: for each partition that names jobs of parents that mention it, the key of one query.
     """
 
@@ -206,14 +202,14 @@ class Known(Struct, array_like=True, gc=False):
     parents: set[str]
 
 
-read_told: Final = msgspec.msgpack.Decoder(QueryRecord).decode
+read_query_record: Final = msgspec.msgpack.Decoder(QueryRecord).decode
 read_bridge: Final = msgspec.msgpack.Decoder(Bridge).decode
 read_known: Final = msgspec.msgpack.Decoder(Known).decode
 
 
 _MOST: Final = 500
 """Most queries of one statement from one partition at one bucket; a very frequent statement gets several buckets."""
-_SHELF: Final = 12
+_KEY_DIGITS: Final = 12
 """Hexadecimal digits of a statement key."""
 _MOST_DIGITS: Final = 4
 _BUCKETS: Final = 8
@@ -228,7 +224,7 @@ class Addresses:
 
     def __init__(self, partitions: int) -> None:
         enough = (digits for digits in range(1, _MOST_DIGITS) if 16**digits >= _BUCKETS * partitions)
-        self._length = next(enough, _MOST_DIGITS) + _SHELF
+        self._length = next(enough, _MOST_DIGITS) + _KEY_DIGITS
         self._queries: Counter[bytes] = Counter()
 
     def of(self, rows: list[Row], day: str = "") -> str:
@@ -254,31 +250,31 @@ def open_bucket(key: str) -> str:
 
 def bucket(address: str) -> str:
     """The bucket of an address."""
-    return address[:-_SHELF]
+    return address[:-_KEY_DIGITS]
 
 
 def written_at(address: str, account: str, query_id: str) -> str:
     """The key of a query at an address."""
-    return f"{address[:-_SHELF]}{BUCKET_END}{address[-_SHELF:]}{within(account, query_id)}"
+    return f"{address[:-_KEY_DIGITS]}{BUCKET_END}{address[-_KEY_DIGITS:]}{within(account, query_id)}"
 
 
 def written_of(key: str) -> tuple[str, str]:
     """The account and the query id of a key that :func:`written_at` made."""
     account, rest = parts(key)
-    return account, rest.partition(BUCKET_END)[2][_SHELF:]
+    return account, rest.partition(BUCKET_END)[2][_KEY_DIGITS:]
 
 
 def statement_of(key: str) -> str:
     """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
-    return key[: key.index(BUCKET_END) + 1 + _SHELF]
+    return key[: key.index(BUCKET_END) + 1 + _KEY_DIGITS]
 
 
-def asking(query_id: str, address: str) -> str:
-    """A query id with the address for answers, as one text that sorts by query id."""
+def requester_of(query_id: str, address: str) -> str:
+    """A requester: a query id with the address for answers, as one text that sorts by query id."""
     return f"{query_id}{BUCKET_END}{address}"
 
 
-def asked(text: str) -> tuple[str, str]:
-    """The query id and the address of a text from :func:`asking`."""
+def requester_from(text: str) -> tuple[str, str]:
+    """The query id and the address of a text from :func:`requester_of`."""
     query_id, _, address = text.rpartition(BUCKET_END)
     return query_id, address

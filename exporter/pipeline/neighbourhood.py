@@ -8,6 +8,7 @@ is sent to both objects, or one object requests the nodes of the other.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, json, msgpack
@@ -18,27 +19,14 @@ from exporter.graph.shapes.on_graph import whole
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import (
-    AROUND,
-    OBJECT,
-    QUARANTINED,
-    REFUSED,
-    RESULT,
-    Message,
-    by_key,
-    encode,
-    order,
-    rank,
-    within,
-)
+from exporter.pipeline.messages import Message, To, by_receiver, encode, order, within
 from exporter.pipeline.outcome import Tally
-from exporter.pipeline.texts import checks, refusal, refused_key
+from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.graph.shapes.on_nodes import NeighbourhoodShapes
     from exporter.graph.shapes.results import Result
     from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
@@ -95,11 +83,6 @@ _read_sent: Final = msgpack.Decoder(Sent).decode
 _read_asked: Final = msgpack.Decoder(Asked).decode
 
 
-def needs_neighbourhoods(job: ExportJob) -> bool:
-    """Whether the job has shapes that need the surroundings of objects."""
-    return job.validate and bool(checks(job.shapes).around)
-
-
 def looks_at_others(job: ExportJob) -> bool:
     """Whether one of these shapes needs nodes of other objects, which must be requested."""
     reach = checks(job.shapes).around.reach
@@ -116,34 +99,31 @@ def check_by_day(job: ExportJob) -> None:
 
 
 class ToObjects:
-    """Sends nodes to objects; none if no shape needs the surroundings of objects."""
+    """Sends nodes to the objects in whose surroundings shapes need them."""
 
     def __init__(self, job: ExportJob) -> None:
-        self._around: NeighbourhoodShapes | None = checks(job.shapes).around if needs_neighbourhoods(job) else None
+        self._around = checks(job.shapes).around
 
     def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of an object, by the key of its messages."""
-        if self._around:
-            (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
-            for node in nodes:
-                # What a CLONE of a schema brought is written by the table that was cloned.
-                yield from self._sent(node, object_of(node) or iri, NodeOwner(key), self._around)
+        (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
+        for node in nodes:
+            # What a CLONE of a schema brought is written by the table that was cloned.
+            yield from self._sent(node, object_of(node) or iri, NodeOwner(key))
 
     def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of a query that belong to objects."""
-        if self._around:
-            relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)
-            source = NodeOwner("", facts.account, facts.query_id, relatives, day_of(facts.start))
-            for node in nodes:
-                iri = object_of(node)
-                if iri is not None:
-                    yield from self._sent(node, iri, source, self._around)
+        relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)
+        owner = NodeOwner("", facts.account, facts.query_id, relatives, day_of(facts.start))
+        for node in nodes:
+            iri = object_of(node)
+            if iri is not None:
+                yield from self._sent(node, iri, owner)
 
-    @staticmethod
-    def _sent(node: Node, iri: str, source: NodeOwner, around: NeighbourhoodShapes) -> Iterator[Message]:
+    def _sent(self, node: Node, iri: str, owner: NodeOwner) -> Iterator[Message]:
         """The messages of a node of the object ``iri`` to this object and to the objects that it refers to."""
-        asked = around.asked_of(node)
-        body = encode(Sent(node.of.name, node.iri, node.types, asked.values, source))
+        around = self._around
+        body = encode(Sent(node.of.name, node.iri, node.types, around.asked_of(node).values, owner))
         if any(around.needs(node.of, ring) for ring in (OWN, REFERRED, BEHIND)):
             yield _letter(iri, IS_OWN, body)
         for link in _LINKS:
@@ -158,47 +138,47 @@ class ToObjects:
 
 
 def _letter(iri: str, what: int, body: bytes) -> Message:
-    return Message(AROUND, "", b"", encode(Letter(iri, what, body)))
+    return Message(To.AROUND, "", b"", encode(Letter(iri, what, body)))
 
 
 def deliver(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Stored letters -> messages to objects."""
     for message in messages:
         letter = _read_letter(message.body)
-        yield Message(AROUND, letter.iri, order(letter.rank), letter.body)
+        yield Message(To.AROUND, letter.iri, order(letter.rank), letter.body)
 
 
 def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects send their nodes to the objects that requested them."""
     around = checks(job.shapes).around
-    for _to, iri, group in by_key(messages):
+    for (_to, iri), group in groupby(messages, by_receiver):
         asked: set[Asked] = set()
         for message in group:
-            if rank(message) == ASKS:
+            if message.order[0] == ASKS:
                 asked.add(_read_asked(message.body))
                 continue
             yield message
-            if asked and rank(message) == IS_OWN:
+            if asked and message.order[0] == IS_OWN:
                 of = named(_read_sent(message.body).of)
                 for one in sorted(asked):
                     if one.requester != iri and around.needs(of, one.ring):
-                        yield Message(AROUND, one.requester, order(IS_OTHER), message.body)
+                        yield Message(To.AROUND, one.requester, order(IS_OTHER), message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects with their surroundings -> results of validation, and the queries that are quarantined."""
     around, tally = checks(job.shapes).around, Tally()
-    for _to, _iri, group in by_key(messages):
+    for (_to, _iri), group in groupby(messages, by_receiver):
         nodes: dict[int, list[Node]] = {IS_OWN: [], IS_OTHER: []}
         sources: dict[str, set[NodeOwner]] = {}
         for message in group:
             sent = _read_sent(message.body)
-            nodes[rank(message)].append(sent.node())
+            nodes[message.order[0]].append(sent.node())
             sources.setdefault(whole(sent.iri, job.base), set()).add(sent.source)
         results = around.check(nodes[IS_OWN], nodes[IS_OTHER], job.base)
         for result in results:
             tally.result(result.severity, result.shape)
-            yield Message(RESULT, "", b"", json.encode(result))
+            yield Message(To.RESULT, "", b"", json.encode(result))
         yield from _quarantine(results, sources, tally, job)
     yield tally.message()
 
@@ -217,9 +197,9 @@ def _quarantine(
             continue
         if source.object_key:
             tally.count("refused")
-            yield Message(REFUSED, refused_key(OBJECT, source.object_key), b"", reason.encode())
+            yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
         else:
-            tally.count("held")
+            tally.count("quarantined_queries")
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
-            yield Message(QUARANTINED, within(source.account, source.query_id), b"", encode(body))
+            yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))

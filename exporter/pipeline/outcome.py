@@ -14,7 +14,7 @@ from exporter.graph.shapes.results import ALLOWED, Result, in_order
 from exporter.graph.store import load_digest
 from exporter.model.identifiers import TRUNCATED
 from exporter.model.views import UNKNOWN_STREAM
-from exporter.pipeline.messages import TALLY, Message, encode
+from exporter.pipeline.messages import Message, To, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -109,9 +109,9 @@ class Tally:
 
     def message(self) -> Message:
         shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
-        told = {**self._numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
-        body = encode({**told, "unknown": self.unknown.entries()})
-        return Message(TALLY, "", b"", body)
+        counted = {**self._numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
+        body = encode({**counted, "unknown": self.unknown.entries()})
+        return Message(To.TALLY, "", b"", body)
 
 
 _OWN: Final = frozenset({"load", "last"})
@@ -218,8 +218,8 @@ _read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
 def numbers(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export as a message."""
     shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
-    told = counts.numbers, counts.begun, counts.last, counts.load, shapes, refused, counts.unknown.entries()
-    return Message(TALLY, "", b"", encode(told))
+    sums = counts.numbers, counts.begun, counts.last, counts.load, shapes, refused, counts.unknown.entries()
+    return Message(To.TALLY, "", b"", encode(sums))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:

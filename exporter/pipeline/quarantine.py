@@ -6,30 +6,14 @@ If the shapes refuse a node of an object, all queries that mention the object ar
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import orjson
 
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
-from exporter.pipeline.messages import (
-    OBJECT,
-    PLACE,
-    QUARANTINE,
-    QUARANTINED,
-    QUARANTINED_ROWS,
-    REFUSED,
-    STATEMENT,
-    UNKNOWN,
-    WRITTEN,
-    Message,
-    by_key,
-    decode,
-    encode,
-    order,
-    read_told,
-    within,
-)
+from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_query_record, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
@@ -44,36 +28,35 @@ if TYPE_CHECKING:
 def name_users_of_objects(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Facts of queries -> a message to each thing that they mention, with the data for quarantining the query."""
     for message in messages:
-        if message.to == WRITTEN:
-            facts = read_told(message.body).facts()
+        if message.to == To.WRITTEN:
+            facts = read_query_record(message.body).facts()
             body = quarantine_query(facts, "").body
             for to, key in _mentioned(facts):
-                yield Message(REFUSED, refused_key(to, key), order(1, 0, facts.query_id), body)
+                yield Message(To.REFUSED, refused_key(to, key), order(1, 0, facts.query_id), body)
 
 
 def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
     for object_key in keys(facts):
-        yield OBJECT, within(facts.account, object_key)
+        yield To.OBJECT, within(facts.account, object_key)
     for message in people(facts):
         yield message.to, message.key
     for relative in (facts.parent_query_id, facts.root_query_id):
         if relative is not None:
-            yield STATEMENT, within(facts.account, relative)
+            yield To.STATEMENT, within(facts.account, relative)
 
 
 def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Refused things and the queries that mention them -> the queries to be quarantined."""
     tally = Tally()
-    for _to, _key, group in by_key(messages):
-        first = next(group)
-        if first.order:
-            continue
-        reason = first.body.decode()
+    for _, group in groupby(messages, by_receiver):
+        reason: str | None = None
         for message in group:
-            if message.order:
+            if not message.order:  # why the thing is refused; it comes before the queries
+                reason = reason or message.body.decode()
+            elif reason is not None:
                 account, query_id, relatives, _, day = decode(message.body)
-                tally.count("held")
-                yield Message(QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
+                tally.count("quarantined_queries")
+                yield Message(To.QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
     yield tally.message()
 
 
@@ -84,21 +67,21 @@ def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     tally = Tally()
     before: dict[tuple[str, int], int] = {}
     so_far: dict[str, int] = {}
-    for _to, label, group in by_key(messages):
+    for (_to, label), group in groupby(messages, by_receiver):
         file, run = file_of(label)
         for message in group:
-            if message.to == PLACE:
+            if message.to == To.PLACE:
                 block, count = decode(message.body)
                 before[label, block] = so_far.get(label, 0)
                 so_far[label] = before[label, block] + count
-            elif message.to == UNKNOWN:
+            elif message.to == To.UNKNOWN:
                 for what, count, (block, index, unit) in decode(message.body):
                     at = before.get((label, int(block)), 0) + index
                     tally.unknown.add(what, count, (file, at, unit))
-            elif message.to == QUARANTINED_ROWS:
+            elif message.to == To.QUARANTINED_ROWS:
                 block, index, unit, reason, text, is_aggregate = decode(message.body)
                 line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
                 tally.count("quarantined", run == job.run)
                 tally.count("aggregate_quarantined", is_aggregate and run == job.run)
-                yield Message(QUARANTINE, label, message.order, orjson.dumps(line))
+                yield Message(To.QUARANTINE, label, message.order, orjson.dumps(line))
     yield tally.message()

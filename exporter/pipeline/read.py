@@ -20,7 +20,7 @@ from exporter.input.times import parse_time
 from exporter.model.identifiers import named
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
-from exporter.pipeline.messages import PLACE, QUARANTINED_ROWS, QUERY, TALLY, UNKNOWN, Message, encode, order
+from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Unknown
 from exporter.privacy import known_users
 from exporter.privacy.excluded_objects import named_stages, taken
@@ -201,8 +201,8 @@ class Screen:
         lines = self._lines()
         if lines is None:
             return history
-        said = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
-        return structs.replace(history, **{name: lines.text(value) for name, value in said.items()})
+        texts = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
+        return structs.replace(history, **{name: lines.text(value) for name, value in texts.items()})
 
     def _without_places(self, history: History) -> History:
         """The line without the session's database and schema, if the filters leave them out."""
@@ -286,10 +286,10 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                 unusable += query_id is None
                 if query_id is not None:
                     # SQL text can contain personal data: if it was not asked for, it is dropped here.
-                    said = history if job.query_text else structs.replace(history, query_text=None)
-                    kept = said if screen is None else screened.line(screen.line(said, record.text))
-                    if kept is not None:
-                        yield Message(QUERY, query_id, order(LINE, job.run), encode(kept))
+                    kept_line = history if job.query_text else structs.replace(history, query_text=None)
+                    screened_line = kept_line if screen is None else screened.line(screen.line(kept_line, record.text))
+                    if screened_line is not None:
+                        yield Message(To.QUERY, query_id, order(LINE, job.run), encode(screened_line))
             continue
         place = labelled(record.file, job.run), record.block
         number = counts[place] = counts.get(place, 0) + 1
@@ -311,10 +311,10 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
             yield from _row(row, (*place, number, record.unit), text, job)
     yield from odd.messages()
     for (file, block), count in counts.items():
-        yield Message(PLACE, file, order(0, block), encode((block, count)))
-    told = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
+        yield Message(To.PLACE, file, order(0, block), encode((block, count)))
+    of_rows = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
     of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
-    yield Message(TALLY, "", b"", encode({**told, **of_lines, **screened.counts}))
+    yield Message(To.TALLY, "", b"", encode({**of_rows, **of_lines, **screened.counts}))
 
 
 class _NotUnderstood:
@@ -335,7 +335,7 @@ class _NotUnderstood:
         for file, unknown in self._found.items():
             entries = unknown.entries()
             self.number += len(entries)
-            yield Message(UNKNOWN, file, order(2), encode(entries))
+            yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
 
 def _writable(text: str) -> str:
@@ -368,13 +368,13 @@ def file_of(label: str) -> tuple[str, int]:
 def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool) -> Message:
     """The message that puts a row into the quarantine. ``is_aggregate``: whether it is of AGGREGATE_ACCESS_HISTORY."""
     file, block, number, unit = place
-    told = block, number, unit, reason, _writable(shortened(text)), is_aggregate
-    return Message(QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(told))
+    body = block, number, unit, reason, _writable(shortened(text)), is_aggregate
+    return Message(To.QUARANTINED_ROWS, file, order(1, block, f"{number:012}"), encode(body))
 
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:
     # Only the text is sent: reading it again costs less than sending the row with it.
-    yield row_message(row.query_id, place, text, job)
+    yield Message(To.QUERY, row.query_id, order(ROW, job.run), encode((place, _writable(text))))
     yield from children_of(row, job)
 
 
@@ -385,12 +385,7 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
     account = account_of(row, job.account)
     for role, query_id in relatives(row):
         note = account, row.query_id, role, query_id != row.query_id
-        yield Message(QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
-
-
-def row_message(query_id: str, place: Place, text: str, job: ExportJob) -> Message:
-    """The message of a row to its query."""
-    return Message(QUERY, query_id, order(ROW, job.run), encode((place, _writable(text))))
+        yield Message(To.QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:

@@ -59,20 +59,20 @@ class Recurring:
         self._made, self._render = made, render
         self._accounts: dict[str, _OfAccount] = {}
 
-    def filled(self, told: QueryContext) -> Filled | None:
+    def filled(self, query: QueryContext) -> Filled | None:
         """The statement's nodes from the cache; None if they must be made."""
-        known = self._of(told.iris.account).templates.get(told.content)
-        return known.filled(told) if known else None
+        known = self._of(query.iris.account).templates.get(query.content)
+        return known.filled(query) if known else None
 
-    def remember(self, query_context: QueryContext, texts: list[str], links: Links) -> None:
+    def remember(self, query: QueryContext, texts: list[str], links: Links) -> None:
         """Cache a statement with valid nodes; ``texts`` and ``links``: of them, in this run."""
-        known, content = self._of(query_context.iris.account), query_context.content
+        known, content = self._of(query.iris.account), query.content
         if known.templates.get(content) is not None:
             return
-        marked = _Marked(query_context)
-        nodes, marked_links = self._made(marked.query_context)
+        marked = _Marked(query)
+        nodes, marked_links = self._made(marked.query)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
-        again = template.filled(query_context)
+        again = template.filled(query)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
         known.templates.keep(content, template if is_right else False)
 
@@ -113,8 +113,8 @@ def recurring_of(job: ExportJob, made: Made, render: Render) -> Recurring:
 class _Marked:
     """A query with marks in place of its id and of all states that it used."""
 
-    def __init__(self, told: QueryContext) -> None:
-        answers = told.answers
+    def __init__(self, query: QueryContext) -> None:
+        answers = query.answers
         self.states = tuple(answers.states)
         self.columns = tuple(answers.columns)
         self.priors = tuple(answers.column_priors)
@@ -129,7 +129,7 @@ class _Marked:
             columns={key: state() for key in self.columns},
             column_priors={key: state() for key in self.priors},
         )
-        self.query_context = QueryContext(structs.replace(told.facts, query_id=f"{_MARK}id{_MARK}"), marked, told.iris)
+        self.query = QueryContext(structs.replace(query.facts, query_id=f"{_MARK}id{_MARK}"), marked, query.iris)
 
 
 class _Template:
@@ -143,9 +143,9 @@ class _Template:
         self._links = links
         self._nodes = nodes
 
-    def filled(self, told: QueryContext) -> Filled | None:
+    def filled(self, query: QueryContext) -> Filled | None:
         """The texts of this run; None if an answer is missing, or if the query used a state that it made itself."""
-        answers = told.answers
+        answers = query.answers
         if len(answers.column_priors) != len(self._priors):
             return None
         try:
@@ -154,9 +154,9 @@ class _Template:
             values += [answers.column_priors[key] for key in self._priors]
         except KeyError:
             return None
-        if told.version in values:
+        if query.version in values:
             return None
-        values.append(told.version.removeprefix("version/"))
+        values.append(query.version.removeprefix("version/"))
         return Filled(
             [_fill(pieces, holes, values) for pieces, holes in self._texts], self._linked(values[-1]), self._nodes
         )

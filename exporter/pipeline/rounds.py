@@ -10,7 +10,7 @@
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
 
-An engine passes messages between steps; a watch shows progress.
+An engine passes messages between steps; a listener shows progress.
 """
 
 from __future__ import annotations
@@ -28,39 +28,15 @@ from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
 from exporter.pipeline.helpers import bridge_helpers, name_jobs, trace_helpers
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
-from exporter.pipeline.messages import (
-    AROUND,
-    CLONED,
-    CLONED_FROM,
-    CONTAINED,
-    DATASET,
-    ELEMENT,
-    ENTRY,
-    NAME,
-    NAMED_FOR_PARENT,
-    NAMED_FOR_QUERY,
-    PARENT,
-    PLACE,
-    PROFILE,
-    QUARANTINED,
-    QUARANTINED_ROWS,
-    READ,
-    REFUSED,
-    RESULT,
-    SHARED,
-    THINGS,
-    UNKNOWN,
-    WRITTEN,
-)
+from exporter.pipeline.messages import THINGS, To
 from exporter.pipeline.neighbourhood import (
     deliver,
     looks_at_others,
-    needs_neighbourhoods,
     share_nodes,
     validate_neighbourhoods,
 )
 from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
-from exporter.pipeline.texts import catalogue, texts_of
+from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
 
 if TYPE_CHECKING:
@@ -81,7 +57,7 @@ class Engine(Protocol[Messages]):
 
     def shuffle(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
         """Run the step on these messages, in parts that are sorted by receiver, key and order. A bucket is in one part,
-        the same one in all rounds (:data:`exporter.messages.HOME_END`).
+        the same one in all rounds (:data:`exporter.pipeline.messages.BUCKET_END`).
         """
 
     def together(self, messages: Sequence[Messages], step: Step, job: ExportJob) -> Messages:
@@ -100,7 +76,7 @@ class Engine(Protocol[Messages]):
         """The step with its texts joined into pieces as this engine needs them for files."""
 
     def write_texts(self, messages: Sequence[Messages], name: str) -> Messages:
-        """The messages, computed, with texts written to files under a name. The other messages are kept."""
+        """The messages, computed, with texts written to files under a name. The other messages stay."""
 
     def counts(self, messages: Messages) -> Counts:
         """The sums of the partitions' counts, from messages that are stored."""
@@ -117,7 +93,7 @@ class ProgressListener(Protocol):
 
 
 class NoProgress:
-    """A watch that reports nothing."""
+    """Reports nothing."""
 
     def stage(self, _: str) -> AbstractContextManager[None]:
         return nullcontext()
@@ -178,60 +154,60 @@ def export(
     engine: Engine[Messages],
     read: Sequence[Messages],
     job: ExportJob,
-    watch: ProgressListener = NoProgress(),  # noqa: B008 - it has no state
+    progress: ProgressListener = NoProgress(),  # noqa: B008 - it has no state
     before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
     """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
     the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
     """
-    holds: list[Messages] = []
+    excluded: list[Messages] = []
     quarantined: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
     for turn in range(TURNS):
-        with watch.stage("read"):
-            told = engine.persist(engine.shuffle([*read, *holds], extract, job), f"{job.day}told-{turn}")
-            counts = engine.counts(told)
-        watch.counted("rows", counts["rows"])
-        if counts["held"]:
-            holds.append(engine.map(engine.filter(told, [QUARANTINED]), exclude_quarantined, job))
+        with progress.stage("read"):
+            extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{turn}")
+            counts = engine.counts(extracted)
+        progress.counted("rows", counts["rows"])
+        if counts["quarantined_queries"]:
+            excluded.append(engine.map(engine.filter(extracted, [To.QUARANTINED]), exclude_quarantined, job))
             continue
         clones = bool(counts["clones"]) or (before is not None and before.has_clones)
         ends = bool(counts["ends"])
         known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
-        with watch.stage("answer"):
-            answered = engine.persist(_answered(engine, told, known, before), f"{job.day}answered-{turn}")
+        with progress.stage("answer"):
+            answered = engine.persist(_answered(engine, extracted, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
-        heard = _with_bridges(engine, [told, answered], known, counts, turn, watch, before)
-        with watch.stage("write"):
-            stored = engine.write_texts(_outputs(engine, heard, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
+        inputs = _with_bridges(engine, [extracted, answered], known, counts, turn, progress, before)
+        with progress.stage("write"):
+            stored = engine.write_texts(_outputs(engine, inputs, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
             of_queries = engine.counts(stored)
             counts.join(of_queries)
         for what in ("nodes", "events"):
-            watch.counted(what, counts[what])
+            progress.counted(what, counts[what])
         made = [answered, stored]
-        if needs_neighbourhoods(job) and not (counts["held"] or counts["refused"]):
-            with watch.stage("surround"):
-                made.append(engine.persist(_surrounded(engine, made, known), f"{job.day}surrounded-{turn}"))
+        if needs_neighbourhoods(job) and not (counts["quarantined_queries"] or counts["refused"]):
+            with progress.stage("surround"):
+                made.append(engine.persist(_neighbourhoods(engine, made, known), f"{job.day}neighbourhoods-{turn}"))
                 counts.join(engine.counts(made[-1]))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
-        judged, judging = (of_queries, [stored]) if of_queries["held"] else (counts, made)
-        results += [engine.filter(one, [RESULT]) for one in judging]
+        judged, judging = (of_queries, [stored]) if of_queries["quarantined_queries"] else (counts, made)
+        results += [engine.filter(messages, [To.RESULT]) for messages in judging]
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
-        if not (judged["held"] or judged["refused"]):
+        if not (judged["quarantined_queries"] or judged["refused"]):
             texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
             if job.daily:
-                with watch.stage("days"):
+                with progress.stage("days"):
                     texts |= _by_day(engine, stored, known, turn, counts, results)
             outputs, names = list(texts.values()), list(texts)
-            return Exported(outputs, names, results, counts, refused, [*heard, stored], quarantined)
-        quarantined += [engine.filter(one, [QUARANTINED]) for one in made[1:]]
-        holds += [engine.map(one, exclude_quarantined, job) for one in quarantined[1 - len(made) :]]
+            return Exported(outputs, names, results, counts, refused, [*inputs, stored], quarantined)
+        quarantined += [engine.filter(messages, [To.QUARANTINED]) for messages in made[1:]]
+        excluded += [engine.map(messages, exclude_quarantined, job) for messages in quarantined[1 - len(made) :]]
         if before is not None and (started := _started(judged)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
         if judged["refused"]:
-            holds.append(_of_things(engine, told, made, job, turn))
+            excluded.append(_of_things(engine, extracted, made, job, turn))
     raise endless(counts.violations(), job)
 
 
@@ -256,16 +232,18 @@ def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
 
 
 def _outputs(
-    engine: Engine[Messages], heard: list[Messages], job: ExportJob, counts: Counts, before: Before[Messages] | None
+    engine: Engine[Messages], inputs: list[Messages], job: ExportJob, counts: Counts, before: Before[Messages] | None
 ) -> list[Messages]:
-    """The texts of queries and things, and the quarantine. ``heard``: the messages that were told and answered."""
-    told, answered, *_ = heard
+    """The texts of queries and things, and the quarantine. ``inputs``: the messages of the rounds before."""
+    extracted, answered, *_ = inputs
     due = [before.due] if before else []
-    written = _written(engine, [*heard, *due], job, has_parents=bool(counts["parents"]))
-    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(_as_it_is), job)]
-    if counts["aside"] or counts["unreadable"] or counts["not_understood"]:
+    written = _written(engine, [*inputs, *due], job, has_parents=bool(counts["parents"]))
+    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(unchanged), job)]
+    if counts["rows_of_quarantined"] or counts["unreadable"] or counts["not_understood"]:
         outputs.append(
-            engine.shuffle([engine.filter(told, [PLACE, QUARANTINED_ROWS, UNKNOWN])], engine.output(number), job)
+            engine.shuffle(
+                [engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+            )
         )
     return outputs
 
@@ -274,8 +252,8 @@ def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, j
     """The catalog, if it is wanted, by the name under which it is stored."""
     if not job.catalog:
         return {}
-    told = [engine.filter(one, [ENTRY]) for one in (answered, stored)]
-    return {"catalog": engine.write_texts([engine.together(told, engine.output(catalogue), job)], "catalog")}
+    entries = [engine.filter(messages, [To.ENTRY]) for messages in (answered, stored)]
+    return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalogue), job)], "catalog")}
 
 
 def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it extends
@@ -287,103 +265,108 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
     and UsageError is raised.
     """
     name = f"{job.day}days-{turn}"
-    heard = engine.map(engine.filter(stored, [READ, SHARED]), to_days, job)
-    made = engine.write_texts([engine.shuffle([heard], engine.output(daily_reads), job)], name)
-    told = engine.counts(made)
-    if told[REFUSED_DAYS]:
+    of_days = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
+    made = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
+    counted = engine.counts(made)
+    if counted[REFUSED_DAYS]:
         raise UsageError(
-            f"these shapes refuse reads by day: {', '.join(sorted(told.violations()))}. With --reads daily the queries "
-            "behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
+            f"these shapes refuse reads by day: {', '.join(sorted(counted.violations()))}. With --reads daily the "
+            "queries behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
         )
-    counts.join(told)
-    results.append(engine.filter(made, [RESULT]))
+    counts.join(counted)
+    results.append(engine.filter(made, [To.RESULT]))
     return {name: made}
 
 
-def _as_it_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The step that only passes messages on, to be written."""
     yield from messages
 
 
-def _answered(engine: Engine[Messages], told: Messages, job: ExportJob, before: Before[Messages] | None) -> Messages:
+def _answered(
+    engine: Engine[Messages], extracted: Messages, job: ExportJob, before: Before[Messages] | None
+) -> Messages:
     """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
-    object is that loses its name); then things receive their mentions in order of time.
+    object is that loses its name); then things receive their uses in order of time.
     """
-    profiles, things = [engine.filter(told, [PROFILE])], [engine.filter(told, THINGS)]
+    profiles, things = [engine.filter(extracted, [To.PROFILE])], [engine.filter(extracted, THINGS)]
     if before is None:
-        gathered = engine.shuffle(profiles, merge_profiles, job)
+        merged = engine.shuffle(profiles, merge_profiles, job)
         if job.ends:
-            gathered = engine.shuffle([gathered], end, job)
+            merged = engine.shuffle([merged], end, job)
         if job.clones:
-            gathered = engine.shuffle([engine.shuffle([gathered], clones_into, job)], clones_from, job)
-        named = engine.shuffle([gathered], resolve_names, job)
-        settled = engine.shuffle([named], resolve_datasets, job)
-        return engine.shuffle([*things, settled], answer, job)
-    known = [before.knew(profiles)]
-    gathered = engine.persist(engine.shuffle([*profiles, *known], merge_profiles, job), f"{job.day}gathered")
-    ending = [(CONTAINED, end)] if job.ends else []
-    cloning = [(CLONED, clones_into), (CLONED_FROM, clones_from)] if job.clones else []
+            merged = engine.shuffle([engine.shuffle([merged], clones_into, job)], clones_from, job)
+        named = engine.shuffle([merged], resolve_names, job)
+        resolved = engine.shuffle([named], resolve_datasets, job)
+        return engine.shuffle([*things, resolved], answer, job)
+    state = [before.knew(profiles)]
+    merged = engine.persist(engine.shuffle([*profiles, *state], merge_profiles, job), f"{job.day}merged")
+    ending = [(To.CONTAINED, end)] if job.ends else []
+    cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
     for what, step in (*ending, *cloning):
-        of_databases = before.happened([gathered], [what])
-        gathered = engine.persist(engine.shuffle([gathered, of_databases], step, job), f"{job.day}{what}")
-    names = engine.filter(before.knew([gathered]), [NAME])
-    named = engine.persist(engine.shuffle([gathered, names], resolve_names, job), f"{job.day}named")
-    others = engine.filter(before.knew([named]), [DATASET, ELEMENT])
-    settled = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}settled")
-    things += [settled, engine.filter(before.due, THINGS)]
+        of_databases = before.happened([merged], [what])
+        merged = engine.persist(engine.shuffle([merged, of_databases], step, job), f"{job.day}{what}")
+    names = engine.filter(before.knew([merged]), [To.NAME])
+    named = engine.persist(engine.shuffle([merged, names], resolve_names, job), f"{job.day}named")
+    others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
+    resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
+    things += [resolved, engine.filter(before.due, THINGS)]
     return engine.shuffle([*things, before.knew(things)], answer, job)
 
 
 def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
     engine: Engine[Messages],
-    heard: list[Messages],
+    inputs: list[Messages],
     job: ExportJob,
     counts: Counts,
     turn: int,
-    watch: ProgressListener,
+    progress: ProgressListener,
     before: Before[Messages] | None,
 ) -> list[Messages]:
     """The messages, and what events say in place of helpers, if there may be any: queries send what they did to helpers
     to the helpers of their account.
     """
     if not job.events or not (counts["helpers"] or (before is not None and before.is_due)):
-        return heard
-    with watch.stage("bridge"):
+        return inputs
+    with progress.stage("bridge"):
         due = [before.due] if before else []
         steps = engine.shuffle(
-            [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in (*heard, *due)], trace_helpers, job
+            [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in (*inputs, *due)],
+            trace_helpers,
+            job,
         )
         if before is not None:
             steps = engine.persist(steps, f"{job.day}steps")
             bridged = engine.shuffle([steps, before.knew([steps])], bridge_helpers, job)
         else:
             bridged = engine.shuffle([steps], bridge_helpers, job)
-        return [*heard, engine.persist(bridged, f"{job.day}bridged-{turn}")]
+        return [*inputs, engine.persist(bridged, f"{job.day}bridged-{turn}")]
 
 
 def _written(engine: Engine[Messages], each: Sequence[Messages], job: ExportJob, *, has_parents: bool) -> Messages:
     """The written queries: parents send their job names to their children, then each query is complete."""
-    heard = [engine.filter(one, [WRITTEN, NAMED_FOR_QUERY]) for one in each]
+    inputs = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in each]
     if has_parents:
-        of_parents = [engine.filter(one, [PARENT, NAMED_FOR_PARENT]) for one in each]
-        heard.append(engine.shuffle(of_parents, name_jobs, job))
-    return engine.shuffle(heard, engine.output(write), job)
+        of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in each]
+        inputs.append(engine.shuffle(of_parents, name_jobs, job))
+    return engine.shuffle(inputs, engine.output(write), job)
 
 
-def _surrounded(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
+def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.map(engine.filter(one, [AROUND]), deliver, job) for one in made]
+    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver, job) for messages in made]
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)
 
 
 def _of_things(
-    engine: Engine[Messages], told: Messages, made: Sequence[Messages], job: ExportJob, turn: int
+    engine: Engine[Messages], extracted: Messages, made: Sequence[Messages], job: ExportJob, turn: int
 ) -> Messages:
     """The messages that quarantine the queries that mention things with a refused node."""
-    mentions = engine.map(engine.filter(told, [WRITTEN]), name_users_of_objects, job)
-    refused = [engine.filter(one, [REFUSED]) for one in made]
-    accused = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"accused-{turn}")
-    if not engine.counts(accused)["held"]:
+    mentions = engine.map(engine.filter(extracted, [To.WRITTEN]), name_users_of_objects, job)
+    refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
+    quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"refused-{turn}")
+    if not engine.counts(quarantined)["quarantined_queries"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
-    return engine.map(engine.filter(accused, [QUARANTINED]), exclude_quarantined, job)
+    return engine.map(engine.filter(quarantined, [To.QUARANTINED]), exclude_quarantined, job)

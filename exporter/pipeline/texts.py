@@ -20,20 +20,7 @@ from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
 from exporter.model.fact_tables import FACTS as TABLES
-from exporter.pipeline.messages import (
-    CATALOG,
-    DAILY,
-    ENTRY,
-    EVENTS,
-    FACTS,
-    GRAPH,
-    QUARANTINE,
-    REFUSED,
-    RESULT,
-    Message,
-    encode,
-    is_text,
-)
+from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Tally
 
 if TYPE_CHECKING:
@@ -49,22 +36,22 @@ _PLAIN: Final = Writer("", lambda _: "")
 
 def graph_in(syntax: str) -> str:
     """The name of the output with the graph in a syntax."""
-    return f"{GRAPH}-{SYNTAXES[syntax].ending}"
+    return f"{To.GRAPH}-{SYNTAXES[syntax].ending}"
 
 
 def daily_in(syntax: str) -> str:
     """The name of the output with reads by day in a syntax."""
-    return f"{DAILY}-{SYNTAXES[syntax].ending}"
+    return f"{To.DAILY}-{SYNTAXES[syntax].ending}"
 
 
 def facts_of(table: str) -> str:
     """The name of the output with a table of facts as JSON."""
-    return f"{FACTS}-{table}"
+    return f"{To.FACTS}-{table}"
 
 
 def texts_of(job: ExportJob) -> list[str]:
     """The names of the outputs of a job that are texts."""
-    return [EVENTS, QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
+    return [To.EVENTS, To.QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
 
 
 @lru_cache(maxsize=16)
@@ -134,6 +121,11 @@ def checks(folders: tuple[str, ...]) -> Checks:
     return loaded
 
 
+def needs_neighbourhoods(job: ExportJob) -> bool:
+    """Whether the job has shapes that need the surroundings of objects (:mod:`exporter.pipeline.neighbourhood`)."""
+    return job.validate and bool(checks(job.shapes).around)
+
+
 def refused_key(to: str, key: str) -> str:
     """The key of messages about a refused thing."""
     return f"{to}\0{key}"
@@ -148,25 +140,36 @@ class NodeWriter:
         self.tally = Tally()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
+        self._own = job.account, job.base
+        self._iris: dict[str, Iris] = {}
         self._in_order = job.in_order
         self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
         writers = [(output(name), writer(name, job.base, job.load)) for name in names]
         self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
 
-    def of_thing(self, to: str, key: str, nodes: Iterable[Node]) -> Iterator[Message]:
-        """The nodes of a thing. If the shapes refuse one, the queries that mention the thing will be quarantined."""
-        every = list(nodes) if self.is_asked else []
-        yield from self._refusal(to, key, every)
-        yield from self.texts(every)
+    def iris(self, account: str) -> Iris:
+        """The IRIs of what queries of an account name."""
+        known = self._iris.get(account)
+        if known is None:
+            known = self._iris[account] = Iris(account, *self._own)
+        return known
 
-    def _refusal(self, to: str, key: str, nodes: list[Node]) -> Iterator[Message]:
+    def of_thing(self, to: str, key: str, nodes: list[Node]) -> list[Message]:
+        """The nodes of a thing. If the shapes refuse one, the queries that mention the thing will be quarantined."""
+        every = nodes if self.is_asked else []
+        return [*self._validated(to, key, every), *self.texts(every)]
+
+    def _validated(self, to: str, key: str, nodes: list[Node]) -> list[Message]:
+        """The results of validating the nodes of a thing, and why it is refused."""
         results = self.checked(nodes)
-        reason = refusal(results)
+        if not results:
+            return []
+        messages, reason = self.results(results), refusal(results)
         if reason is not None:
             self.tally.count("refused")
-            yield Message(REFUSED, refused_key(to, key), b"", reason.encode())
-        yield from self.results(results)
+            messages.append(Message(To.REFUSED, refused_key(to, key), b"", reason.encode()))
+        return messages
 
     def of_day(
         self, to: str, key: str, stay: list[Node], passing: list[Node]
@@ -179,53 +182,48 @@ class NodeWriter:
             known = whole.get(node.iri)
             values = {**node.values, **known.values} if known else node.values
             whole[node.iri] = Node(node.of, node.iri, node.types, values)
-        checked = [*self._refusal(to, key, list(whole.values()))]
+        validated = self._validated(to, key, list(whole.values()))
         self._count(len(whole))
-        return checked, list(self.more(stay)), list(self.more(passing))
+        return validated, self.more(stay), self.more(passing)
 
     def checked(self, nodes: list[Node]) -> list[Result]:
         """The results of validating the nodes; empty without validation."""
         if self._checks is None:
             return []
-        check, base = self._checks.check, self._base
-        results: list[Result] = []
-        for node in nodes:
-            results += check(node, base)
-        return results
+        return [result for node in nodes for result in self._checks.check(node, self._base)]
 
-    def results(self, results: list[Result]) -> Iterator[Message]:
+    def results(self, results: list[Result]) -> list[Message]:
         """The results as messages for the validation report."""
         for result in results:
             self.tally.result(result.severity, result.shape)
-            yield Message(RESULT, "", b"", msgspec.json.encode(result))
+        return [Message(To.RESULT, "", b"", msgspec.json.encode(result)) for result in results]
 
     def rendered(self, nodes: list[Node]) -> list[str]:
         """The nodes as one text in each syntax."""
         return [between.join(map(render, nodes)) for _, render, between in self._writers]
 
-    def texts(self, nodes: list[Node]) -> Iterator[Message]:
+    def texts(self, nodes: list[Node]) -> list[Message]:
         """The nodes in each syntax: one text for each node if they are sorted later, otherwise one for all."""
         if not self._in_order:
-            yield from self.joined(self.rendered(nodes), len(nodes))
-            return
+            return self.joined(self.rendered(nodes), len(nodes))
         self._count(len(nodes))
-        for to, render, _ in self._writers:
-            for node in nodes:
-                yield Message(to, "", node.iri.encode(), render(node).encode())
+        return [
+            Message(to, "", node.iri.encode(), render(node).encode())
+            for to, render, _ in self._writers
+            for node in nodes
+        ]
 
-    def more(self, nodes: list[Node]) -> Iterator[Message]:
+    def more(self, nodes: list[Node]) -> list[Message]:
         """Nodes as texts without counting them, because they add to nodes that are counted already."""
-        if not nodes:
-            return
-        for (to, _, _), text in zip(self._writers, self.rendered(nodes), strict=True):
-            yield Message(to, "", b"", text.encode())
+        return self._as_messages(self.rendered(nodes)) if nodes else []
 
-    def joined(self, texts: list[str], nodes: int) -> Iterator[Message]:
+    def joined(self, texts: list[str], nodes: int) -> list[Message]:
         """Texts from :meth:`rendered`, counted as ``nodes`` nodes."""
         self._count(nodes)
-        if nodes:
-            for (to, _, _), text in zip(self._writers, texts, strict=True):
-                yield Message(to, "", b"", text.encode())
+        return self._as_messages(texts) if nodes else []
+
+    def _as_messages(self, texts: list[str]) -> list[Message]:
+        return [Message(to, "", b"", text.encode()) for (to, _, _), text in zip(self._writers, texts, strict=True)]
 
     def _count(self, nodes: int) -> None:
         self.tally.count("nodes", nodes)
@@ -241,37 +239,25 @@ def refusal(results: list[Result]) -> str | None:
     )
 
 
-_read: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
-
-
-def of_object(entry: Entry | None) -> Iterator[Message]:
-    """The catalog's entry of an object; nothing if the catalog does not list it."""
-    if entry is not None:
-        yield Message(ENTRY, "", b"", encode((entry.account, entry, None)))
-
-
-def of_query(account: str, remarks: Iterable[Remark]) -> Iterator[Message]:
-    """The remarks of a query for the catalog."""
-    for remark in remarks:
-        yield Message(ENTRY, "", b"", encode((account, None, remark)))
+_read_entry: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
 
 
 def catalogue(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The two documents, for all accounts together."""
     entries: dict[str, list[Entry]] = {}
-    said: dict[str, list[Remark]] = {}
+    remarks: dict[str, list[Remark]] = {}
     for message in messages:
-        account, entry, remark = _read(message.body)
+        account, entry, remark = _read_entry(message.body)
         if entry is not None:
             entries.setdefault(account, []).append(entry)
         if remark is not None:
-            said.setdefault(account, []).append(remark)
+            remarks.setdefault(account, []).append(remark)
     catalog: list[Node] = []
     tags: list[Node] = []
     for account in sorted(job.begun):
         of_account = sorted(entries.get(account, ()), key=lambda entry: entry.key)
         iris = Iris(account, job.account, job.base)
-        catalog += catalog_nodes(of_account, said.get(account, ()), iris)
-        tags += tag_nodes(of_account, said.get(account, ()), iris)
+        catalog += catalog_nodes(of_account, remarks.get(account, ()), iris)
+        tags += tag_nodes(of_account, remarks.get(account, ()), iris)
     for name, text in documents(catalog, tags, job.base):
-        yield Message(f"{CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())
+        yield Message(f"{To.CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())

@@ -16,7 +16,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import blake2b
-from itertools import product
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -27,20 +27,14 @@ from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
 from exporter.pipeline.messages import (
-    JOB,
-    OBJECT,
-    OPEN,
-    QUARANTINED,
-    QUERY,
-    SNAPSHOT,
     Message,
-    asked,
-    by_key,
+    To,
+    by_receiver,
     decode,
     encode,
     is_later,
     order,
-    rank,
+    requester_from,
     time_and_query,
 )
 from exporter.pipeline.outcome import Tally
@@ -60,18 +54,18 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def snapshot(message: Message) -> Message:
     """Keep a message as the state of a thing, which it receives first on the next day."""
-    return Message(SNAPSHOT, "", b"", encode(tuple(message)))
+    return Message(To.SNAPSHOT, "", b"", encode(tuple(message)))
 
 
 def later(message: Message) -> Message:
     """Keep a message for a later day, because its query has not ended."""
-    return Message(OPEN, "", b"", encode(tuple(message)))
+    return Message(To.OPEN, "", b"", encode(tuple(message)))
 
 
-def known(bodies: Iterable[bytes]) -> Iterator[Message]:
-    """The messages from the bodies that :func:`snapshot` and :func:`later` made."""
-    for body in bodies:
-        yield Message(*decode(body))
+def unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The messages that :func:`snapshot` and :func:`later` kept."""
+    for message in messages:
+        yield Message(*decode(message.body))
 
 
 def day_of(time: int) -> str:
@@ -98,17 +92,12 @@ _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
     tally = Tally()
-    for to, query_id, group in by_key(messages):
-        if to == QUERY:
+    for (to, query_id), group in groupby(messages, by_receiver):
+        if to == To.QUERY:
             yield from _of_query(query_id, list(group), job, tally)
         else:
             yield from group
     yield tally.message()
-
-
-def run_of(message: Message) -> int:
-    """The run that read a row: it is in the place of the time in the message's order."""
-    return time_and_query(message.order)[0]
 
 
 class _Known:
@@ -128,9 +117,9 @@ class _Known:
 
 
 def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
-    known = _Known(message for message in messages if rank(message) == _INDEXED)
+    known = _Known(message for message in messages if message.order[0] == _INDEXED)
     rows = list(_new(messages, ROW, known))
-    doubled = sum(rank(message) == ROW for message in messages) - len(rows)
+    doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
     tally.count("duplicates", doubled)
     tally.count("aggregate_duplicates", doubled * is_id(query_id))
     if rows:
@@ -139,9 +128,12 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
         day = day_of(min(row.start for row in each))
         tally.count(MOVED, known.day is not None and day != known.day)
         yield from _dated(query_id, rows, known.day or day)
-        yield from _children(each, known.day or day)
+        for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
+            yield _entry(relative, CHILD, known.day or day, b"")
         tally.named(f"{DAY}{known.day or day}")
-        tally.count(f"{DAY}{known.day or day}", sum(run_of(message) == job.run for message, _ in rows))
+        # The run that read a row is in the place of the time in the message's order.
+        new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
+        tally.count(f"{DAY}{known.day or day}", new)
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
     for message, digest in _new(messages, LINE, known):
@@ -154,7 +146,7 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
 def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
     """The messages of rank ``what`` that are not known yet, each once, with their digests."""
     for message in messages:
-        if rank(message) == what:
+        if message.order[0] == what:
             data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
             digest = blake2b(data, digest_size=16, salt=bytes((what,))).digest()
             if digest not in known.digests:
@@ -168,12 +160,6 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
         yield _entry(query_id, ROW, day, digest)
 
 
-def _children(rows: Iterable[Row], day: str) -> Iterator[Message]:
-    """Index entries for parents and roots: the days of their children."""
-    for relative in sorted({query_id for row in rows for _, query_id in relatives(row)}):
-        yield _entry(relative, CHILD, day, b"")
-
-
 def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
     return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
 
@@ -184,13 +170,13 @@ def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
 def to_queries(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Address stored messages (rows of a day, lines, the index) to their queries again."""
     for message in messages:
-        yield message._replace(to=QUERY)
+        yield message._replace(to=To.QUERY)
 
 
 def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Rows to their queries, with the notes to their parents and roots."""
     for message in messages:
-        yield message._replace(to=QUERY)
+        yield message._replace(to=To.QUERY)
         row = read_line(_row(message.body)[1])
         assert isinstance(row, Row), "a row that was read before"
         yield from children_of(row, job)
@@ -199,14 +185,14 @@ def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
 def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The queries that have children. If they are of another day, their rows are needed as context."""
     for message in messages:
-        if message.to == QUERY and rank(message) == CHILD:
+        if message.to == To.QUERY and message.order[0] == CHILD:
             yield message
 
 
 def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
-        yield Message(QUERY, message.key, order(CONTEXT), message.body)
+        yield Message(To.QUERY, message.key, order(CONTEXT), message.body)
 
 
 def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -214,13 +200,13 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
     name of its job, if it has to do with helpers.
     """
     for message in messages:
-        if message.to == QUARANTINED:
+        if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
-        elif message.to == JOB:
+                yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+        elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
-            yield Message(QUERY, query_id, order(JOB_OF), encode((account, name)))
+            yield Message(To.QUERY, query_id, order(JOB_OF), encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -234,13 +220,13 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     The messages of a query: those of now and before, and its entries in the index.
     """
     tally = Tally()
-    for _, _, group in by_key(messages):
+    for _, group in groupby(messages, by_receiver):
         now, before, index = set[bytes](), set[bytes](), list[Message]()
         for message in group:
-            if rank(message) == _INDEXED:
+            if message.order[0] == _INDEXED:
                 index.append(message)
             else:
-                (before if rank(message) == _BEFORE else now).add(message.body)
+                (before if message.order[0] == _BEFORE else now).add(message.body)
         if now != before:
             for day in _Known(index).children:
                 if day < job.day:
@@ -251,7 +237,7 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
-        address = asked(time_and_query(message.order)[1])[1] if message.to == OBJECT else message.key
+        address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
         yield later(message) if is_later(address, job.day) else message
 
 
@@ -306,10 +292,10 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Count the users of these rows that the given names mean, and the most similar others."""
     users = {row.user_name for row in map(_row_of, messages) if row is not None and row.user_name}
     tally = Tally()
-    for place, one in enumerate(job.forget_asked):
-        for user in sorted(user for user in users if _means(one, user)):
+    for place, asked in enumerate(job.forget_asked):
+        for user in sorted(user for user in users if _means(asked, user)):
             tally.count(f"{_HAS}{place} {user}")
-        for user in _nearest(one, users):
+        for user in _nearest(asked, users):
             tally.count(f"{_NEAR}{place} {user}")
     yield tally.message()
 
@@ -320,17 +306,17 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     """
     names = list(counts)
     texts, missing = list[str](), list[str]()
-    for place, one in enumerate(job.forget_asked):
+    for place, asked in enumerate(job.forget_asked):
         there = {name.removeprefix(f"{_HAS}{place} ") for name in names if name.startswith(f"{_HAS}{place} ")}
-        exact = [user for user in one.spellings if user in there]
+        exact = [user for user in asked.spellings if user in there]
         if there:
             texts += exact[:1] or sorted(there)
         else:
             near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
-            text = ", ".join(map(typed, _nearest(one, near)))
-            missing.append(f"{one.given} (did you mean {text}?)" if text else one.given)
+            text = ", ".join(map(typed, _nearest(asked, near)))
+            missing.append(f"{asked.given} (did you mean {text}?)" if text else asked.given)
     if missing:
-        hidden = any(one.others for one in job.forget_asked)
+        hidden = any(asked.others for asked in job.forget_asked)
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
         raise RefusedError(
             f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
@@ -339,18 +325,18 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _means(one: Asked, user: str) -> bool:
-    return user in one.spellings or user in one.others or (one.any_case and user.upper() == one.given.upper())
+def _means(asked: Asked, user: str) -> bool:
+    return user in asked.spellings or user in asked.others or (asked.any_case and user.upper() == asked.given.upper())
 
 
-def _nearest(one: Asked, users: Iterable[str]) -> list[str]:
+def _nearest(asked: Asked, users: Iterable[str]) -> list[str]:
     """The users with the most similar names, the most similar first."""
-    alike = [(-SequenceMatcher(None, one.given.upper(), user.upper()).ratio(), user) for user in users]
+    alike = [(-SequenceMatcher(None, asked.given.upper(), user.upper()).ratio(), user) for user in users]
     return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]
 
 
 def _row_of(message: Message) -> Row | None:
-    if message.to != QUERY or rank(message) != ROW:
+    if message.to != To.QUERY or message.order[0] != ROW:
         return None
     row = read_line(_row(message.body)[1])
     return row if isinstance(row, Row) else None
@@ -359,16 +345,16 @@ def _row_of(message: Message) -> Row | None:
 def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The messages of the queries that are kept."""
     tally = Tally()
-    for _, _, group in by_key(messages):
-        heard = list(group)
-        each = [row for row in map(_row_of, heard) if row is not None]
+    for _, group in groupby(messages, by_receiver):
+        of_query = list(group)
+        each = [row for row in map(_row_of, of_query) if row is not None]
         if not each:
-            yield from (message for message in heard if not _is_of_nobody(message, job))
+            yield from (message for message in of_query if not _is_of_nobody(message, job))
         elif _is_forgotten(each, job):
             tally.count("forgotten", len(each))
             tally.count("forgotten_queries")
         else:
-            yield from heard
+            yield from of_query
     yield tally.message()
 
 
@@ -380,7 +366,7 @@ def _is_forgotten(rows: list[Row], job: ExportJob) -> bool:
 
 def _is_of_nobody(message: Message, job: ExportJob) -> bool:
     """Whether it is a line of a query without a row that may belong to the removed queries."""
-    if message.to != QUERY or rank(message) != LINE:
+    if message.to != To.QUERY or message.order[0] != LINE:
         return False
     end = _line(message.body).end_time
     return bool(job.forget_users) or end is None or day_of(end) < job.forget_before

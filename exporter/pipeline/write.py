@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
 
 from exporter.graph.catalog import remarks
-from exporter.graph.iri import Iris
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.daily import sharing_nodes, with_shared_settings, without_shared
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
@@ -19,36 +18,30 @@ from exporter.model.answers import Answers, Bridge
 from exporter.model.fact_tables import rows_of
 from exporter.model.object_history import ObjectAnswer
 from exporter.openlineage import datasets
-from exporter.openlineage.events import events_of, run_events
-from exporter.openlineage.jobs import name_of
+from exporter.openlineage.events import events_of, name_of, run_events
 from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     ANSWER,
     BRIDGE,
-    EVENTS,
     FACTS_OF,
-    JOB,
-    NAMED_FOR_QUERY,
-    WRITTEN,
     Message,
-    by_key,
+    To,
+    by_receiver,
     decode,
     encode,
     open_bucket,
     order,
-    rank,
     read_bridge,
-    read_told,
+    read_query_record,
     statement_of,
     written_of,
 )
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.read import AS_PARENT
 from exporter.pipeline.recurring import recurring_of
-from exporter.pipeline.texts import NodeWriter, facts_of, refusal
-from exporter.pipeline.texts import of_query as to_catalog
+from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refusal
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
@@ -72,11 +65,11 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes and events of each query, or the message that quarantines it. Other messages pass through."""
     writer, spellings = _Writer(job), Spellings()
     for to, key, group, recurs in _looking_ahead(messages):
-        if to == NAMED_FOR_QUERY:
+        if to == To.NAMED_FOR_QUERY:
             for message in group:
                 spellings.add(key, message.body, open_bucket(key))
-        elif to == WRITTEN:
-            if job.day and rank(group[0]) == ANSWER:
+        elif to == To.WRITTEN:
+            if job.day and group[0].order[0] == ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
             facts, answers, fresh = _together(group, job.run)
@@ -91,9 +84,9 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
     """Receiver, key, messages, and whether the next receiver is a query of the same statement."""
     before: tuple[str, str, list[Message]] | None = None
-    for to, key, group in by_key(messages):
+    for (to, key), group in groupby(messages, by_receiver):
         if before is not None:
-            yield *before, to == WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
+            yield *before, to == To.WRITTEN == before[0] and statement_of(key) == statement_of(before[1])
         before = to, key, list(group)
     if before is not None:
         yield *before, False
@@ -104,11 +97,11 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
     answers = Answers()
     query_record: QueryRecord | None = None
     for message in group:
-        what = rank(message)
+        what = message.order[0]
         if what == ANSWER:
             _add(answers, _read_answer(message.body))
         elif what == FACTS_OF:
-            query_record = read_told(message.body)
+            query_record = read_query_record(message.body)
         elif what == BRIDGE:
             answers.bridge = read_bridge(message.body)
         else:
@@ -117,7 +110,7 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
                 answers.parent_job = name
             else:
                 answers.root_job = name
-    assert query_record is not None, "an answer to a query that nobody told of"
+    assert query_record is not None, "an answer to a query without facts"
     return query_record.facts(), answers, query_record.fresh(run)
 
 
@@ -147,25 +140,25 @@ class _Writer:
 
     def __init__(self, job: ExportJob) -> None:
         self._job = job
-        self.node_writer, self._around = NodeWriter(job), ToObjects(job)
+        self.node_writer = NodeWriter(job)
+        self._to_objects = ToObjects(job) if needs_neighbourhoods(job) else None
         # A user's shapes may depend on anything in a node, so with them every node is made and validated.
         made = sharing_nodes if job.daily else statement_nodes
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.node_writer.rendered)
         self.sharing = Sharing() if job.daily else None
-        self._iris: dict[str, Iris] = {}
 
     def query(self, facts: QueryFacts, answers: Answers, fresh: Fresh, *, recurs: bool) -> Iterator[Message]:
         """A query's nodes and events, or the reason why it is quarantined. ``fresh``: what of it is counted;
         ``recurs``: whether its statement is written again next.
         """
         node_writer, job = self.node_writer, self._job
-        query_context = QueryContext(facts, answers, self._of(facts.account))
-        results, texts = self._nodes(query_context, recurs=recurs) if node_writer.is_asked else ([], ())
+        query = QueryContext(facts, answers, node_writer.iris(facts.account))
+        results, texts = self._nodes(query, recurs=recurs) if node_writer.is_asked else ([], ())
         yield from node_writer.results(results)
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
         if reason is not None:
-            node_writer.tally.count("held")
+            node_writer.tally.count("quarantined_queries")
             count_start(node_writer.tally, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return
@@ -173,69 +166,67 @@ class _Writer:
         yield from texts
         node_writer.tally.count("events", len(events))
         for event in events:
-            yield Message(EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
+            yield Message(To.EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         if job.day and answers.bridge not in (None, _NO_BRIDGE):
             name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
             node_writer.tally.count(JOBS)
-            yield Message(JOB, "", b"", encode((facts.account, facts.query_id, name)))
+            yield Message(To.JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 
     def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
-        yield from self.node_writer.more(list(ended(query_id, object_answers, self._of(account))))
+        yield from self.node_writer.more(list(ended(query_id, object_answers, self.node_writer.iris(account))))
 
-    def _nodes(self, query_context: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
+    def _nodes(self, query: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
         node_writer = self.node_writer
-        known = self._recurring.filled(query_context) if self._recurring else None
+        known = self._recurring.filled(query) if self._recurring else None
         if known:
-            nodes, settings = self._of_run(query_context, known.links)
-            return node_writer.checked(nodes + settings), self._texts(
-                query_context, nodes, settings, known.texts, known.nodes
-            )
-        of_statement, links = statement_nodes(query_context)
-        nodes, settings = list(run_nodes(query_context, links)), list[Node]()
+            nodes, settings = self._of_run(query, known.links)
+            return node_writer.checked(nodes + settings), self._texts(query, nodes, settings, known.texts, known.nodes)
+        of_statement, links = statement_nodes(query)
+        nodes, settings = list(run_nodes(query, links)), list[Node]()
         whole = nodes + of_statement
         results = node_writer.checked(whole)
-        if self.sharing and not self.sharing.is_by_day(query_context.content):
-            of_statement, links = without_shared(of_statement, links, query_context)
-            nodes, settings = self._of_run(query_context, links)
+        if self.sharing and not self.sharing.is_by_day(query.content):
+            of_statement, links = without_shared(of_statement, links, query)
+            nodes, settings = self._of_run(query, links)
             results += [
                 result for result in node_writer.checked(nodes + settings + of_statement) if result not in results
             ]
         if self._recurring is None:
-            texts_of = self._texts(query_context, nodes + of_statement, settings)
-            return results, chain(texts_of, self._around.of_query(query_context.facts, whole))
+            texts_of = self._texts(query, nodes + of_statement, settings)
+            to_objects = self._to_objects.of_query(query.facts, whole) if self._to_objects else ()
+            return results, chain(texts_of, to_objects)
         texts = node_writer.rendered(of_statement)
         if recurs and not results:
-            self._recurring.remember(query_context, texts, links)
-        return results, self._texts(query_context, nodes, settings, texts, len(of_statement))
+            self._recurring.remember(query, texts, links)
+        return results, self._texts(query, nodes, settings, texts, len(of_statement))
 
-    def _of_run(self, query_context: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
+    def _of_run(self, query: QueryContext, links: Links) -> tuple[list[Node], list[Node]]:
         """The other nodes of a query, and its settings that other runs share."""
-        nodes = list(run_nodes(query_context, links))
-        return with_shared_settings(nodes, query_context.iris) if self.sharing else (nodes, [])
+        nodes = list(run_nodes(query, links))
+        return with_shared_settings(nodes, query.iris) if self.sharing else (nodes, [])
 
     def _texts(
-        self, told: QueryContext, nodes: list[Node], settings: list[Node], texts: Sequence[str] = (), number: int = 0
+        self,
+        query: QueryContext,
+        nodes: list[Node],
+        settings: list[Node],
+        texts: Sequence[str] = (),
+        number: int = 0,
     ) -> Iterator[Message]:
         """The texts of a query: ``nodes``, and ``number`` further ones in ``texts``; or its reads for the days. Shared
         ``settings`` are sent to the days.
         """
-        if self.sharing and self.sharing.is_by_day(told.content):
-            yield from self.sharing.add(told)
+        if self.sharing and self.sharing.is_by_day(query.content):
+            yield from self.sharing.add(query)
             return
         if self.sharing:
-            self.sharing.note(told, settings)
+            self.sharing.note(query, settings)
         yield from self.node_writer.texts(nodes)
         yield from self.node_writer.joined(list(texts), number)
-
-    def _of(self, account: str) -> Iris:
-        iris = self._iris.get(account)
-        if iris is None:
-            iris = self._iris[account] = Iris(account, self._job.account, self._job.base)
-        return iris
 
     def _events(self, facts: QueryFacts, answers: Answers) -> list[Event]:
         settings = self._job.openlineage
@@ -246,7 +237,8 @@ class _Writer:
 
     def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         if self._job.catalog:
-            yield from to_catalog(facts.account, remarks(facts, answers))
+            for remark in remarks(facts, answers):
+                yield Message(To.ENTRY, "", b"", encode((facts.account, None, remark)))
         if self._job.facts:
             for table, row in rows_of(facts):
                 yield Message(facts_of(table), "", b"", orjson.dumps(row))

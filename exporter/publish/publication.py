@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
-from exporter.pipeline.messages import CATALOG, DAILY, EVENTS, GRAPH, QUARANTINE
+from exporter.pipeline.messages import To
 from exporter.publish import manifest
 from exporter.system import files as compressed
 from exporter.system import folders
@@ -26,8 +26,8 @@ _NAMED: Final = 5
 """Most files that a message names."""
 _BEGINNING: Final = 1 << 20
 """Bytes that are read for the beginning of a file."""
-_ENDINGS: Final = {EVENTS: "ndjson", QUARANTINE: "ndjson"}
-_COMPRESSED: Final = (EVENTS, GRAPH, DAILY)
+_ENDINGS: Final = {To.EVENTS: "ndjson", To.QUARANTINE: "ndjson"}
+_COMPRESSED: Final = (To.EVENTS, To.GRAPH, To.DAILY)
 """Outputs that grow with the rows and are compressed with ``--compress gzip``."""
 
 
@@ -37,14 +37,14 @@ def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False)
     are compressed.
     """
     kind, _, name = to.partition("-")
-    if kind == CATALOG:
+    if kind == To.CATALOG:
         return name
-    ending = name if kind in (GRAPH, DAILY) else _ENDINGS.get(kind)
+    ending = name if kind in (To.GRAPH, To.DAILY) else _ENDINGS.get(kind)
     if is_compressed and kind in _COMPRESSED:
         ending = f"{ending}{compressed.ENDING}"
-    of_day = f"{day}-" if day and kind == QUARANTINE else f"{day}/" if day else ""
-    if kind == DAILY:
-        return f"{GRAPH}/{of_day}part-daily-{number:05d}.{ending}"
+    of_day = f"{day}-" if day and kind == To.QUARANTINE else f"{day}/" if day else ""
+    if kind == To.DAILY:
+        return f"{To.GRAPH}/{of_day}part-daily-{number:05d}.{ending}"
     return None if ending is None else f"{kind}/{of_day}part-{number:05d}.{ending}"
 
 

@@ -24,7 +24,7 @@ from exporter.graph.terms import SYNTAXES
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import BUCKET_END, RESULT, Message, is_text
+from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
 from exporter.pipeline.read import Record, read
 from exporter.system import files as compressed
 from tests import exports, golden
@@ -212,7 +212,7 @@ def test_parts_change_no_line(
 
 
 def _results(made: Exported[list[Message]]) -> list[bytes]:
-    return sorted(one.body for part in made.results for one in part if one.to == RESULT)
+    return sorted(one.body for part in made.results for one in part if one.to == To.RESULT)
 
 
 def test_random_rows_are_held_back_and_quarantined() -> None:
@@ -221,7 +221,7 @@ def test_random_rows_are_held_back_and_quarantined() -> None:
     lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]
     records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
     counts = exported(LocalEngine(), records, JOB).counts
-    assert counts["aside"] > 0
+    assert counts["rows_of_quarantined"] > 0
     assert counts["unreadable"] == 1
     assert counts["exported"] > 12
 

@@ -13,7 +13,7 @@ from pyspark.sql.functions import sum as sum_
 
 from exporter.engines.spark import SCHEMA, SparkEngine
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import BUCKET_END, NAMED_FOR_PARENT, PARENT, WRITTEN, Message, order
+from exporter.pipeline.messages import BUCKET_END, Message, To, order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ def test_a_partition_has_whole_homes_in_the_order_of_receiver_key_and_order(
     random = Random(1)
     told = [
         Message(to, f"{bucket}{BUCKET_END}{rest}", order(random.randrange(3), random.randrange(9)), b"")
-        for to in (PARENT, NAMED_FOR_PARENT, WRITTEN)
+        for to in (To.PARENT, To.NAMED_FOR_PARENT, To.WRITTEN)
         for bucket in BUCKETS
         for rest in ("b", "a")
     ]
@@ -60,7 +60,7 @@ def test_large_messages_are_read_with_little_memory(spark: SparkSession, tmp_pat
     session that has 1 GB.
     """
     each = spark.range(4_096, numPartitions=1).select(
-        lit(WRITTEN).alias("to"),
+        lit(To.WRITTEN).alias("to"),
         col("id").cast("string").alias("key"),
         lit(b"").alias("order"),
         repeat(lit("x"), 100_000).cast("binary").alias("body"),

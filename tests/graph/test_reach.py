@@ -24,7 +24,7 @@ from exporter.graph.shapes.results import Result, in_order
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import RESULT, Message
+from exporter.pipeline.messages import Message, To
 from exporter.pipeline.read import Record
 from tests.graph.around_shapes import Values, shapes
 from tests.graph.shape_graphs import BASE
@@ -62,8 +62,9 @@ class Exported:
                 sent.append((facts, nodes))
                 yield from ()
 
-        monkeypatch.setattr(answer, "ToObjects", Recorded)
-        monkeypatch.setattr(write, "ToObjects", Recorded)
+        for step in (answer, write):
+            monkeypatch.setattr(step, "needs_neighbourhoods", lambda _: True)
+            monkeypatch.setattr(step, "ToObjects", Recorded)
         rows = [{**row, **random.choice(ACCOUNTS)} for row in history(random, 20)]
         records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
         made = local.run(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
@@ -89,8 +90,8 @@ class Exported:
             for whose, nodes in self._sent
             for one in (to.of_object(whose, nodes) if isinstance(whose, str) else to.of_query(whose, nodes))
         ]
-        found = rounds._surrounded(LocalEngine(), [letters], JOB)
-        return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == RESULT])
+        found = rounds._neighbourhoods(LocalEngine(), [letters], JOB)
+        return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == To.RESULT])
 
 
 def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(

@@ -17,7 +17,7 @@ from exporter.graph.shapes import by_pyshacl
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import ShapesGraph, compiled
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import RESULT, TALLY
+from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome
 from exporter.pipeline.read import Record
 from tests import exports
@@ -41,8 +41,8 @@ def in_export(rows: Iterable[Json], shapes: Path) -> list[tuple[Any, ...]]:
     """What an export with these shapes finds: all but the words of messages."""
     records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
     made = list(local.run(records, ExportJob(JOB.account, JOB.base, shapes=(str(shapes),))))
-    (tally,) = (one.body for one in made if one.to == TALLY)
-    return without_words(outcome(tally, [one.body for one in made if one.to == RESULT]).results)
+    (tally,) = (one.body for one in made if one.to == To.TALLY)
+    return without_words(outcome(tally, [one.body for one in made if one.to == To.RESULT]).results)
 
 
 def graph_of(rows: Iterable[Json]) -> list[Triple]:

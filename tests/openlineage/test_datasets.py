@@ -92,8 +92,8 @@ def test_of_several_values_the_least_is_shown() -> None:
 def gathered(*objects: Profile) -> dict[Any, DatasetProfile]:
     found: dict[Any, DatasetProfile] = {}
     for one in objects:
-        for told in profiles_of(one, SETTINGS):
-            found.setdefault(told.key, DatasetProfile(*told.key)).add(told)
+        for key, told in profiles_of(one, SETTINGS).items():
+            found.setdefault(key, DatasetProfile(*key)).add(told)
     return found
 
 
@@ -131,7 +131,7 @@ def test_a_dataset_has_the_columns_of_all_its_objects_and_the_type_of_the_last()
 def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> None:
     """An object is told of in several datasets, and none of them may change what another has."""
     one = profile(names=("D.S.T", "D.S.U"), columns=("A",))
-    datasets_ = {told.name: told for told in profiles_of(one, SETTINGS)}
+    datasets_ = {told.name: told for told in profiles_of(one, SETTINGS).values()}
     datasets_["D.S.T"].add(DatasetProfile("ORG-ACC", OWN, "D.S.T", True, columns={"X"}))
     assert (datasets_["D.S.U"].columns, set(one.columns)) == ({"A"}, {"A"})
 
@@ -168,13 +168,13 @@ def test_a_place_is_a_file_in_no_hierarchy() -> None:
 def test_an_object_with_only_a_name_has_no_facets() -> None:
     (dataset,) = (one for one in gathered(THIRD).values() if one.name == "D.S.T")
     assert set(facets_of(dataset, SETTINGS)) == {"dataSource", "schema"}
-    told = json.loads(dataset_event(dataset, 0, SETTINGS).body)["dataset"]["facets"]
+    told = json.loads(dataset_event(dataset, facets_of(dataset, SETTINGS), 0, SETTINGS, {}).body)["dataset"]["facets"]
     assert "accessHistory_objects" not in told
 
 
 def test_the_event_of_a_dataset_tells_what_every_event_does_and_which_objects_had_its_name() -> None:
     dataset = gathered(SECOND, FIRST, THIRD)["ORG-ACC", OWN, "D.S.T", True]
-    event = dataset_event(dataset, 1_000_001, SETTINGS)
+    event = dataset_event(dataset, facets_of(dataset, SETTINGS), 1_000_001, SETTINGS, {})
     assert (event.time, event.type, event.job_name) == (1_000_001, "DATASET", None)
     body = json.loads(event.body)
     assert (body["eventTime"], body["schemaURL"].rpartition("/")[2]) == ("1970-01-01T00:00:01.000001Z", "DatasetEvent")
@@ -184,9 +184,8 @@ def test_the_event_of_a_dataset_tells_what_every_event_does_and_which_objects_ha
         {"objectDomain": "EXTERNAL TABLE", "objectId": "2"},
     ]
     assert (body["dataset"]["namespace"], body["dataset"]["name"]) == (OWN, "D.S.T")
-    answer = datasets.resolved_dataset(dataset, SETTINGS)
-    assert (answer.namespace, answer.name) == (OWN, "D.S.T")
-    assert json.loads(answer.facets) == body["dataset"]["facets"] == facets_of(dataset, SETTINGS)
+    of_runs = datasets.facets_for_runs(facets_of(dataset, SETTINGS))
+    assert json.loads(of_runs) == body["dataset"]["facets"] == facets_of(dataset, SETTINGS)
 
 
 def test_an_object_that_one_place_of_a_row_names_is_one_dataset(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from exporter.model.answers import Answers
 from exporter.model.facts import NO_HISTORY, Content, History
-from exporter.openlineage.events import run_events
-from exporter.openlineage.jobs import job_of, own_namespace_of, parent_id, root_id
+from exporter.openlineage.events import job_of, own_namespace_of, parent_id, root_id, run_events
 from exporter.openlineage.naming import job_name, run_id
 from exporter.openlineage.settings import OpenLineageSettings
 from tests import exports

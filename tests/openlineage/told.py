@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.engines import local
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import EVENTS
+from exporter.pipeline.messages import To
 from exporter.pipeline.read import Record
 from tests import exports
 from tests.facts import plain_reading as plain
@@ -45,7 +45,7 @@ def texts(rows: Iterable[Json], *, history: Iterable[Json] = (), **settings: Any
     chosen = OpenLineageSettings(**settings)
     job = ExportJob(exports.ACCOUNT, "urn:tests/", graph=False, validate=False, query_text=True, openlineage=chosen)
     made = local.run([*_records(rows), *_records(history, is_history=True)], job)
-    return [text for message in made if message.to == EVENTS for text in message.body.decode().split("\n")]
+    return [text for message in made if message.to == To.EVENTS for text in message.body.decode().split("\n")]
 
 
 def _records(rows: Iterable[Json], *, is_history: bool = False) -> Iterator[Record]:

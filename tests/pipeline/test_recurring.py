@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exporter.engines import local
 from exporter.pipeline import recurring
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import EVENTS, GRAPH
+from exporter.pipeline.messages import To
 from exporter.pipeline.read import Record
 from tests.histories import Json, histories, random_history
 
@@ -40,13 +40,13 @@ def told(rows: Iterable[Json], job: ExportJob) -> dict[str, Counter[str]]:
     records = [Record("rows", 0, "line", orjson.dumps(row).decode()) for row in rows]
     found: dict[str, Counter[str]] = {}
     for message in local.run(records, job):
-        if message.to == EVENTS or message.to.startswith(GRAPH):
+        if message.to == To.EVENTS or message.to.startswith(To.GRAPH):
             found.setdefault(message.to, Counter()).update(_texts(message.to, message.body.decode()))
     return found
 
 
 def _texts(to: str, text: str) -> list[str]:
-    if to == f"{GRAPH}-ttl":
+    if to == f"{To.GRAPH}-ttl":
         return [block.strip() for block in text.split("\n\n") if not block.strip().startswith("@base")]
     return [
         line.removeprefix(",") for line in text.split("\n") if not line.startswith(('{"@context"', '"@graph"', "]}"))
@@ -99,7 +99,7 @@ def test_sources_are_in_one_order_whatever_versions_they_have() -> None:
     rows = [row(0, [], loads("AMOUNT")), *(row(number, read, target) for number in (1, 2, 3)), row(4, [], loads("VAT"))]
     rows += [row(number, read, target) for number in (5, 6)]
     assert told(rows, replace(JOB, in_order=False)) == told(rows, JOB)
-    turtle = "\n".join(told(rows, JOB)[f"{GRAPH}-ttl"])
+    turtle = "\n".join(told(rows, JOB)[f"{To.GRAPH}-ttl"])
     derived = re.findall(r"prov:wasDerivedFrom <(table/1/\S+)> , <(table/1/\S+)>", turtle)
     assert derived
     assert {tuple(iri.rpartition("/")[2] for iri in pair) for pair in derived} == {("AMOUNT", "VAT")}
