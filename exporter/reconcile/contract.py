@@ -170,6 +170,16 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
         raise UsageError(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
 
 
+def ident(data: bytes) -> str | None:
+    """The id of the data contract in the bytes of a file; empty if it has none, None for what is no data contract."""
+    try:
+        root, _ = compose(data, "")
+        whole = _Place(root, "") if isinstance(root, yaml.MappingNode) else None
+        return whole.text("id") if whole and whole.text("kind") == "DataContract" else None
+    except UsageError:
+        return None
+
+
 class _Place:
     """A mapping of the document, and where it is, for errors."""
 
