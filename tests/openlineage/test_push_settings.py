@@ -392,6 +392,31 @@ def test_no_secret_is_written_or_shown_even_where_the_backend_repeats_it(
             assert secret not in text
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://ana:zq/wx@127.0.0.1:9",
+        "http://ana:zq#wx@127.0.0.1:9",
+        "http://ana:zq?wx@127.0.0.1:9",
+        "http://ana:zq wx@127.0.0.1:9/",
+        "http://ana:zqwx@[::1",
+        "http://ana:zqwx@127.0.0.1:99999",
+        "htp://ana:zq/wx@127.0.0.1",
+        "ana:zqwx@127.0.0.1:9",
+    ],
+)
+def test_an_address_that_is_none_is_not_repeated(
+    address: str, events: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where its user ends, nothing can say."""
+    monkeypatch.setenv("OPENLINEAGE_URL", address)
+    for words in ([], ["--dry-run"], ["--verify"]):
+        main(["push", str(events), "--patience", "0", *words])
+        told = "".join(capsys.readouterr())
+        assert told
+        assert not [part for part in ("ana", "zq", "wx") if part in told], told
+
+
 def test_what_is_secret() -> None:
     told = {"auth": {"type": "api_key", "apiKey": "abcdef"}, "config": {"sasl.password": "pass/word", "acks": "all-of"}}
     secrets = Secrets.of({**told, "url": "https://u53r:pw=12@host/?q=v4lue"}, {"OPENLINEAGE__X__TOKEN": "fromenv"})
