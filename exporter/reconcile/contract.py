@@ -164,6 +164,9 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
         raise UsageError(f"{path}: is no UTF-8 text: byte {error.start:,}") from None
     except RecursionError:
         raise UsageError(f"{path}: is nested too deep") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{path}, line {line}: is no YAML: it has the character U+{error.character:04X}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}" if mark else path
