@@ -335,6 +335,29 @@ def test_settings_that_send_nowhere(
     assert said.out == ""
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"timeout": "soon"},
+        {"timeout": 0},
+        {"timeout": -1},
+        {"custom_headers": TOKEN},
+        {"custom_headers": [TOKEN]},
+        {"endpoint": 5},
+        {"url": [TOKEN]},
+    ],
+)
+def test_settings_of_http_without_sense(
+    setting: Json, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **{"type": "http", "url": "http://127.0.0.1:9", **setting})
+    for words in ([], ["--dry-run"]):
+        assert main(["push", str(events), *words]) == 2
+        said = capsys.readouterr().err
+        assert "settings cannot be used" in said
+        assert TOKEN not in said
+
+
 def test_a_disabled_client_is_an_error(
     events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

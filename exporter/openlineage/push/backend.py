@@ -177,6 +177,7 @@ def _planned_leaves(raw: Json) -> Iterator[Json]:
 def _target(raw: Json) -> Target:
     secrets, kind, is_http = Secrets.of(raw, os.environ), str(raw.get("type")), raw.get("type") in _HTTP
     if is_http:
+        _check_http(raw)
         url = str(raw.get("url", "")).strip()
         _check_scheme(url)
         address = urljoin(url, raw.get("endpoint") or HttpConfig(url).endpoint)
@@ -224,6 +225,7 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
     secrets = Secrets.of(raw, os.environ)
     sender: Sender
     if isinstance(transport, HttpTransport | AsyncHttpTransport):
+        _check_http(raw)
         _check_scheme(transport.url)
         address = urljoin(transport.url, transport.endpoint)
         secrets = Secrets.of({**raw, "address": address}, os.environ)
@@ -238,6 +240,26 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
         sender, where = TransportSender(transport, secrets), _described(transport, raw)
     name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
     return Backend(name, _folder(name), sender, secrets, profile_of(where, str(transport.kind)))
+
+
+def _check_http(raw: Json) -> None:
+    """Raises UsageError for settings of HTTP that have no sense, which the client takes. No value is shown."""
+    for key, kind, words in (
+        ("url", str, "a text"),
+        ("endpoint", str, "a text"),
+        ("custom_headers", dict, "a table of names and values"),
+        ("timeout", object, "a number of seconds above 0"),
+    ):
+        value = raw.get(key)
+        if value is not None and not (isinstance(value, kind) and (key != "timeout" or _is_positive(value))):
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {key} of the transport is {words}")
+
+
+def _is_positive(value: Any) -> bool:
+    try:
+        return 0 < float(value) < float("inf")
+    except (TypeError, ValueError):
+        return False
 
 
 def _check_scheme(address: str) -> None:
