@@ -232,7 +232,7 @@ def left_out(graph: Path) -> list[str]:
 
 def _json_of(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         return told if isinstance(told, dict) else {}
     return {}
 

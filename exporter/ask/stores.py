@@ -130,8 +130,7 @@ def key(graph: Path) -> str:
     for path in graph_files(graph):
         state = path.stat()
         told.update(f"{path.relative_to(graph.parent)} {state.st_size} {state.st_mtime_ns}\n".encode(errors="replace"))
-    with suppress(OSError):
-        told.update((graph / manifest.NAME).read_bytes())
+    told.update((manifest.read(graph) or "").encode())
     return told.hexdigest()[:16]
 
 

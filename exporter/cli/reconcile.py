@@ -42,7 +42,7 @@ def _run(  # noqa: PLR0913 - the options of the command
         written.check(out, folder)
     declarations = [read(one, server) for one in given]
     if out is not None and filled.is_contract(out):
-        filled.check(declarations)
+        filled.check(declarations, out)
     with Progress().stage("comparing"), Graph(folder) as graph:
         compared = compare(graph.store, declarations, since, until, namespace)
         if out is not None and filled.is_contract(out):

@@ -280,8 +280,10 @@ def _of_utf8(given: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tup
 
 
 def _spellings(name: str) -> dict[str, None]:
-    """The name, and its forms in SQL, JSON, URLs and other Unicode normalizations."""
+    """The name, and its forms in SQL, JSON, URLs, other Unicode normalizations, and upper case if that is longer."""
     ways = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
+    if len(name.upper()) != len(name) and name.casefold() != name.lower():  # STRASSE, of the user straße
+        ways |= _spellings(name.upper())
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
         ways |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))

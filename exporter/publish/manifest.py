@@ -46,7 +46,7 @@ def described(folder: Path, before: Path | None = None) -> list[Json]:
     """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
     taken from its manifest, so that an update does not read everything.
     """
-    known = {entry["path"]: entry for entry in entries(_text(before) if before else None) or ()}
+    known = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / MARK]
 
     def one(path: Path) -> Json:
@@ -155,7 +155,7 @@ def compared_here(folder: Path) -> Compared | None:
     Reading a large export would take longer than an update of it. So the content of a file is read only if the file was
     written after the manifest, which an export writes last.
     """
-    files = of_export(_text(folder))
+    files = of_export(read(folder))
     if files is None:
         return None
     since = (folder / NAME).stat().st_mtime_ns
@@ -230,16 +230,17 @@ def problems(folder: Path) -> list[str]:
 
     Files of a push are ignored. If the folder is replaced meanwhile, it is checked again.
     """
-    return steady(folder, lambda: list(_problems(folder, _text(folder))))
+    return steady(folder, lambda: list(_problems(folder, read(folder))))
 
 
-def _text(folder: Path) -> str | None:
+def read(folder: Path) -> str | None:
+    """The text of a folder's manifest; None if there is none that can be read."""
     return _read(folder / NAME)
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
+    try:  # a pipe would be waited for
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     except OSError:
         return None
 

@@ -16,6 +16,7 @@ from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
 from exporter.publish.earlier import STATE, no_export
+from exporter.system import files
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _is_given_again(row: QuarantinedRow, taken: Mapping[str, int]) -> bool:
 
 
 def _set_aside(folder: Path) -> Iterator[QuarantinedRow]:
-    for path in sorted((folder / "quarantine").glob("*.ndjson")):
+    for path in files.find_files(folder / "quarantine", ".ndjson"):
         of_run = _of_run(path.name)
         with path.open(encoding="utf-8") as lines:
             for line in lines:

@@ -164,10 +164,23 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
         raise UsageError(f"{path}: is no UTF-8 text: byte {error.start:,}") from None
     except RecursionError:
         raise UsageError(f"{path}: is nested too deep") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{path}, line {line}: is no YAML: it has the character U+{error.character:04X}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}" if mark else path
         raise UsageError(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+def ident(data: bytes) -> str | None:
+    """The id of the data contract in the bytes of a file; empty if it has none, None for what is no data contract."""
+    try:
+        root, _ = compose(data, "")
+        whole = _Place(root, "") if isinstance(root, yaml.MappingNode) else None
+        return whole.text("id") if whole and whole.text("kind") == "DataContract" else None
+    except UsageError:
+        return None
 
 
 class _Place:

@@ -14,9 +14,10 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
+from exporter.publish import single
 from exporter.reconcile.comparison import UNDECLARED
-from exporter.reconcile.contract import SOURCES, compose
-from exporter.reconcile.written import CONTRACT, save
+from exporter.reconcile.contract import SOURCES, compose, ident
+from exporter.reconcile.written import CONTRACT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,11 +40,16 @@ def is_contract(out: Path) -> bool:
     return out.suffix in CONTRACT
 
 
-def check(declarations: list[Declaration]) -> None:
-    """Raises UsageError where it is not one data contract that can be filled."""
-    number = sum(one.contract is not None for one in declarations)
-    if number != 1:
-        raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number or 'none'} of those given is one")
+def check(declarations: list[Declaration], out: Path) -> None:
+    """Raises UsageError where it is not one data contract that can be filled, or ``out`` is another file than this
+    contract, filled before or not.
+    """
+    contracts = [one.contract for one in declarations if one.contract is not None]
+    if len(contracts) != 1:
+        number = len(contracts) or "none"
+        raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number} of those given is one")
+    own = ident(contracts[0].text.encode("utf-8"))
+    single.check(out, lambda data: ident(data) == own, f"this contract (id: {own or 'none'})")
 
 
 def write(compared: Compared, path: Path) -> str:
@@ -58,7 +64,7 @@ def write(compared: Compared, path: Path) -> str:
         for number, one in enumerate(contract.properties)
         if one.of in compared.roots and (compared.roots[one.of], one.column) in names
     }
-    save(filled(contract, added), path)
+    single.save(path, filled(contract, added))
     lines = sum(map(len, added.values()))
     return f"{path}: {lines:,} sources added to {len(added):,} of {len(contract.properties):,} properties."
 

@@ -157,8 +157,11 @@ def _marquez(address: str) -> Declaration:
         parts = urlsplit(address)
         host, user, password = parts.hostname or "", parts.username, parts.password
         port = f":{parts.port}" if parts.port else ""
-    except ValueError as error:
-        raise UsageError(f"the address of Marquez is not one: {error}") from None
+    except ValueError:  # its words can have a part of the password
+        raise UsageError(
+            "the address of Marquez is no valid URL, such as http://HOST:5000. In a user and a password, /, #, ? and @ "
+            "are percent-encoded"
+        ) from None
     if not host or parts.query or parts.fragment:
         raise UsageError("the address of Marquez is written as http://HOST:5000, without ? and #")
     shown = urlunsplit(

@@ -8,7 +8,6 @@ and rows give the same file. In N-Quads, the graph has a name that is made from 
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import NamedNode, RdfFormat, parse
@@ -31,6 +30,7 @@ from exporter.graph.vocabulary import (
 )
 from exporter.graph.writers import writer_of
 from exporter.model.identifiers import match_name
+from exporter.publish import single
 from exporter.reconcile.comparison import UNDECLARED
 from exporter.reconcile.declared import SNOWFLAKE, Dataset
 from exporter.reconcile.meaning import Line
@@ -63,11 +63,11 @@ def check(path: Path, folder: Path) -> None:
     if path.suffix not in (*_SYNTAXES, *CONTRACT):
         endings = " or ".join(_SYNTAXES)
         raise UsageError(f"--out {path}: its name has to end in {endings}, or in {CONTRACT[0]} for a data contract")
-    if not path.parent.is_dir() or path.is_dir():
-        raise UsageError(f"--out {path}: {'is a folder' if path.is_dir() else 'its folder does not exist'}")
     place, inside = path.resolve(), folder.resolve()
     if place == inside or inside in place.parents:
         raise UsageError(f"--out {path}: is in {folder}, which is not changed. Give a file beside it")
+    if path.suffix in _SYNTAXES:
+        single.check(path, _is_declared, "declared lineage of exporter reconcile")
 
 
 def write(compared: Compared, store: Store, path: Path) -> None:
@@ -78,19 +78,13 @@ def write(compared: Compared, store: Store, path: Path) -> None:
     _validate(nodes, base)
     writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{together[:20]}")
     text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
-    save(text, path)
+    single.save(path, text)
 
 
-def save(text: str, path: Path) -> None:
-    """Writes a file, as a whole or not at all. Raises UsageError where it cannot be written."""
-    making = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        making.write_bytes(text.encode("utf-8"))
-        making.replace(path)
-    except OSError as error:
-        raise UsageError(f"--out {path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        making.unlink(missing_ok=True)
+def _is_declared(data: bytes) -> bool:
+    """Whether a file begins as one that :func:`write` makes: with a declaration."""
+    head = data[:4096]
+    return b"declared/by/" in head and PREFIXES["ah"].encode() in head
 
 
 def base_of(store: Store) -> str:

@@ -12,13 +12,14 @@ import re
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 from werkzeug.security import check_password_hash, generate_password_hash
 
 from exporter.errors import UsageError
+from exporter.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
 
 _is_header: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*").fullmatch
 _is_hash: Final = re.compile(r"scrypt:\d+:\d+:\d+\$[^$]+\$[0-9a-f]+").fullmatch
+_OF_ALL: Final = frozenset({"host", "user-agent", "accept", "accept-encoding", "accept-language", "connection"})
+"""Headers that clients send by themselves."""
+_LARGEST: Final = 1 << 20
+"""The bytes of the file that are read."""
 _MOST_KEPT: Final = 1_000
+_MOST_CHECKED: Final = 3
+"""Passwords that are compared or wait for it. Each takes a thread of the pages, so more are answered 503."""
 _HOW: Final = "give basic:FILE, with a line NAME:HASH for each user, or header:NAME"
 
 
@@ -38,6 +45,8 @@ def check_of(auth: str) -> Check:
     kind, _, rest = auth.partition(":")
     if kind == "basic" and rest:
         return _Basic(_users(Path(rest)))
+    if kind == "header" and rest.lower() in _OF_ALL:
+        raise UsageError(f"--auth {auth}: every client sends {rest}; give the header in which a proxy names the user.")
     if kind == "header" and _is_header(rest):
         return lambda: None if request.headers.get(rest, "").strip() else _refused(f"The proxy sent no {rest}.", 403)
     raise UsageError(f"--auth {auth}: {_HOW}.")
@@ -45,7 +54,7 @@ def check_of(auth: str) -> Check:
 
 def _users(path: Path) -> dict[str, str]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = files.read(path, _LARGEST).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UsageError(f"--auth basic:{path}: {why}; {_HOW}.") from None
@@ -69,6 +78,7 @@ class _Basic:
         self._users = users
         self._nobody = generate_password_hash(token_bytes(16).hex())
         self._key, self._right, self._lock = token_bytes(32), set[bytes](), Lock()
+        self._free = BoundedSemaphore(_MOST_CHECKED)
 
     def __call__(self) -> Response | None:
         given = request.authorization
@@ -77,8 +87,15 @@ class _Basic:
         digest = blake2b(f"{given.username}:{given.password}".encode(), key=self._key).digest()
         if digest in self._right:
             return None
-        with self._lock:  # one at a time, so that guesses do not take all of the machine
-            is_right = check_password_hash(self._users.get(given.username, self._nobody), given.password)
+        if not self._free.acquire(blocking=False):
+            answer = _refused("Too many passwords are checked at once. Try again in some seconds.", 503)
+            answer.headers["Retry-After"] = "2"
+            return answer
+        try:
+            with self._lock:  # one at a time, so that guesses do not take all of the machine
+                is_right = check_password_hash(self._users.get(given.username, self._nobody), given.password)
+        finally:
+            self._free.release()
         if not is_right:
             return self._asked()
         if len(self._right) < _MOST_KEPT:

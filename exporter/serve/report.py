@@ -14,7 +14,8 @@ from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
-from exporter.errors import ExporterError, UsageError
+from exporter.errors import ExporterError
+from exporter.publish import single
 from exporter.serve.forms import table
 from exporter.serve.gaps import QUESTION, part, which
 from exporter.serve.server import make
@@ -65,6 +66,7 @@ def write(
     """Writes the report on the export ``graph``. ``since``: the first day or time; by default 30 days before the last
     query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
     """
+    single.check(out, _is_report, "a report of exporter report")
     with stores.opened_store(graph, say) as store:
         pool = Pool(store, OWN_QUESTIONS, 1, _SECONDS)
         site = Site(graph, pool, pool, sensitive_tags=sensitive_tags)
@@ -75,10 +77,13 @@ def write(
         finally:
             site.close()
             pool.close()
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{out}: cannot be written: {error.strerror}; give another --out.") from None
+    single.save(out, text)
+
+
+def _is_report(data: bytes) -> bool:
+    """Whether a file begins as a report does. Those of former versions have no ``generator``, but this head."""
+    head = data[:1000].decode("utf-8", "replace")
+    return "<title>Report on " in head and ('content="exporter report"' in head or "Content-Security-Policy" in head)
 
 
 def _text(site: Site, since: str | None) -> str:

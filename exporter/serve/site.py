@@ -264,6 +264,6 @@ def _base(graph: Path) -> str:
     IRIs.
     """
     with suppress(OSError, ValueError, KeyError, TypeError):
-        base = json.loads((graph / manifest.NAME).read_text(encoding="utf-8"))["settings"]["base"]
+        base = json.loads(manifest.read(graph) or "")["settings"]["base"]
         return base if isinstance(base, str) else ""
     return ""

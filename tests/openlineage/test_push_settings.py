@@ -335,6 +335,29 @@ def test_settings_that_send_nowhere(
     assert said.out == ""
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"timeout": "soon"},
+        {"timeout": 0},
+        {"timeout": -1},
+        {"custom_headers": TOKEN},
+        {"custom_headers": [TOKEN]},
+        {"endpoint": 5},
+        {"url": [TOKEN]},
+    ],
+)
+def test_settings_of_http_without_sense(
+    setting: Json, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **{"type": "http", "url": "http://127.0.0.1:9", **setting})
+    for words in ([], ["--dry-run"]):
+        assert main(["push", str(events), *words]) == 2
+        said = capsys.readouterr().err
+        assert "settings cannot be used" in said
+        assert TOKEN not in said
+
+
 def test_a_disabled_client_is_an_error(
     events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +413,31 @@ def test_no_secret_is_written_or_shown_even_where_the_backend_repeats_it(
     for text in [said.out, said.err, *files]:
         for secret in (TOKEN, TOKEN.replace("/", "%2F"), "hunter22", "someone", "0therSecret", "c00kie"):
             assert secret not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://ana:zq/wx@127.0.0.1:9",
+        "http://ana:zq#wx@127.0.0.1:9",
+        "http://ana:zq?wx@127.0.0.1:9",
+        "http://ana:zq wx@127.0.0.1:9/",
+        "http://ana:zqwx@[::1",
+        "http://ana:zqwx@127.0.0.1:99999",
+        "htp://ana:zq/wx@127.0.0.1",
+        "ana:zqwx@127.0.0.1:9",
+    ],
+)
+def test_an_address_that_is_none_is_not_repeated(
+    address: str, events: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where its user ends, nothing can say."""
+    monkeypatch.setenv("OPENLINEAGE_URL", address)
+    for words in ([], ["--dry-run"], ["--verify"]):
+        main(["push", str(events), "--patience", "0", *words])
+        told = "".join(capsys.readouterr())
+        assert told
+        assert not [part for part in ("ana", "zq", "wx") if part in told], told
 
 
 def test_what_is_secret() -> None:

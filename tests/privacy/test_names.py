@@ -117,15 +117,16 @@ OF_LINES = Names(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozen
     "name", ["JaneDoe", "Jane.Doe@Example.com", "JANE_doe", "Jane Doe", "JOSÉ", "jose\u0301", "Straße"]
 )
 @pytest.mark.parametrize("is_json", [False, True])
-def test_names_of_earlier_runs_in_any_letter_case(name: str, *, is_json: bool) -> None:
+def test_names_of_this_and_of_earlier_runs_in_any_letter_case(name: str, *, is_json: bool) -> None:
     kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
-    earlier, made = Names(KEY, frozenset(), kept), KEY.pseudonym(name)
+    earlier, now, made = Names(KEY, frozenset(), kept), Names(KEY, frozenset({name})), KEY.pseudonym(name)
     cases = {name, name.lower(), name.upper(), name.title(), name.swapcase(), name.capitalize()}
     around = ("{}", "by {}.", '"{}"', "x {}/y") if not is_json else ('{{"user": "{}"}}',)
     for text in (form.format(one) for form in around for one in sorted(cases)):
-        found = earlier.in_text(text)
-        assert made in found, text
-        assert name.casefold() not in found.casefold(), text
+        for names in (earlier, now):
+            found = names.in_text(text)
+            assert made in found, text
+            assert name.casefold() not in found.casefold(), text
 
 
 def test_names_of_earlier_runs_that_differ_in_letter_case_are_two_users() -> None:

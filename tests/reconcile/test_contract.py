@@ -237,6 +237,11 @@ def _unusable() -> Iterator[tuple[str, str, str]]:
     yield "no database", f"{HEAD.replace('D, schema: S', '')}{one}  - name: C\n".replace("database: ", "x: 1"), "has no"
     yield "too deep", HEAD + "a: " + "[" * 20_000, "is nested too deep"
     yield "two documents", f"{HEAD}---\na: 1\n", "is no YAML"
+    yield (
+        "a character of terminals",
+        f"{HEAD}x: \x1b[31m\n",
+        f"line {HEAD.count(chr(10)) + 1}: is no YAML: it has the character U+001B",
+    )
     yield "no text", "\udcff", "is no UTF-8"
     yield "a tag of Python", f"{HEAD}x: !!python/object/apply:os.system [id]\n", "has no schema"
 

@@ -210,7 +210,19 @@ def test_what_is_no_marquez(status: int, body: bytes, words: str, graph: Path, c
     assert "s3cret" not in shown
 
 
+@pytest.mark.parametrize("address", ["http://ana:zq/wx@127.0.0.1:9", "http://ana:zq#wx@h", "http://ana:zq?wx@[::1"])
+def test_a_password_in_an_address_that_is_none_is_not_repeated(address: str, graph: Path, capsys: Capsys) -> None:
+    assert main(["reconcile", str(graph), address]) == 2
+    said = capsys.readouterr().err
+    assert "the address of Marquez" in said
+    assert not [part for part in ("ana", "zq", "wx") if part in said]
+
+
 def test_a_marquez_that_does_not_answer(graph: Path, capsys: Capsys) -> None:
-    for address, words in (("http://127.0.0.1:1", "does not answer"), ("http://[x", "is not one"), ("http://", "HOST")):
+    for address, words in (
+        ("http://127.0.0.1:1", "does not answer"),
+        ("http://[x", "is no valid URL"),
+        ("http://", "HOST"),
+    ):
         assert main(["reconcile", str(graph), address]) == 2
         assert words in capsys.readouterr().err

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -206,6 +206,34 @@ def test_a_login_by_a_file_of_hashes(tmp_path: Path) -> None:
         assert not [word for word in ("right", "scrypt", "wrong", "warning") if word in said]
 
 
+def test_many_wrong_passwords_at_once_do_not_take_the_threads_of_the_pages(tmp_path: Path) -> None:
+    """A check of a password takes long on purpose, here some 0.5 s. 30 at once would take all threads of the pages."""
+    slow = generate_password_hash("right", "scrypt:32768:8:8")
+    (tmp_path / "users").write_text(f"ana:{slow}\n")
+    graph = tmp_path / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    with sited(graph) as site:
+        app = make(site, "127.0.0.1", check_of(f"basic:{tmp_path / 'users'}"))
+        assert app.test_client().get("/health", auth=("ana", "right")).status_code == 200
+        answers = list[tuple[int, str | None]]()
+        together = Barrier(31)
+
+        def guess(number: int) -> None:
+            together.wait()
+            answer = app.test_client().get("/health", auth=("ana", f"wrong {number}"))
+            answers.append((answer.status_code, answer.headers.get("Retry-After")))
+
+        guesses = [Thread(target=guess, args=(number,)) for number in range(30)]
+        for one in guesses:
+            one.start()
+        together.wait()
+        assert app.test_client().get("/health", auth=("ana", "right")).status_code == 200
+        for one in guesses:
+            one.join()
+        assert set(answers) == {(401, None), (503, "2")}
+        assert app.test_client().get("/health", auth=("ana", "wrong")).status_code == 401, "checked again afterwards"
+
+
 def test_a_login_by_a_proxy(tmp_path: Path) -> None:
     graph = tmp_path / "small.ttl"
     graph.write_bytes(VALID.read_bytes())
@@ -236,6 +264,10 @@ def test_settings_of_pages_are_checked(tmp_path: Path, capsys: pytest.CaptureFix
         ("basic:nowhere", "nowhere"),
         ("basic:plain", "plain, line 2"),
         ("basic:empty", "has no user"),
+        ("basic:/dev/zero", "it is a device"),
+        ("basic:pipe", "nobody wrote and closed within 10 seconds"),
+        ("header:host", "every client sends host"),
+        ("header:User-Agent", "every client sends User-Agent"),
         ("header:X Y", "header:NAME"),
         ("ldap:x", "basic:FILE"),
     ],
@@ -247,6 +279,7 @@ def test_a_login_that_cannot_be_used(
     (tmp_path / "small.ttl").write_bytes(VALID.read_bytes())
     (tmp_path / "plain").write_text("# users\nana:secret\n")
     (tmp_path / "empty").write_text("# nobody\n")
+    os.mkfifo(tmp_path / "pipe")
     assert cli.main(["serve", "small.ttl", "--port", "0", "--auth", auth]) == 2
     told = capsys.readouterr().err
     assert words in told

@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -18,10 +19,8 @@ from exporter.system import files
 from tests import exports
 from tests.input.bad_rows import GOOD
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 KEY: Final = "k" * 32
+EVENTS: Final = Path(__file__).parents[2] / "examples" / "reconcile" / "events.ndjson"
 CONTENT: Final = {"--config": 'account = "A-B"\n', "--pseudonyms": KEY, "users": "JSMITH\n"}
 
 
@@ -120,3 +119,37 @@ def test_the_list_is_printed_whatever_the_encoding_of_the_terminal(tmp_path: Pat
     environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, env=environ, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("pipe", "words"),
+    [
+        ("graph/more.ttl", ["validate", "query user-history", "report --out r.html", f"reconcile {EVENTS}", "serve"]),
+        ("events/more.ndjson", ["push"]),
+        ("quarantine/more.ndjson", ["quarantine", "quarantine --rows"]),
+        ("manifest.json", ["validate", "log", "query user-history", "export --update"]),
+    ],
+)
+def test_a_pipe_in_the_folder_of_an_export_is_not_waited_for(pipe: str, words: list[str], tmp_path: Path) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    out = tmp_path / "out"
+    assert main(["export", str(rows), "--engine", "local", "--account", "A-B", "--out", str(out), "--update"]) == 0
+    (out / pipe).parent.mkdir(exist_ok=True)
+    (out / pipe).unlink(missing_ok=True)
+    os.mkfifo(out / pipe)
+    for command, *rest in map(str.split, words):
+        question = [rest.pop(0)] if command == "query" else []
+        where = [str(rows), "--engine", "local", "--out", str(out)] if command == "export" else [str(out)]
+        port = ["--port", "0"] if command == "serve" else []
+        done = subprocess.run(
+            [sys.executable, "-m", "exporter", command, *question, *where, *rest, *port],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            cwd=tmp_path,
+            env={**os.environ, "OPENLINEAGE_URL": "http://127.0.0.1:9"},
+        )
+        assert done.returncode in (0, 1, 2), done.stderr
+        if pipe != "manifest.json":
+            assert (done.returncode, f"{pipe}: is a pipe or a device" in done.stderr) == (2, True), done.stderr

@@ -31,6 +31,7 @@ from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
 from exporter.openlineage.push.profiles import profile_of
 from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
 from exporter.openlineage.settings import PRODUCER
+from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,8 +149,7 @@ def _configured(factory: TransportFactory | None) -> tuple[OpenLineageClient, Js
         try:
             made = OpenLineageClient(factory=factory)
         except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
-            why = secrets.hide(f"{type(error).__name__}: {error}")
-            raise UsageError(f"the OpenLineage client's settings cannot be used: {why}{_hint(error)}") from None
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {_why(error, secrets)}") from None
     raw = made.config.transport or {}
     if isinstance(made.transport, NoopTransport):
         raise UsageError(_DISABLED)
@@ -177,6 +177,7 @@ def _planned_leaves(raw: Json) -> Iterator[Json]:
 def _target(raw: Json) -> Target:
     secrets, kind, is_http = Secrets.of(raw, os.environ), str(raw.get("type")), raw.get("type") in _HTTP
     if is_http:
+        _check_http(raw)
         url = str(raw.get("url", "")).strip()
         _check_scheme(url)
         address = urljoin(url, raw.get("endpoint") or HttpConfig(url).endpoint)
@@ -192,11 +193,15 @@ def _target(raw: Json) -> Target:
 _HTTP: Final = ("http", "async_http")
 
 
+def _why(error: Exception, secrets: Secrets) -> str:
+    if "valid url" in str(error):  # the words of the client. It shows the address, whose password nothing can find
+        return f"the address is no valid URL. {_SCHEMES}. In a user and a password, /, #, ? and @ are percent-encoded"
+    return secrets.hide(f"{type(error).__name__}: {error}") + _hint(error)
+
+
 def _hint(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         return ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')"
-    if "valid url" in str(error):  # the words of the client
-        return f". {_SCHEMES}"
     return ". A transport needs its type" if isinstance(error, KeyError) else ""
 
 
@@ -220,6 +225,7 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
     secrets = Secrets.of(raw, os.environ)
     sender: Sender
     if isinstance(transport, HttpTransport | AsyncHttpTransport):
+        _check_http(raw)
         _check_scheme(transport.url)
         address = urljoin(transport.url, transport.endpoint)
         secrets = Secrets.of({**raw, "address": address}, os.environ)
@@ -236,12 +242,31 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
     return Backend(name, _folder(name), sender, secrets, profile_of(where, str(transport.kind)))
 
 
+def _check_http(raw: Json) -> None:
+    """Raises UsageError for settings of HTTP that have no sense, which the client takes. No value is shown."""
+    for key, kind, words in (
+        ("url", str, "a text"),
+        ("endpoint", str, "a text"),
+        ("custom_headers", dict, "a table of names and values"),
+        ("timeout", object, "a number of seconds above 0"),
+    ):
+        value = raw.get(key)
+        if value is not None and not (isinstance(value, kind) and (key != "timeout" or _is_positive(value))):
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {key} of the transport is {words}")
+
+
+def _is_positive(value: Any) -> bool:
+    try:
+        return 0 < float(value) < float("inf")
+    except (TypeError, ValueError):
+        return False
+
+
 def _check_scheme(address: str) -> None:
     scheme, text, _ = address.partition("://")
     if not text or scheme.lower() not in {"http", "https"}:
-        raise UsageError(
-            f"the OpenLineage client's settings cannot be used: the address is {without_secrets(address)}. {_SCHEMES}"
-        )
+        what = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
+        raise UsageError(f"the OpenLineage client's settings cannot be used: the address {what}. {_SCHEMES}")
 
 
 def _described(transport: Transport | None, raw: Json) -> str:

@@ -1,0 +1,78 @@
+"""One file with a result, where the user says: a report, declared lineage, a filled data contract.
+
+It appears complete or not at all, and is for its owner alone. A file that is there already is replaced only if the
+program wrote it: a mistyped name must not cost somebody a file, and the folder of an export must not lose its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exporter.errors import UsageError
+from exporter.publish.manifest import refuse_in_export_here
+from exporter.system import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST: Final = 16 << 20
+"""The bytes of a file by which it is known."""
+
+
+def check(out: Path, owns: Callable[[bytes], bool], what: str) -> None:
+    """Raises UsageError where the file cannot be written, or would replace one that is not the program's. ``owns``:
+    whether the beginning of a file is that of one that the program wrote; ``what``: such a file, in words.
+    """
+    place, mode = _place(out), _mode(out)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise UsageError(f"--out {out}: is a folder; give a file")
+    if mode is not None and not stat.S_ISREG(mode):
+        raise UsageError(f"--out {out}: is a pipe or a device; give a file")
+    if not place.parent.is_dir():
+        raise UsageError(f"--out {out}: cannot be written: its folder does not exist")
+    refuse_in_export_here(f"--out {out}", place)
+    if mode is None:
+        return
+    try:
+        data = files.read(place, _MOST)
+    except OSError as error:
+        raise UsageError(f"--out {out}: is there already and cannot be read: {error.strerror}") from None
+    if data and not owns(data):
+        raise UsageError(f"--out {out}: is there already and is not {what}. Remove it, or give another --out")
+
+
+def save(out: Path, text: str) -> None:
+    """Writes the file; one that is there is replaced, and a link to it stays. Raises UsageError where it cannot be
+    written.
+    """
+    place, making = _place(out), ""
+    try:
+        file, making = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
+        with os.fdopen(file, "wb") as made:
+            made.write(text.encode("utf-8"))
+        Path(making).replace(place)
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}") from None
+    finally:
+        if making:
+            with suppress(FileNotFoundError):
+                Path(making).unlink()
+
+
+def _place(out: Path) -> Path:
+    return Path(os.path.realpath(out))
+
+
+def _mode(out: Path) -> int | None:
+    """What is at a path, also by a link; None if nothing is. A link that leads in a circle counts as no file."""
+    try:
+        return out.stat().st_mode
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return 0
