@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.ask.answers import Answer, render
 from exporter.input.times import iso
-from exporter.reconcile.comparison import CLASSES
+from exporter.reconcile.edges import CLASSES
 from exporter.reconcile.meaning import Line
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
-    from exporter.reconcile.comparison import Compared, End, Verdict
+    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.edges import ComparedEdge, End
 
 _SAID = {"verified": "declared and seen", "undeclared": "seen, and not declared", "phantom": "declared, and never seen",
          "unknown": "declared, and cannot be known"}  # fmt: skip
@@ -34,10 +35,10 @@ def as_json(compared: Compared) -> str:
     return f"{in_json(json.dumps(whole, ensure_ascii=False, indent=1))}\n"
 
 
-def _edge(one: Verdict, compared: Compared) -> dict[str, Any]:
+def _edge(one: ComparedEdge, compared: Compared) -> dict[str, Any]:
     first, last = (one.runs[0], one.runs[-1]) if one.runs else (None, None)
     return {
-        "class": one.of,
+        "class": one.verdict,
         "source": _end(one.source),
         "target": _end(one.target),
         "reason": one.reason,
@@ -75,7 +76,7 @@ def as_text(compared: Compared) -> str:
     columns = ("class", "target", "source", "queries", "last", "query_id", "reason")
     rows: list[tuple[str | None, ...]] = [
         (
-            one.of,
+            one.verdict,
             _named(one.target),
             _named(one.source),
             str(one.queries) if one.runs else None,

@@ -31,8 +31,8 @@ from exporter.graph.vocabulary import (
 )
 from exporter.graph.writers import writer_of
 from exporter.model.identifiers import match_name
-from exporter.reconcile.comparison import UNDECLARED
 from exporter.reconcile.declared import SNOWFLAKE, Dataset
+from exporter.reconcile.edges import UNDECLARED
 from exporter.reconcile.meaning import Line
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from pyoxigraph import Store, Triple
 
     from exporter.graph.terms import Value, Values
-    from exporter.reconcile.comparison import Compared, End, Verdict
+    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.edges import ComparedEdge, End
 
 _SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
 CONTRACT: Final = (".yaml", ".yml")
@@ -118,7 +119,7 @@ class _Nodes:
 
     def __init__(self, compared: Compared, store: Store, base: str) -> None:
         self._compared, self._store, self._base = compared, store, base
-        self._edges = [one for one in compared.edges if one.of != UNDECLARED]
+        self._edges = [one for one in compared.edges if one.verdict != UNDECLARED]
         self._objects = set[str]()
         self._columns = dict[tuple[str, str], str]()
         self._used = set[tuple[str, str]]()
@@ -179,7 +180,7 @@ class _Nodes:
         for job in jobs:
             yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
 
-    def _edge(self, one: Verdict) -> Node:
+    def _edge(self, one: ComparedEdge) -> Node:
         source, target = _iri("dataset", *_dataset(one.source)), _iri("dataset", *_dataset(one.target))
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
         for name, end in (("source", one.source), ("target", one.target)):
@@ -189,7 +190,7 @@ class _Nodes:
                 if iri is not None:
                     values[f"ah:{name}Column"] = (iri,)
                     self._used.add((iri, end.meaning.iri))  # type: ignore[union-attr]
-        values["ah:verdict"] = (one.of.upper(),)
+        values["ah:verdict"] = (one.verdict.upper(),)
         if one.reason:
             values["ah:verdictReason"] = (one.reason,)
         if one.runs:
