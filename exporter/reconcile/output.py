@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from exporter.reconcile.comparison import Compared
     from exporter.reconcile.edges import ComparedEdge, End
 
-_SAID = {"verified": "declared and seen", "undeclared": "seen, and not declared", "phantom": "declared, and never seen",
-         "unknown": "declared, and cannot be known"}  # fmt: skip
+_MEANING = {
+    "verified": "declared and seen",
+    "undeclared": "seen, and not declared",
+    "phantom": "declared, and never seen",
+    "unknown": "declared, and cannot be known",
+}
 
 
 def as_json(compared: Compared) -> str:
@@ -66,7 +70,7 @@ def _end(end: End) -> dict[str, str | None]:
 def as_text(compared: Compared) -> str:
     """The counts, and a table of the edges: first what differs."""
     counts, period = compared.counts, compared.seen
-    lines = [f"  {name:<12}{counts[name]:>7,}   {_SAID[name]}" for name in CLASSES]
+    lines = [f"  {name:<12}{counts[name]:>7,}   {_MEANING[name]}" for name in CLASSES]
     lines += [
         f"  {'declared by':<12}{'':>7}   {visible(one.name)}, {one.form}, sha256 {one.digest[:12]}"
         for one in compared.declarations
