@@ -273,12 +273,14 @@ class _Push:
             finally:
                 ledger.release()
 
+    def _fit(self) -> Fit:
+        dress = self._settings.with_facets if self._settings.adds_facets else None
+        return Fit(self._plan.rules, dress, self._plan.spelling)
+
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, backend = self._choices, self._backend
-        dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        fit = Fit(self._plan.rules, dress, self._plan.spelling)
-        attempts = Attempts(fit, backend.sender, ledger, pace, self._patience, self._say_silent)
+        attempts = Attempts(self._fit(), backend.sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
@@ -298,10 +300,8 @@ class _Push:
         if self._delivery.why:
             say(f"{backend.name} was not read back, since the push ended before all events were sent")
             return False
-        dress = self._settings.with_facets if self._settings.adds_facets else None
-        fit = Fit(self._plan.rules, dress, self._plan.spelling)
         delivered = Delivered(self._folder / "push" / backend.folder)
-        verification = Verification(index, fit, delivered, self._sample)
+        verification = Verification(index, self._fit(), delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
             self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)
