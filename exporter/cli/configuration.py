@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.input import formats
-from exporter.openlineage.push.choices import Choices
+from exporter.openlineage.push.profiles import Choices
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
 from exporter.settings import DEFAULT_OUTPUTS, GRAPH_FORMATS, Settings, spelled

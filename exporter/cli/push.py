@@ -25,14 +25,14 @@ def _run(  # noqa: PLR0913 - the options
     **given: Any,
 ) -> int:
     from exporter.cli import configuration
-    from exporter.openlineage.push.choices import Size
     from exporter.openlineage.push.command import preview, push
+    from exporter.openlineage.push.verify import sample_size
 
     if dry_run and verify:
         raise UsageError("--dry-run connects to nothing, and --verify reads from the backend: give one of them")
     if sample is not None and not verify:
         raise UsageError("--sample says how much --verify looks at: give --verify too")
-    size, choices = Size.of(sample) if verify else None, configuration.load_push(given, config)
+    size, choices = sample_size(sample) if verify else None, configuration.load_push(given, config)
     if dry_run:
         return preview(folder, choices, as_json=bool(as_json))
     return push(folder, choices, as_json=bool(as_json), sample=size)

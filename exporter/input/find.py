@@ -38,7 +38,6 @@ from exporter.input.row import STRUCTURED
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-if TYPE_CHECKING:
     IsRows = Callable[[Path], bool]
 
 

@@ -254,30 +254,30 @@ def spelt(value: Value) -> str:
 
 def _pieces(value: Value) -> Iterator[str]:
     """The text in pieces. A stack holds what is still to be written, because arrays may be deep."""
-    left: list[Value | _Said] = [value]
+    left: list[Value | _Written] = [value]
     while left:
         one = left.pop()
-        if isinstance(one, _Said):
+        if isinstance(one, _Written):
             yield one.text
         elif isinstance(one, Elements):
             left += _reversed("[", [[element] for element in one], "]")
         elif isinstance(one, Members):
-            left += _reversed("{", [[_Said(f"{quoted(member.name)}:"), member.value] for member in one], "}")
+            left += _reversed("{", [[_Written(f"{quoted(member.name)}:"), member.value] for member in one], "}")
         else:
             yield scalar(one)
 
 
-class _Said(NamedTuple):
+class _Written(NamedTuple):
     """Text that is written unchanged."""
 
     text: str
 
 
-def _reversed(opens: str, parts: list[list[Value | _Said]], closes: str) -> list[Value | _Said]:
-    between: list[Value | _Said] = [_Said(opens)]
+def _reversed(opens: str, parts: list[list[Value | _Written]], closes: str) -> list[Value | _Written]:
+    between: list[Value | _Written] = [_Written(opens)]
     for number, part in enumerate(parts):
-        between += [_Said(","), *part] if number else part
-    return [*between, _Said(closes)][::-1]
+        between += [_Written(","), *part] if number else part
+    return [*between, _Written(closes)][::-1]
 
 
 def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON

@@ -44,9 +44,9 @@ def parquet_records(path: str) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
 
 
-def _at_once(told: parquet.FileMetaData) -> int:
+def _at_once(file: parquet.FileMetaData) -> int:
     """The number of rows in a batch."""
-    groups = (told.row_group(at) for at in range(told.num_row_groups))
+    groups = (file.row_group(at) for at in range(file.num_row_groups))
     sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
     largest: int = max(sizes, default=1)
     return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, largest)))

@@ -7,7 +7,6 @@ one query id, the one with the latest end_time is kept.
 from __future__ import annotations
 
 import re
-from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.input import documented_form, limits
@@ -24,14 +23,12 @@ _TIME: Final = "end_time"
 _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
-_COLUMNS: Final = HISTORY_COLUMNS
-_KNOWN: Final = frozenset({"query_id", *_COLUMNS})
+_KNOWN: Final = frozenset({"query_id", *HISTORY_COLUMNS})
 _OF_ROWS: Final = frozenset({*OBJECTS, *map(str.upper, OBJECTS)})
-_IN_ORDER: Final = (_TIME, *(name for name in _COLUMNS if name != _TIME))
+_IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null"})
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
 _LARGEST: Final = 2**63
-_TOO_LARGE: Final = str(_LARGEST)
 _LONGEST: Final = 400
 """Longest number, in characters."""
 _temporary: Final = re.compile(
@@ -61,12 +58,12 @@ def read_history(line: str) -> HistoryLine | None:
     texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
-    said = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
-    query_id = said.pop("query_id", None)
+    known = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
+    query_id = known.pop("query_id", None)
     query_id = None if is_damaged(query_id) else query_id
-    values = {name: _value(name, text) for name, text in said.items()}
+    values = {name: _value(name, text) for name, text in known.items()}
     is_unreadable = query_id is None or None in values.values()
-    is_temporary = "query_text" in said and _creates_temporary(said["query_text"])
+    is_temporary = "query_text" in known and _creates_temporary(known["query_text"])
     return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
 
 
@@ -122,7 +119,5 @@ def _whole(text: str) -> int | None:
     if match is None or len(text) > _LONGEST:
         return None
     digits = match[1]
-    if not digits.lstrip("+-").isdecimal():
-        number = float(digits)
-        digits = str(int(number)) if isfinite(number) else _TOO_LARGE
-    return int(digits) if -_LARGEST <= int(digits) < _LARGEST else None
+    number = int(digits) if digits.lstrip("+-").isdecimal() else float(digits)
+    return int(number) if -_LARGEST <= number < _LARGEST else None

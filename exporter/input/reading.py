@@ -24,25 +24,8 @@ if TYPE_CHECKING:
 
 _NULL: Final = b"null"
 _ABSENT: Final = Raw(_NULL)
-_TEXTS: Final[tuple[str, ...]] = (
-    "query_id",
-    "query_start_time",
-    "user_name",
-    "parent_query_id",
-    "root_query_id",
-    "event_source",
-    "organization_name",
-    "account_name",
-    "account_locator",
-)
-_KEPT: Final[tuple[str, ...]] = ("additional_properties", "invoker_identity")
-"""Columns that are kept as JSON text."""
 _NO_TEXT: Final = frozenset({"\\N", "null"})
 """Texts for null, as written by export tools that write arrays as text."""
-_READ: Final = (*_TEXTS, *_KEPT, *aggregates.COLUMNS)
-"""All columns that are read as text."""
-_KNOWN: Final = frozenset({*_READ, *STRUCTURED})
-"""The columns that were known when this version was made."""
 _EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
 """Texts of an unknown column that has no content."""
 _holds_sql: Final = re.compile(r"query_?text|sql_?text|bind_?(?:value|var)|binding", re.IGNORECASE).search
@@ -72,6 +55,13 @@ class _Line(Struct, gc=False, forbid_unknown_fields=True):
     agents_info: Raw = _ABSENT
 
 
+_TEXTS: Final = _Line.__struct_fields__[:9]
+_KEPT: Final = _Line.__struct_fields__[9:11]
+"""Columns that are kept as JSON text."""
+_READ: Final = (*_TEXTS, *_KEPT, *aggregates.COLUMNS)
+"""All columns that are read as text."""
+_KNOWN: Final = frozenset({*_READ, *STRUCTURED})
+"""The columns that were known when this version was made."""
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
 _decode_text: Final = msgspec.json.Decoder(str).decode
 _check: Final = msgspec.json.Decoder(Raw).decode

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from exporter.ask.answers import Answer
     from exporter.mcp.answers import Json
-    from exporter.mcp.arguments import Arguments
+    from exporter.mcp.tool import Arguments
 
 SECONDS: Final = 50.0
 """The most seconds for an answer: less than the minute after which clients give up by themselves."""

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask.answers import Answer
 from exporter.errors import UsageError
 from exporter.mcp.answers import OF_ROWS
-from exporter.mcp.arguments import paging, text
 from exporter.mcp.lookups import OBJECT, shown, the_object
-from exporter.mcp.tool import Tool
+from exporter.mcp.tool import Tool, paging, text
 from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, Way, lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from exporter.mcp.answers import Json
-    from exporter.mcp.arguments import Arguments
     from exporter.mcp.graph import OpenGraph
+    from exporter.mcp.tool import Arguments
 
 _COLUMNS: Final = (
     *("direction", "step", "source_name", "source_column", "target_name", "target_column"),

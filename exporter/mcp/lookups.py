@@ -1,4 +1,6 @@
-"""The tools beside the questions: what the graph covers, a search, an object, a query, and a query in SPARQL."""
+"""The tools: one for each shipped question, and beside them what the graph covers, a search, an object, a query, and a
+query in SPARQL.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,29 @@ import orjson
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.ask.answers import Answer
+from exporter.ask.shipped import comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import PREFIXES
 from exporter.mcp.answers import COUNTED, OF_PARTS, OF_ROWS, cell, page
-from exporter.mcp.arguments import paging, text
 from exporter.mcp.model import model
-from exporter.mcp.questions import CUT
-from exporter.mcp.tool import Tool
+from exporter.mcp.tool import Tool, of_parameter, paging, text
 from exporter.serve.lineage.flows import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from exporter.ask.answers import Row
+    from exporter.ask.shipped import Question
     from exporter.mcp.answers import Json
-    from exporter.mcp.arguments import Arguments
     from exporter.mcp.graph import OpenGraph
+    from exporter.mcp.tool import Arguments
     from exporter.serve.site import SiteObject
 
+_CUT: Final = " --max-rows"
+"""Part of the note of :mod:`exporter.ask.questions` on rows that are left out; an answer here says so itself."""
+_NOT_RECORDED: Final = (
+    "Snowflake does not record everything: the resource access-history://not-recorded lists what an answer can lack."
+)
 _FEW: Final = 10
 """Rows of each part of an answer, if no limit is given."""
 _OF_OBJECT: Final[Mapping[str, str]] = {
@@ -77,6 +84,50 @@ OBJECT: Final[Mapping[str, Json]] = {
 """The arguments that name an object."""
 
 
+def of_question(question: Question) -> Tool:
+    """The tool with the name of the question."""
+    return Tool(
+        question.name,
+        question.name.replace("-", " ").capitalize(),
+        f"{_explained(question.query)} Columns: {', '.join(question.columns)}.",
+        properties={**_properties(question), **paging()},
+        required=tuple(one.name for one in question.parameters if one.required and not _others(question, one.name)),
+        output=OF_ROWS,
+        answer=lambda graph, arguments: _of_question(graph, question, arguments),
+    )
+
+
+def _properties(question: Question) -> dict[str, Json]:
+    return {one.name: of_parameter(one, _others(question, one.name)) for one in question.parameters}
+
+
+def _others(question: Question, name: str) -> list[str]:
+    """The parameters that can replace another one."""
+    return [one.name for one in question.parameters if one.instead == name]
+
+
+def _explained(query: str) -> str:
+    """What the comment at the top of a question says, without its parameters."""
+    return " ".join(filter(None, comment_of(query)))
+
+
+def _of_question(graph: OpenGraph, question: Question, arguments: Arguments) -> Json:
+    limit, offset = arguments.paging()
+    given = {one.name: values for one in question.parameters if (values := arguments.texts(one.name))}
+    most = max(COUNTED, offset + limit)
+    found = graph.ask(question.name, given, most)
+    notes = [note for note in found.notes if _CUT not in note]
+    if not found.rows:
+        notes += [] if notes else [graph.no_row()]
+    notes += graph.notes()
+    if not found.rows:
+        notes.append(_NOT_RECORDED)
+    return graph.table(found, limit, offset, notes, arguments, is_all=not _is_cut(found))
+
+
+# --- what every assistant needs first ---------------------------------------------------------------------------------
+
+
 def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answer]:
     """The object that the arguments name, and the others that had the name. Raises UsageError if there is none."""
     iri, name = arguments.text("iri"), arguments.text("object_name")
@@ -93,8 +144,8 @@ def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answ
 
 def shown(thing: SiteObject) -> Json:
     """An object as data."""
-    told = {"iri": thing.iri, "kind": thing.kind, "object_name": thing.name, "object_id": thing.id}
-    return {name: cell(value) for name, value in told.items()}
+    facts = {"iri": thing.iri, "kind": thing.kind, "object_name": thing.name, "object_id": thing.id}
+    return {name: cell(value) for name, value in facts.items()}
 
 
 def _about(graph: OpenGraph, arguments: Arguments) -> Json:
@@ -158,23 +209,23 @@ def _parts(
     limit, offset = arguments.paging(_FEW)
     if offset and one is None:
         raise UsageError("offset: name the part that it is of, too.")
-    told: list[Json] = []
+    tables: list[Json] = []
     notes = [*about]
     for name in parts if one is None else [one]:
         found = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
-        notes += [note for note in found.notes if CUT not in note]
+        notes += [note for note in found.notes if _CUT not in note]
         table = page(found.columns, found.rows, limit, offset, is_all=not _is_cut(found))
         if one is None and table["more"]:
             table["more"] += f" Name the part, too: part={name}."
         if not found.rows and name in absent:
             notes.append(graph.site.no_row(absent[name]))
         if found.rows or one is not None:
-            told.append({"part": name, **table})
-    return {"parts": told, **graph.around([*notes, *graph.notes()], arguments)}
+            tables.append({"part": name, **table})
+    return {"parts": tables, **graph.around([*notes, *graph.notes()], arguments)}
 
 
 def _is_cut(found: Answer) -> bool:
-    return any(CUT in note for note in found.notes)
+    return any(_CUT in note for note in found.notes)
 
 
 def _sparql(graph: OpenGraph, arguments: Arguments) -> Json:
@@ -187,11 +238,11 @@ def _sparql(graph: OpenGraph, arguments: Arguments) -> Json:
 
 
 def _solutions(body: bytes) -> Answer:
-    told = orjson.loads(body)
-    if "boolean" in told:
-        return Answer(("answer",), [("true" if told["boolean"] else "false",)])
-    columns = tuple(told["head"]["vars"])
-    return Answer(columns, [tuple(_value(row.get(name)) for name in columns) for row in told["results"]["bindings"]])
+    result = orjson.loads(body)
+    if "boolean" in result:
+        return Answer(("answer",), [("true" if result["boolean"] else "false",)])
+    columns = tuple(result["head"]["vars"])
+    return Answer(columns, [tuple(_value(row.get(name)) for name in columns) for row in result["results"]["bindings"]])
 
 
 def _value(term: Json | None) -> str | None:

@@ -65,18 +65,18 @@ def apart(store: Store, text: str, given: Collection[str] = ()) -> Json:
     if len(ends) ** 2 > 2 * _MOST:
         return {"text": "A long message, as data: [1]", "names": [cell(text) or ""]}
     names: dict[str, int] = {}
-    said, place = [], 0
+    sentence, place = list[str](), 0
     while place < len(text):
         begins = place == 0 or _is_bound(text, place)
         end = _end_of_name(store, text, place, ends, given) if begins else None
         if end is None:
-            said.append(text[place])
+            sentence.append(text[place])
             place += 1
         else:
             number = names.setdefault(_plain(text[place:end]), len(names) + 1)
-            said.append(f"[{number}]")
+            sentence.append(f"[{number}]")
             place = end
-    return {"text": message("".join(said)), "names": [cell(name) or "" for name in names]}
+    return {"text": message("".join(sentence)), "names": [cell(name) or "" for name in names]}
 
 
 def _end_of_name(store: Store, sentence: str, place: int, ends: list[int], given: Collection[str]) -> int | None:

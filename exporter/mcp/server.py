@@ -29,9 +29,8 @@ from exporter.ask.shipped import questions
 from exporter.errors import ExporterError, UsageError
 from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lineage import LINEAGE
-from exporter.mcp.lookups import LOOKUPS
+from exporter.mcp.lookups import LOOKUPS, of_question
 from exporter.mcp.model import FILES, QUESTION, read
-from exporter.mcp.questions import of_question
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json
 
@@ -152,15 +151,15 @@ def _called(graph: OpenGraph, known: Mapping[str, Tool], name: str, given: Mappi
         why = f"There is no tool {name}, but: {', '.join(known)}."
     except ExporterError as error:
         why = str(error)
-    except Exception as error:  # noqa: BLE001 - a fault is told in words, not by a traceback
+    except Exception as error:  # noqa: BLE001 - a fault is said in words, not by a traceback
         why = f"There is no answer, by a fault of the program ({type(error).__name__}). Ask in another way."
     values = {one for one in given.values() if isinstance(one, str)}
     return _result({"error": graph.apart(why, values)}, is_error=True)
 
 
-def _result(told: Json, *, is_error: bool) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=in_json(orjson.dumps(told).decode()))
-    return types.CallToolResult(content=[text], structured_content=told, is_error=is_error)
+def _result(answer: Json, *, is_error: bool) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=in_json(orjson.dumps(answer).decode()))
+    return types.CallToolResult(content=[text], structured_content=answer, is_error=is_error)
 
 
 def on_streams(folder: Path, say: Callable[[str], None]) -> None:

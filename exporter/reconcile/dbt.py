@@ -100,15 +100,15 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
     nodes = {key: _read(key, raw, kind, name) for kind, key, raw in _sections(manifest)}
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
-    datasets = {key: found for key, one in nodes.items() if (found := _dataset(one, key, adapter, project, name))}
-    for key, found in datasets.items():
-        one = nodes[key]
-        if one.resource_type == "source":
+    datasets = {key: known for key, node in nodes.items() if (known := _dataset(node, key, adapter, project, name))}
+    for key, target in datasets.items():
+        node = nodes[key]
+        if node.resource_type == "source":
             continue
-        if one.resource_type != "exposure":
-            yield Filled(found, manifest.at, one.materialized in _VIEWS)
+        if node.resource_type != "exposure":
+            yield Filled(target, manifest.at, node.materialized in _VIEWS)
         for parent, via in _parents(key, nodes, datasets, manifest):
-            yield Edge(datasets[parent], found, named=manifest.at, job=key, via=via)
+            yield Edge(datasets[parent], target, named=manifest.at, job=key, via=via)
 
 
 def _sections(manifest: Manifest) -> Iterator[tuple[str, str, Raw]]:
@@ -125,11 +125,11 @@ def _read(key: str, raw: Raw, kind: str, name: str) -> _Node:
         raise UsageError(f"{name}: {kind}, {key[:200]}: {error}. Give manifest.json as dbt wrote it") from None
 
 
-def _dataset(one: _Node, key: str, adapter: str, project: str, name: str) -> Dataset | None:
+def _dataset(node: _Node, key: str, adapter: str, project: str, name: str) -> Dataset | None:
     """The dataset that a node is; None for what is seen through."""
-    if one.resource_type == "exposure":
+    if node.resource_type == "exposure":
         return dataset(f"dbt://{project}", key, name)
-    relation = one.relation
+    relation = node.relation
     if relation is None:
         return None
     return dataset("" if adapter == _SNOWFLAKE else adapter, relation, f"{name}: {key[:200]}")
@@ -154,7 +154,7 @@ def _parents(
 
 
 def _depends_on(key: str, nodes: dict[str, _Node], manifest: Manifest) -> list[str]:
-    said = nodes[key].depends_on
-    if said is not None and said.nodes is not None:
-        return said.nodes
+    depends_on = nodes[key].depends_on
+    if depends_on is not None and depends_on.nodes is not None:
+        return depends_on.nodes
     return (manifest.parent_map or {}).get(key, [])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import UsageError
-from exporter.model.identifiers import match_name, parts_of
+from exporter.model.identifiers import match_name
 from exporter.settings import spelled
 
 if TYPE_CHECKING:
@@ -122,12 +122,3 @@ def dataset(namespace: str, name: str, place: str) -> Dataset:
     if not namespace or namespace.startswith(SNOWFLAKE):
         return Dataset(namespace, match_name(name))
     return Dataset(namespace, name)
-
-
-def is_whole(name: str) -> bool:
-    """Whether a name has a database, a schema and its own part.
-
-    >>> is_whole("D.S.T"), is_whole("S.T"), is_whole('D.S."a.b"')
-    (True, False, True)
-    """
-    return len(parts_of(name)) == 3

@@ -15,17 +15,18 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import single
-from exporter.reconcile.comparison import UNDECLARED
 from exporter.reconcile.contract import SOURCES, compose, ident
+from exporter.reconcile.edges import UNDECLARED
 from exporter.reconcile.written import CONTRACT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from exporter.reconcile.comparison import Compared, End
+    from exporter.reconcile.comparison import Compared
     from exporter.reconcile.contract import Contract, Property
     from exporter.reconcile.declared import Declaration
+    from exporter.reconcile.edges import End
 
 _BEFORE: Final = ("transformLogic", "transformDescription")
 """Keys that the standard has behind the sources."""
@@ -57,7 +58,7 @@ def write(compared: Compared, path: Path) -> str:
     contract = next(one.contract for one in compared.declarations if one.contract is not None)
     names: dict[tuple[str, str], list[str]] = {}
     for one in compared.edges:
-        if one.of == UNDECLARED and one.target.column and one.source.column:
+        if one.verdict == UNDECLARED and one.target.column and one.source.column:
             names.setdefault(one.target.key, []).append(_name(one.source))
     added = {
         number: names[compared.roots[one.of], one.column]

@@ -16,12 +16,12 @@ from exporter.ask.names import Known
 from exporter.ask.questions import select
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import match_name, parts_of
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
 from exporter.openlineage.settings import HELPERS
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, dataset, is_whole
+from exporter.reconcile.declared import SNOWFLAKE, Dataset, dataset
 from exporter.settings import spelled
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Meanings:
 
     def __init__(self, store: Store, namespaces: Iterable[str] = ()) -> None:
         self._known = Known(store)
-        said = {spelling for one in namespaces for spelling in (one, dataset(one, "any", "--namespace").namespace)}
-        self._namespaces = frozenset(one.rstrip("/").lower() for one in said)
+        spellings = {spelling for one in namespaces for spelling in (one, dataset(one, "any", "--namespace").namespace)}
+        self._namespaces = frozenset(one.rstrip("/").lower() for one in spellings)
         self._accounts, self._locators = _accounts(store)
         alone = [*self._accounts] if len(self._accounts) == 1 else []
         self.home = f"{SNOWFLAKE}{alone[0]}" if alone else ""
@@ -108,16 +108,16 @@ class Meanings:
         return self._meanings[key]
 
     def _of(self, named: Dataset, time: int | None) -> Meaning:
-        is_said = named.namespace.rstrip("/").lower() in self._namespaces
-        if not named.is_of_snowflake and not is_said:
+        is_of_graph = named.namespace.rstrip("/").lower() in self._namespaces
+        if not named.is_of_snowflake and not is_of_graph:
             return self._locations.get(named) or Unknown(
                 "other-platform", f"{named} is outside of Snowflake, whose rows do not show what it holds"
             )
         name = match_name(named.name)
-        if not is_whole(name):
+        if len(parts_of(name)) != 3:
             return Unknown("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
         by_place = self._in_places(name)
-        places = [*by_place] if is_said or not named.namespace else self._places(named.namespace, by_place)
+        places = [*by_place] if is_of_graph or not named.namespace else self._places(named.namespace, by_place)
         if isinstance(places, Unknown):
             return places
         if not places:

@@ -128,26 +128,26 @@ class _Open:
 def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iterator[Item]:
     """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration."""
     running, failed, ours = dict[str, _Open](), set[str](), 0
-    for place, one in events:
-        if (one.producer or "").startswith(_OURS):
+    for place, event in events:
+        if (event.producer or "").startswith(_OURS):
             ours += 1
             continue
-        if one.run is None:
-            yield from _said(_add(one, None, place))
+        if event.run is None:
+            yield from _edges(_add(event, None, place))
             continue
-        ident = one.run.run_id
-        kind = (one.event_type or "").upper()
+        ident = event.run.run_id
+        kind = (event.event_type or "").upper()
         if ident in failed:
             continue
         if kind in _FAILED:
             failed.add(ident)
             running.pop(ident, None)
             continue
-        running[ident] = _add(one, running.get(ident), place)
+        running[ident] = _add(event, running.get(ident), place)
         if kind == _COMPLETE:
-            yield from _said(running.pop(ident))
-    for said in running.values():
-        yield from _said(said)
+            yield from _edges(running.pop(ident))
+    for run in running.values():
+        yield from _edges(run)
     if failed:
         declaration.left_out.append(f"{_counted(len(failed), 'run')} that ended in FAIL or ABORT")
     if ours:
@@ -158,17 +158,17 @@ def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' * (number != 1)}"
 
 
-def _add(one: Event, known: _Open | None, place: str) -> _Open:
-    time = parse_time(one.event_time)
+def _add(event: Event, known: _Open | None, place: str) -> _Open:
+    time = parse_time(event.event_time)
     if time is None:
-        raise UsageError(f"{place}: eventTime {one.event_time[:60]!r} is not a time such as 2026-09-30T08:00:00Z")
-    job = f"{one.job.namespace.rstrip('/')}/{one.job.name}" if one.job else None
+        raise UsageError(f"{place}: eventTime {event.event_time[:60]!r} is not a time such as 2026-09-30T08:00:00Z")
+    job = f"{event.job.namespace.rstrip('/')}/{event.job.name}" if event.job else None
     run = known or _Open(job, time)
     run.job, run.time = run.job or job, max(run.time, time)
-    run.inputs.update(dict.fromkeys(_named(each, place) for each in one.inputs or ()))
-    for each in [*(one.outputs or ()), *([one.dataset] if one.dataset else ())]:
+    run.inputs.update(dict.fromkeys(_named(each, place) for each in event.inputs or ()))
+    for each in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
         target = _named(each, place)
-        if each is not one.dataset:
+        if each is not event.dataset:
             run.outputs[target] = None
         if each.facets and each.facets.column_lineage:
             run.columns.update(dict.fromkeys(_columns(target, each.facets.column_lineage, place)))
@@ -199,14 +199,14 @@ def _columns(
         yield dataset(one.namespace, one.name, place), one.field, target, None
 
 
-def _said(run: _Open) -> Iterator[Item]:
+def _edges(run: _Open) -> Iterator[Item]:
     """The edges of a run: its column lineage, and the pairs of input and output that have none."""
     for output in run.outputs:
         yield Filled(output, run.time)
-    told = {(source, target) for source, _, target, _ in run.columns}
+    by_column = {(source, target) for source, _, target, _ in run.columns}
     for source, source_column, target, target_column in run.columns:
         yield Edge(source, target, source_column, target_column, run.time, run.time, run.job)
     for target in run.outputs:
         for source in run.inputs:
-            if (source, target) not in told:
+            if (source, target) not in by_column:
                 yield Edge(source, target, time=run.time, named=run.time, job=run.job)

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.ask.answers import Answer, render
 from exporter.input.times import iso
-from exporter.reconcile.comparison import CLASSES
+from exporter.reconcile.edges import CLASSES
 from exporter.reconcile.meaning import Line
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
-    from exporter.reconcile.comparison import Compared, End, Verdict
+    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.edges import ComparedEdge, End
 
-_SAID = {"verified": "declared and seen", "undeclared": "seen, and not declared", "phantom": "declared, and never seen",
-         "unknown": "declared, and cannot be known"}  # fmt: skip
+_MEANING = {
+    "verified": "declared and seen",
+    "undeclared": "seen, and not declared",
+    "phantom": "declared, and never seen",
+    "unknown": "declared, and cannot be known",
+}
 
 
 def as_json(compared: Compared) -> str:
@@ -34,10 +39,10 @@ def as_json(compared: Compared) -> str:
     return f"{in_json(json.dumps(whole, ensure_ascii=False, indent=1))}\n"
 
 
-def _edge(one: Verdict, compared: Compared) -> dict[str, Any]:
+def _edge(one: ComparedEdge, compared: Compared) -> dict[str, Any]:
     first, last = (one.runs[0], one.runs[-1]) if one.runs else (None, None)
     return {
-        "class": one.of,
+        "class": one.verdict,
         "source": _end(one.source),
         "target": _end(one.target),
         "reason": one.reason,
@@ -65,7 +70,7 @@ def _end(end: End) -> dict[str, str | None]:
 def as_text(compared: Compared) -> str:
     """The counts, and a table of the edges: first what differs."""
     counts, period = compared.counts, compared.seen
-    lines = [f"  {name:<12}{counts[name]:>7,}   {_SAID[name]}" for name in CLASSES]
+    lines = [f"  {name:<12}{counts[name]:>7,}   {_MEANING[name]}" for name in CLASSES]
     lines += [
         f"  {'declared by':<12}{'':>7}   {visible(one.name)}, {one.form}, sha256 {one.digest[:12]}"
         for one in compared.declarations
@@ -75,7 +80,7 @@ def as_text(compared: Compared) -> str:
     columns = ("class", "target", "source", "queries", "last", "query_id", "reason")
     rows: list[tuple[str | None, ...]] = [
         (
-            one.of,
+            one.verdict,
             _named(one.target),
             _named(one.source),
             str(one.queries) if one.runs else None,

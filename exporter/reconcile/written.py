@@ -31,8 +31,8 @@ from exporter.graph.vocabulary import (
 from exporter.graph.writers import writer_of
 from exporter.model.identifiers import match_name
 from exporter.publish import single
-from exporter.reconcile.comparison import UNDECLARED
 from exporter.reconcile.declared import SNOWFLAKE, Dataset
+from exporter.reconcile.edges import UNDECLARED
 from exporter.reconcile.meaning import Line
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from pyoxigraph import Store, Triple
 
     from exporter.graph.terms import Value, Values
-    from exporter.reconcile.comparison import Compared, End, Verdict
+    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.edges import ComparedEdge, End
 
 _SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
 CONTRACT: Final = (".yaml", ".yml")
@@ -112,7 +113,7 @@ class _Nodes:
 
     def __init__(self, compared: Compared, store: Store, base: str) -> None:
         self._compared, self._store, self._base = compared, store, base
-        self._edges = [one for one in compared.edges if one.of != UNDECLARED]
+        self._edges = [one for one in compared.edges if one.verdict != UNDECLARED]
         self._objects = set[str]()
         self._columns = dict[tuple[str, str], str]()
         self._used = set[tuple[str, str]]()
@@ -120,7 +121,8 @@ class _Nodes:
     def all(self) -> Iterator[Node]:
         ends = (end.meaning for one in self._edges for end in (one.source, one.target))
         wanted = {meaning.iri for meaning in ends if isinstance(meaning, Line)}
-        self._columns = dict(_columns(self._store, wanted))
+        rows = self._compared.seen.rows(_COLUMNS, wanted)
+        self._columns = {(str(thing), match_name(str(name))): str(column) for thing, column, name in rows}
         yield from self._declarations()
         yield from self._datasets()
         yield from (self._edge(one) for one in self._edges)
@@ -149,14 +151,14 @@ class _Nodes:
         jobs = set[str]()
         for one in self._edges:
             for end in (one.source, one.target):
-                told = about.setdefault(_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()})
-                told["in"].update(self._declared_in(one.declared))
-                told["of"].update(end.members)
+                facts = about.setdefault(_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()})
+                facts["in"].update(self._declared_in(one.declared))
+                facts["of"].update(end.members)
             if _dataset(one.source) != _dataset(one.target):
                 about[_dataset(one.target)]["from"].add(_iri("dataset", *_dataset(one.source)))
             about[_dataset(one.target)]["by"].update(_iri("job", job) for job in one.jobs)
             jobs |= one.jobs
-        for dataset, told in about.items():
+        for dataset, facts in about.items():
             values: Values = {"rdfs:label": (dataset.name,)}
             if dataset.namespace:
                 values["ah:namespace"] = (dataset.namespace,)
@@ -165,15 +167,15 @@ class _Nodes:
                 ("prov:wasDerivedFrom", "from"),
                 ("prov:wasAttributedTo", "by"),
             ):
-                if told[key]:
-                    values[term] = tuple(sorted(told[key]))
-            values["prov:hadPrimarySource"] = tuple(sorted(told["in"]))
-            self._objects |= told["of"]
+                if facts[key]:
+                    values[term] = tuple(sorted(facts[key]))
+            values["prov:hadPrimarySource"] = tuple(sorted(facts["in"]))
+            self._objects |= facts["of"]
             yield Node(DECLARED_DATASET, _iri("dataset", *dataset), DECLARED_DATASET.types, values)
         for job in jobs:
             yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
 
-    def _edge(self, one: Verdict) -> Node:
+    def _edge(self, one: ComparedEdge) -> Node:
         source, target = _iri("dataset", *_dataset(one.source)), _iri("dataset", *_dataset(one.target))
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
         for name, end in (("source", one.source), ("target", one.target)):
@@ -183,7 +185,7 @@ class _Nodes:
                 if iri is not None:
                     values[f"ah:{name}Column"] = (iri,)
                     self._used.add((iri, end.meaning.iri))  # type: ignore[union-attr]
-        values["ah:verdict"] = (one.of.upper(),)
+        values["ah:verdict"] = (one.verdict.upper(),)
         if one.reason:
             values["ah:verdictReason"] = (one.reason,)
         if one.runs:
@@ -219,14 +221,6 @@ class _Nodes:
 def _dataset(end: End) -> Dataset:
     assert end.dataset is not None, "only what rows show has none"
     return end.dataset
-
-
-def _columns(store: Store, objects: Iterable[str]) -> Iterator[tuple[tuple[str, str], str]]:
-    every = sorted(objects)
-    for begin in range(0, len(every), 200):
-        named = " ".join(f"<{one}>" for one in every[begin : begin + 200])
-        for thing, column, name in select(store, _COLUMNS.replace("@objects@", named), "the columns").rows:
-            yield (str(thing), match_name(str(name))), str(column)
 
 
 def _iri(what: str, *key: str) -> str:

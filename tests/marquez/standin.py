@@ -12,7 +12,7 @@ import time
 import zlib
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.marquez.kept import Json, Kept
@@ -20,7 +20,9 @@ from tests.marquez.shown import UnreadableError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
+AnyServer = TypeVar("AnyServer", bound=ThreadingHTTPServer)
 _NAMESPACE: Final = re.compile(r"[a-zA-Z:;=/0-9_\-.@+]{1,1024}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
 _LONGEST_FIELD: Final = 255
@@ -94,9 +96,8 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def started(seconds: float = 0.0) -> Iterator[Server]:
-    """A running server, gone at the end."""
-    server = Server(seconds)
+def running(server: AnyServer) -> Iterator[AnyServer]:
+    """The server while it answers; gone at the end."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -105,6 +106,11 @@ def started(seconds: float = 0.0) -> Iterator[Server]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def started(seconds: float = 0.0) -> AbstractContextManager[Server]:
+    """A running stand-in."""
+    return running(Server(seconds))
 
 
 class _Handler(BaseHTTPRequestHandler):

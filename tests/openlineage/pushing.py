@@ -56,3 +56,8 @@ def kept(where: Path, name: str = "set-aside.ndjson") -> list[Json]:
 
 def texts(events: Iterable[Json]) -> Counter[str]:
     return Counter(json.dumps(event, sort_keys=True) for event in events)
+
+
+def settings(tmp_path: Path, **transport: Any) -> None:
+    """An ``openlineage.yml`` (JSON is YAML) where the push is started."""
+    (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": transport}))

@@ -10,6 +10,7 @@ import pytest
 
 from exporter.cli import main
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
+from tests.openlineage.pushing import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +24,6 @@ pytestmark = pytest.mark.usefixtures("alone")
 @pytest.fixture
 def events(tmp_path: Path) -> Path:
     return folder(tmp_path / "out", EVENTS)
-
-
-def settings(tmp_path: Path, **transport: Any) -> None:
-    """An ``openlineage.yml`` (JSON is YAML) where the push is started."""
-    (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": transport}))
 
 
 def preview(events: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[list[Json], str]:

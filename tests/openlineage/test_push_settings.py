@@ -18,7 +18,7 @@ from exporter.cli import main
 from exporter.openlineage.push.http import Kind, Secrets, seconds
 from exporter.openlineage.push.transports import KafkaSender, as_event
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
-from tests.openlineage.pushing import counted, kept, push, texts
+from tests.openlineage.pushing import counted, kept, push, settings, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +33,6 @@ pytestmark = pytest.mark.usefixtures("alone")
 @pytest.fixture
 def events(tmp_path: Path) -> Path:
     return folder(tmp_path / "out", EVENTS)
-
-
-def settings(tmp_path: Path, **transport: Any) -> None:
-    """An ``openlineage.yml`` (JSON is YAML) where the push is started."""
-    (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": transport}))
 
 
 # --- http -------------------------------------------------------------------------------------------------------------

@@ -101,6 +101,18 @@ def test_a_source_from_which_no_column_comes_is_a_phantom_and_lets_the_real_one_
     }
 
 
+def test_a_helper_that_a_contract_describes_is_seen_through(graph: Path, tmp_path: Path, capsys: Capsys) -> None:
+    given = tmp_path / "c.yaml"
+    given.write_text(
+        f"{HEAD}schema:\n"
+        "- {name: T__DBT_TMP, properties: [{name: C, transformSourceObjects: [D.S.A.C]}]}\n"
+        "- {name: T, properties: [{name: C, transformSourceObjects: [D.S.T__DBT_TMP.C]}]}\n"
+    )
+    found = compared(graph, capsys, given)
+    assert classes(found)["A:C", "T:C"] == "verified"
+    assert not any("T__DBT_TMP" in one["source"]["name"] + one["target"]["name"] for one in found["edges"])
+
+
 def test_a_filled_contract_conforms_and_has_nothing_undeclared(graph: Path, tmp_path: Path, capsys: Capsys) -> None:
     properties = (
         "  - name: C\n    logicalType: string\n"

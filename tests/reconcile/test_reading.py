@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 import time
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -16,10 +14,11 @@ import pytest
 from exporter.cli import main
 from exporter.reconcile.declared import Edge
 from exporter.reconcile.reading import read
+from tests.marquez.standin import running
 from tests.reconcile.small import classes, compared, dataset, event, filled, made, manifest, model, said, thing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 Capsys = pytest.CaptureFixture[str]
@@ -166,19 +165,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def marquez(events: list[Any], status: int = 200, body: bytes = b"") -> Iterator[Any]:
+def marquez(events: list[Any], status: int = 200, body: bytes = b"") -> AbstractContextManager[Any]:
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.events, server.status, server.body, server.asked = events, status, body, []
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(server)
 
 
 def test_all_pages_of_a_marquez_are_read(graph: Path, capsys: Capsys) -> None:

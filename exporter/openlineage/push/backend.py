@@ -96,8 +96,7 @@ class Client(PlannedClient):
 
     def with_facets(self, event: Json) -> Json:
         """The event with the tags and environment variables that the settings add."""
-        told = as_event(event)
-        whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(told))
+        whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
         return dict(json.loads(Serde.to_json(whole)))
 
 
@@ -115,7 +114,7 @@ def client(connections: int, patience: float) -> Client:
     leaves = list(_leaves(made.transport, raw))
     if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
         raise UsageError(_DISABLED)
-    backends = tuple(_backend(transport, told, connections, patience) for transport, told in leaves)
+    backends = tuple(_backend(transport, settings, connections, patience) for transport, settings in leaves)
     return Client(made, backends=backends)
 
 
@@ -213,12 +212,12 @@ def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]
         yield transport, raw
         return
     given = transport.config.transports
-    told = list(given.values()) if isinstance(given, dict) else given
-    by_address = {(one.get("url"), one.get("endpoint")): one for one in told if one}
+    every = list(given.values()) if isinstance(given, dict) else given
+    by_address = {(one.get("url"), one.get("endpoint")): one for one in every if one}
     for part in transport.transports:
         address = (getattr(part, "url", None), getattr(part, "endpoint", None))
-        found = by_address.get(address) or by_address.get((address[0], None)) or {}
-        yield from _leaves(part, found)
+        settings = by_address.get(address) or by_address.get((address[0], None)) or {}
+        yield from _leaves(part, settings)
 
 
 def _backend(transport: Transport, raw: Json, connections: int, patience: float) -> Backend:

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
 from exporter.openlineage.push.backend import Backend, Client, client, planned_client
-from exporter.openlineage.push.choices import Choices, Counts, Size
 from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import HttpSender, shortened
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.order import Pace
-from exporter.openlineage.push.plan import Plan, duration, say
-from exporter.openlineage.push.profiles import profile
+from exporter.openlineage.push.plan import Counts, Plan, duration, say
+from exporter.openlineage.push.profiles import Choices, profile
 from exporter.openlineage.push.verify import Verification, Verified
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
@@ -89,12 +88,12 @@ class Progress:
         return time.monotonic() - self._begun
 
 
-def summary(counts: Counts, told: Sequence[dict[str, Any]], folder: Path) -> str:
+def summary(counts: Counts, backends: Sequence[dict[str, Any]], folder: Path) -> str:
     """Where the events went, their counts, one in each line, and where to find those that were set aside."""
-    targets = [f"To {one['backend']} (profile {one['profile']})" for one in told]
+    targets = [f"To {one['backend']} (profile {one['profile']})" for one in backends]
     rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
     aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
-    reasons = [f"  {count:>10,}  {text}" for one in told for text, count in list(one["refusals"].items())[:5]]
+    reasons = [f"  {count:>10,}  {text}" for one in backends for text, count in list(one["refusals"].items())[:5]]
     return "\n".join(map(visible, [*targets, *rows, *aside, *reasons]))
 
 
@@ -158,10 +157,10 @@ def _previewed(plans: list[Json]) -> Iterator[str]:
     yield "Nothing was sent: this was a dry run."
 
 
-def push(folder: Path, choices: Choices, *, as_json: bool, sample: Size | None = None) -> int:
+def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = None) -> int:
     """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered or could not be
-    read back, 1 where some are missing in the backend, 130 after Ctrl-C. ``sample``: how much is read back, None for
-    nothing. Raises as :func:`deliver`.
+    read back, 1 where some are missing in the backend, 130 after Ctrl-C. ``sample``: how many datasets, jobs and runs
+    are read back, of each; None for nothing. Raises as :func:`deliver`.
     """
     pushed = deliver(folder, choices, sample)
     if as_json:
@@ -179,7 +178,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool, sample: Size | None =
     return 0 if pushed.is_complete and is_read and not any(one.stopped for one in pushed.verified) else 3
 
 
-def deliver(folder: Path, choices: Choices, sample: Size | None = None) -> Pushed:
+def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed:
     """Sends the events of an export to all backends that are configured, and reads back a sample, None for nothing.
 
     Raises UsageError where the folder has no events, no backend is configured, one cannot be read back, or another push
@@ -208,7 +207,7 @@ class _Push:
     """The push to one backend."""
 
     def __init__(
-        self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: Size | None = None
+        self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: int | None = None
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience, self._sample = choices.patience, sample
@@ -274,12 +273,14 @@ class _Push:
             finally:
                 ledger.release()
 
+    def _fit(self) -> Fit:
+        dress = self._settings.with_facets if self._settings.adds_facets else None
+        return Fit(self._plan.rules, dress, self._plan.spelling)
+
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, backend = self._choices, self._backend
-        dress = self._settings.with_facets if self._settings.adds_facets else None
         pace = Pace(choices.rate, choices.concurrency)
-        fit = Fit(self._plan.rules, dress, self._plan.spelling)
-        attempts = Attempts(fit, backend.sender, ledger, pace, self._patience, self._say_silent)
+        attempts = Attempts(self._fit(), backend.sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
@@ -299,10 +300,8 @@ class _Push:
         if self._delivery.why:
             say(f"{backend.name} was not read back, since the push ended before all events were sent")
             return False
-        dress = self._settings.with_facets if self._settings.adds_facets else None
-        fit = Fit(self._plan.rules, dress, self._plan.spelling)
         delivered = Delivered(self._folder / "push" / backend.folder)
-        verification = Verification(index, fit, delivered, self._sample.most)
+        verification = Verification(index, self._fit(), delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
             self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)

@@ -30,10 +30,10 @@ from exporter.openlineage.push.order import Order, Pace, Stopped, Turn, backoff,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from exporter.openlineage.push.choices import Counts
     from exporter.openlineage.push.command import Progress
     from exporter.openlineage.push.fit import Fit, Fitted
     from exporter.openlineage.push.index import Index, Item
+    from exporter.openlineage.push.plan import Counts
     from exporter.openlineage.push.transports import Sender
 
 Json = dict[str, Any]
@@ -48,8 +48,8 @@ def outputs(event: Json) -> Iterator[bytes]:
     for one in event.get("outputs") or ():
         facets = {name: facet for name, facet in (one.get("facets") or {}).items() if name not in _OF_THE_RUN}
         dataset = {"namespace": one["namespace"], "name": one["name"], "facets": facets}
-        told = {**above, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
-        yield json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+        dataset_event = {**above, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
+        yield json.dumps(dataset_event, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
@@ -59,6 +59,28 @@ one that does not answer (SILENT) it is sent so often, and further as long as th
 LONGEST_ASKED: Final = 60.0
 """The most seconds that a backend may ask to wait. If it asks for more, the push ends and can be started again later.
 """
+
+
+class Retries:
+    """Counts the answers to one request that is made again. ``patience``: as of :class:`Attempts`."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience, self._begun, self._tries = patience, time.monotonic(), Counter[Kind]()
+
+    def wait(self, answer: BackendAnswer) -> float | None:
+        """The seconds until the next try; None where this was the last one."""
+        self._tries[answer.kind] += 1
+        tries = self._tries[answer.kind]
+        is_last = tries >= TRIES.get(answer.kind, 1)
+        if answer.kind is Kind.SILENT:
+            is_last = is_last and time.monotonic() - self._begun >= self._patience
+        if is_last:
+            return None
+        return backoff(tries) if answer.wait is None else answer.wait
+
+    def forget(self, kind: Kind) -> None:
+        """Answers of this kind count from the beginning again."""
+        self._tries[kind] = 0
 
 
 @dataclass(frozen=True)
@@ -99,8 +121,8 @@ class Attempts:
             self._ledger.write(PLACED, fitted.place)
         is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
         if is_reduced:
-            told = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
-            self._ledger.keep("reduced.ndjson", {**told, "left_away": list(fitted.lost)})
+            named = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
+            self._ledger.keep("reduced.ndjson", {**named, "left_away": list(fitted.lost)})
         return Tried(answer, tries, is_reduced)
 
     def _on_record(self, item: Item, fitted: Fitted) -> tuple[BackendAnswer, int]:
@@ -122,25 +144,21 @@ class Attempts:
         return answer, tries
 
     def _try(self, body: bytes) -> tuple[BackendAnswer, int]:
-        tries: Counter[Kind] = Counter()
-        count, taken, begun = 0, self._taken, time.monotonic()
+        retries, count, taken = Retries(self._patience), 0, self._taken
         while True:
             with self._pace.request():
                 answer = self._sender.send(body)
             count += 1
             if taken != self._taken:  # it accepts other events, only not many at a time: that is not busy for ever
-                taken, tries[Kind.BUSY] = self._taken, 0
-            tries[answer.kind] += 1
+                taken = self._taken
+                retries.forget(Kind.BUSY)
             if answer.kind is Kind.TAKEN:
                 self._taken += 1
                 self._pace.ease()
             self._note(answer)
-            is_last = tries[answer.kind] >= TRIES.get(answer.kind, 1)
-            if answer.kind is Kind.SILENT:
-                is_last = is_last and time.monotonic() - begun >= self._patience
-            if is_last or (answer.wait or 0) > LONGEST_ASKED:
+            wait = retries.wait(answer)
+            if wait is None or (answer.wait or 0) > LONGEST_ASKED:
                 return answer, count
-            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
             if answer.kind is Kind.BUSY or answer.wait is not None:
                 self._pace.pause(wait)
             elif self._pace.stopped.wait(wait):

@@ -85,15 +85,15 @@ class Sample:
         self._last: dict[str, str | None] = {}
         self.sizes: dict[str, int] = dict.fromkeys(KINDS, 0)
 
-    def choose(self, events: Iterable[Json], most: int | None) -> None:
-        """Chooses from what the events name; ``most``: so many of each kind, None for all."""
+    def choose(self, events: Iterable[Json], most: int) -> None:
+        """Chooses from what the events name; ``most``: so many of each kind."""
         for event in events:
             rows = [(kind, _mark(thing)) for kind, thing in _named(event)]
             self._db.executemany("INSERT OR IGNORE INTO named VALUES (?, ?)", rows)
         for kind in KINDS:
             (self.sizes[kind],) = self._db.execute("SELECT count(*) FROM named WHERE kind = ?", (kind,)).fetchone()
             last = "SELECT mark FROM named WHERE kind = ? ORDER BY mark LIMIT 1 OFFSET ?"
-            row = None if most is None else self._db.execute(last, (kind, most - 1)).fetchone()
+            row = self._db.execute(last, (kind, most - 1)).fetchone()
             self._last[kind] = row[0] if row else None
         self._db.close()
 
@@ -198,6 +198,6 @@ def _columns(one: Json) -> set[str]:
 
 def _edges(one: Json) -> Iterator[ColumnEdge]:
     fields = ((one.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
-    for column, told in fields.items():
-        for source in told.get("inputFields") or ():
+    for column, lineage in fields.items():
+        for source in lineage.get("inputFields") or ():
             yield ColumnEdge(_thing(source), source["field"], column)

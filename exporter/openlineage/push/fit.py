@@ -78,18 +78,20 @@ class Fit:
         return self._spelling.spelled(without(event, unfit)), unfit
 
     def _fitted(self, event: Json, line: bytes, item: Item) -> Fitted:
-        told, unfit = self._as_spelled(_with_parent_aside(event) if self._rules.names_by_parent else event)
+        adapted, unfit = self._as_spelled(_with_parent_aside(event) if self._rules.names_by_parent else event)
         left_out = [f"the dataset {name}: {why}" for (_, name), why in unfit.items()]
         left_out += self._spelling.unfit_columns(event)
-        reasons = problems(told, line if told is event or self._rules.unique_keys else _text(told), self._rules)
+        reasons = problems(
+            adapted, line if adapted is event or self._rules.unique_keys else _text(adapted), self._rules
+        )
         if reasons:
             return Fitted((), refused="; ".join(reasons))
-        is_as_it_was = told is event and item.runs is None and not self._dress
+        is_as_it_was = adapted is event and item.runs is None and not self._dress
         if is_as_it_was and not self._is_too_large(event, len(line)):
             return Fitted((line,))
-        told = _with_runs(told, item) if item.runs is not None else told
-        told = self._dress(told) if self._dress else told
-        fitted = self._parts(told)
+        adapted = _with_runs(adapted, item) if item.runs is not None else adapted
+        adapted = self._dress(adapted) if self._dress else adapted
+        fitted = self._parts(adapted)
         return replace(fitted, lost=(*left_out, *fitted.lost))
 
     def _parts(self, event: Json) -> Fitted:
@@ -131,7 +133,7 @@ class Fit:
 
 def _with_runs(event: Json, item: Item) -> Json:
     """The event with a facet about the runs of its job that it represents."""
-    told = {
+    facet = {
         "_producer": event.get("producer", PRODUCER),
         "_schemaURL": FACETS["accessHistory_runs"],
         "runs": item.runs,
@@ -139,7 +141,7 @@ def _with_runs(event: Json, item: Item) -> Json:
         "last": item.last,
     }
     job = event["job"]
-    return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": told}}}
+    return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": facet}}}
 
 
 def _with_parent_aside(event: Json) -> Json:
@@ -190,6 +192,6 @@ def _without_everywhere(event: Json, name: str) -> Json:
             for key, value in thing.items()
         }
 
-    told: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}
+    things: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}
     sides = {key: [clean(one) for one in event[key]] for key in ("inputs", "outputs") if event.get(key)}
-    return {**event, **told, **sides}
+    return {**event, **things, **sides}

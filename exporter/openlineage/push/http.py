@@ -59,8 +59,8 @@ class Secrets:
     @classmethod
     def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
         """The values that may be secret in the settings (nested dicts and lists) and in OPENLINEAGE variables."""
-        told = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
-        texts = set(_below(settings, secret=False)) | set(_below(told, secret=False))
+        variables = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
+        texts = set(_below(settings, secret=False)) | set(_below(variables, secret=False))
         spelled = {spelling for value in texts for spelling in _spellings(value)}
         return cls(tuple(sorted((text for text in spelled if len(text) >= _SHORTEST), key=len, reverse=True)))
 
@@ -307,8 +307,8 @@ class HttpSender:
                 redirect=False,
             )
             if answer.status == 200:
-                told = answer.json()
-                return (TAKEN, told) if isinstance(told, dict) else (BackendAnswer(Kind.SICK, "no JSON object"), {})
+                shown = answer.json()
+                return (TAKEN, shown) if isinstance(shown, dict) else (BackendAnswer(Kind.SICK, "no JSON object"), {})
             text = self._secrets.hide(answer.data.decode("utf-8", "replace"))
             return of_status(answer.status, text, answer.headers.get("Retry-After")), {}
         except ValueError:
@@ -362,14 +362,14 @@ class HttpSender:
             asking = min(_ASKING, self._longest)
             limit = urllib3.Timeout(connect=asking, read=asking)
             answer = self._pool.request("GET", address, headers=headers, timeout=limit, retries=False, redirect=False)
-            told = answer.json() if answer.status == 200 else None
+            shown = answer.json() if answer.status == 200 else None
         except (NewConnectionError, ProtocolError, TimeoutError):
             return None
         except Exception:  # noqa: BLE001 - token providers may be anybody's, and an answer may be anything: not Marquez
             return {}
         if answer.status in _AWAY:
             return None
-        return told if isinstance(told, dict) else {}
+        return shown if isinstance(shown, dict) else {}
 
     def close(self) -> str | None:
         """Closes the connections; no request is pending."""
@@ -380,12 +380,12 @@ class HttpSender:
 def _split(address: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
     """The address without user and password, and the headers, with these two as basic authentication."""
     parts = urlsplit(address)
-    told = {"Content-Type": "application/json", "User-Agent": f"access-history-exporter/{__version__}"}
+    standard = {"Content-Type": "application/json", "User-Agent": f"access-history-exporter/{__version__}"}
     if parts.username and not any(name.lower() == "authorization" for name in headers):
         basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        told |= {name.title(): value for name, value in urllib3.make_headers(basic_auth=basic).items()}
+        standard |= {name.title(): value for name, value in urllib3.make_headers(basic_auth=basic).items()}
     netloc = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=netloc).geturl(), {**told, **headers}
+    return parts._replace(netloc=netloc).geturl(), {**standard, **headers}
 
 
 def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> urllib3.PoolManager:
@@ -405,17 +405,17 @@ def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> u
 def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
     """Certificates are checked unless the settings say ``verify: false``."""
     context = getattr(config, "ssl_context", None)
-    told: dict[str, Any] = {}
+    certificate: dict[str, Any] = {}
     if context and context.client_cert_path:
-        told = {"cert_file": context.client_cert_path, "key_file": context.client_key_path}
+        certificate = {"cert_file": context.client_cert_path, "key_file": context.client_key_path}
     authorities = context.ca_cert_path if context and context.ca_cert_path else config.verify
     if authorities is False:
         urllib3.disable_warnings(InsecureRequestWarning)
-        return {**told, "cert_reqs": "CERT_NONE"}
+        return {**certificate, "cert_reqs": "CERT_NONE"}
     if not isinstance(authorities, str):
         authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or DEFAULT_CA_BUNDLE_PATH
     folder = os.path.isdir(authorities)  # noqa: PTH112 - it may be any text
-    return {**told, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
+    return {**certificate, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
 
 
 def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:

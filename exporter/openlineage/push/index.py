@@ -230,8 +230,8 @@ class Index:
 
     def _fill(self, leaves_out: Callable[[Json], str | None]) -> None:
         rows: list[Json] = []
-        for told in self._entries(leaves_out):
-            rows.append(told)
+        for row in self._entries(leaves_out):
+            rows.append(row)
             if len(rows) == _BATCH:
                 self._store(rows)
         self._store(rows)
@@ -247,11 +247,11 @@ class Index:
             with open(self._files[number], "rb", closefd=False) as file:
                 for count, line in enumerate(file, start=1):
                     if line.strip():
-                        told = entry(line, f"{path}, line {count}", leaves_out)
-                        if isinstance(told, str):
-                            self.left_out[told] += 1
+                        row = entry(line, f"{path}, line {count}", leaves_out)
+                        if isinstance(row, str):
+                            self.left_out[row] += 1
                         else:
-                            yield {**told, "file": number, "at": at, "size": len(line)}
+                            yield {**row, "file": number, "at": at, "size": len(line)}
                     at += len(line)
 
     def _relate(self) -> None:

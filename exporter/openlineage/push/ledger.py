@@ -41,8 +41,8 @@ def fingerprint(event: dict[str, Any]) -> str:
     dataset's event it is also independent of the time, which is that of the first query of the export.
     """
     left_out = _MAKERS if "run" in event else (*_MAKERS, "eventTime")
-    said = _without_makers({key: value for key, value in event.items() if key not in left_out})
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    content = _without_makers({key: value for key, value in event.items() if key not in left_out})
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=_DIGITS // 2).hexdigest()
 
 
@@ -149,10 +149,10 @@ class Ledger(Delivered):
             if self._is_torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
 
-    def keep(self, name: str, told: dict[str, Any]) -> None:
+    def keep(self, name: str, record: dict[str, Any]) -> None:
         """Appends an object to a file of JSON lines."""
         with self._lock, self._opened(name, "a") as file:
-            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     def _opened(self, name: str, mode: str) -> IO[str]:
         return open(self.folder / name, mode, encoding="utf-8", opener=private.opened)

@@ -114,14 +114,14 @@ class QueuedEvent(NamedTuple):
     line: bytes
 
 
-_TABLE: Final = "CREATE TEMP TABLE told (place INT, mark TEXT, thing TEXT, writes INT, sent INT)"
-_ROW: Final = "INSERT INTO told VALUES (?, ?, ?, ?, ?)"
+_TABLE: Final = "CREATE TEMP TABLE named_datasets (place INT, mark TEXT, thing TEXT, writes INT, sent INT)"
+_ROW: Final = "INSERT INTO named_datasets VALUES (?, ?, ?, ?, ?)"
 _FOLLOW: Final = """
-UPDATE told SET sent = 1 WHERE NOT sent AND place IN (
-    WITH early AS (SELECT thing, min(place) AS place FROM told WHERE sent GROUP BY thing),
+UPDATE named_datasets SET sent = 1 WHERE NOT sent AND place IN (
+    WITH early AS (SELECT thing, min(place) AS place FROM named_datasets WHERE sent GROUP BY thing),
         late AS (
             SELECT thing, max(t.place) AS named, max(CASE WHEN t.writes THEN t.place END) AS written
-            FROM told t JOIN early e USING (thing) WHERE t.place > e.place GROUP BY thing)
+            FROM named_datasets t JOIN early e USING (thing) WHERE t.place > e.place GROUP BY thing)
     SELECT named FROM late UNION ALL SELECT written FROM late)
 """
 """An event that is sent again names other datasets too, which may have later events: repeated until nothing is added.
@@ -132,11 +132,11 @@ def overtaken(db: sqlite3.Connection, events: Iterable[QueuedEvent]) -> list[str
     """The fingerprints of events to send again. ``events``: in order, from the first one on that is to be sent."""
     db.execute(_TABLE)
     db.executemany(_ROW, _rows(events))
-    delivered = {mark for (mark,) in db.execute("SELECT mark FROM told WHERE NOT sent")}
+    delivered = {mark for (mark,) in db.execute("SELECT mark FROM named_datasets WHERE NOT sent")}
     while db.execute(_FOLLOW).rowcount > 0:
         pass
-    found = sorted({mark for (mark,) in db.execute("SELECT mark FROM told WHERE sent")} & delivered)
-    db.execute("DROP TABLE told")
+    found = sorted({mark for (mark,) in db.execute("SELECT mark FROM named_datasets WHERE sent")} & delivered)
+    db.execute("DROP TABLE named_datasets")
     return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.push.choices import Choices, Counts
 from exporter.openlineage.push.index import Index
-from exporter.openlineage.push.profiles import Profile, leaves_out
+from exporter.openlineage.push.profiles import Choices, Profile, leaves_out
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system.terminal import message
 
@@ -33,6 +33,17 @@ def duration(seconds: float) -> str:
 def say(text: str) -> None:
     """Writes a line to standard error."""
     print(f"exporter: {message(text)}", file=sys.stderr)
+
+
+@dataclass
+class Counts:
+    """``events = delivered + already_delivered + set_aside + left``."""
+
+    events: int = 0
+    delivered: int = 0
+    already_delivered: int = 0
+    set_aside: int = 0
+    left: int = 0
 
 
 class Plan:

@@ -1,7 +1,7 @@
-"""What each backend refuses, so that it can be handled before sending.
+"""What each backend refuses, so that it can be handled before sending; and what a push is asked for.
 
 The limits are from the backends' documentation and, for Marquez, from tests with a running one; ``docs/backends`` has a
-page for each.
+page for each. Nothing here needs the OpenLineage client, which is slow to import.
 """
 
 from __future__ import annotations
@@ -194,3 +194,42 @@ def _unlisted(event: Json) -> str | None:
             if (source["namespace"], source["name"]) not in listed:
                 return str(source["name"])
     return None
+
+
+# --- what a push is asked for -----------------------------------------------------------------------------------------
+
+RUNS: Final = ("all", "latest")
+MOST_AT_ONCE: Final = 256
+LONGEST_PATIENCE: Final = 86_400
+
+
+@dataclass(frozen=True)
+class Choices:
+    """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
+    address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
+    exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a
+    second, None for no limit. ``patience``: the seconds for which an event is tried again while the backend does not
+    answer, so that a backend may be started again during a push.
+    """
+
+    runs: str = "all"
+    profile: str | None = None
+    letter_case: str | None = None
+    concurrency: int = 8
+    rate: float | None = None
+    patience: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for an invalid value."""
+        if self.profile is not None:
+            profile(self.profile)
+        if self.runs not in RUNS:
+            raise UsageError(f"push.runs must be {' or '.join(RUNS)}, and is {self.runs!r}")
+        if self.letter_case is not None and self.letter_case not in LETTER_CASES:
+            raise UsageError(f"push.letter_case must be {' or '.join(LETTER_CASES)}, and is {self.letter_case!r}")
+        if not 1 <= self.concurrency <= MOST_AT_ONCE:
+            raise UsageError(f"push.concurrency must be from 1 to {MOST_AT_ONCE}, and is {self.concurrency}")
+        if self.rate is not None and not 0 < self.rate < 1e6:
+            raise UsageError(f"push.rate must be more than 0 events a second, and is {self.rate:g}")
+        if not 0 <= self.patience <= LONGEST_PATIENCE:
+            raise UsageError(f"push.patience must be from 0 to {LONGEST_PATIENCE} seconds, and is {self.patience:g}")

@@ -71,7 +71,7 @@ def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
     def own(sources: list[Json]) -> list[Json]:
         return [source for source in sources if (source.get("namespace"), source.get("name")) in kept]
 
-    fields = {column: {**told, key: own(told[key])} for column, told in (facet.get("fields") or {}).items()}
+    fields = {column: {**lineage, key: own(lineage[key])} for column, lineage in (facet.get("fields") or {}).items()}
     narrowed = {**facet, "fields": {column: field for column, field in fields.items() if field[key]}}
     for name in ("inputs", "dataset"):
         if name in facet:
@@ -83,7 +83,7 @@ def _with_fields(output: Json, columns: set[str]) -> Json:
     facets = dict(output["facets"])
     for name in ("columnLineage", TWICE_TOLD):
         if "fields" in facets.get(name, {}):
-            kept = {column: told for column, told in facets[name]["fields"].items() if column in columns}
+            kept = {column: lineage for column, lineage in facets[name]["fields"].items() if column in columns}
             facets[name] = {**facets[name], "fields": kept}
     return {**output, "facets": facets}
 
@@ -180,17 +180,17 @@ class Spelling:
         """The event with all of its names in this spelling; the same object where nothing changes."""
         if not (self.lower or self.urns or (self.plain and any(map(_control, _names(event))))):
             return event
-        told = dict(event)
-        if "job" in told:
-            told["job"] = self._job(told["job"])
-        if "run" in told:
-            told["run"] = self._run(told["run"])
-        if "dataset" in told:
-            told["dataset"] = self._dataset(told["dataset"])
+        spelled = dict(event)
+        if "job" in spelled:
+            spelled["job"] = self._job(spelled["job"])
+        if "run" in spelled:
+            spelled["run"] = self._run(spelled["run"])
+        if "dataset" in spelled:
+            spelled["dataset"] = self._dataset(spelled["dataset"])
         for side in ("inputs", "outputs"):
-            if told.get(side):
-                told[side] = [self._dataset(one) for one in told[side]]
-        return told
+            if spelled.get(side):
+                spelled[side] = [self._dataset(one) for one in spelled[side]]
+        return spelled
 
     def unfit(self, event: Json) -> dict[tuple[str, str], str]:
         """The datasets of an event, as exported, that the backend cannot hold, each with the reason."""
@@ -234,8 +234,8 @@ class Spelling:
     def _reference(self, one: Json) -> Json:
         """A reference to a dataset, or to a column of one."""
         namespace = one.get("namespace", "")
-        told = {**one, "name": self._name(namespace, one["name"])} if "name" in one else dict(one)
-        return {**told, "field": self._column(namespace, one["field"])} if one.get("field") else told
+        spelled = {**one, "name": self._name(namespace, one["name"])} if "name" in one else dict(one)
+        return {**spelled, "field": self._column(namespace, one["field"])} if one.get("field") else spelled
 
     # --- parts of an event that have names ------------------------------------------------------------------------
 
@@ -243,17 +243,17 @@ class Spelling:
         parent = (run.get("facets") or {}).get("parent")
         if not parent:
             return run
-        told = {**parent, "job": self._job(parent["job"])}
+        spelled = {**parent, "job": self._job(parent["job"])}
         if "root" in parent:
-            told["root"] = {**parent["root"], "job": self._job(parent["root"]["job"])}
-        return {**run, "facets": {**run["facets"], "parent": told}}
+            spelled["root"] = {**parent["root"], "job": self._job(parent["root"]["job"])}
+        return {**run, "facets": {**run["facets"], "parent": spelled}}
 
     def _dataset(self, one: Json) -> Json:
         namespace = one["namespace"]
-        told = {**one, "name": self._name(namespace, one["name"])}
+        spelled = {**one, "name": self._name(namespace, one["name"])}
         if one.get("facets"):
-            told["facets"] = {name: self._facet(namespace, name, facet) for name, facet in one["facets"].items()}
-        return told
+            spelled["facets"] = {name: self._facet(namespace, name, facet) for name, facet in one["facets"].items()}
+        return spelled
 
     def _facet(self, namespace: str, name: str, facet: Json) -> Json:
         if name == "schema":
@@ -275,13 +275,13 @@ class Spelling:
         return {**tag, "field": self._column(namespace, tag["field"])} if tag.get("field") else tag
 
     def _lineage(self, namespace: str, facet: Json) -> Json:
-        told = dict(facet)
+        spelled = dict(facet)
         for key in ("inputs", "dataset"):
             if key in facet:
-                told[key] = self._references(facet[key])
+                spelled[key] = self._references(facet[key])
         if "fields" in facet:
-            told["fields"] = dict(self._fields(namespace, facet["fields"]))
-        return told
+            spelled["fields"] = dict(self._fields(namespace, facet["fields"]))
+        return spelled
 
     def _fields(self, namespace: str, fields: Json) -> Iterator[tuple[str, Json]]:
         """Columns with their sources. Two columns that have the same name in this spelling get the sources of both."""
@@ -309,9 +309,9 @@ def _names(event: Json) -> Iterator[str]:
         facets = dataset.get("facets") or {}
         yield (facets.get("lifecycleStateChange") or {}).get("previousIdentifier", {}).get("name", "")
         yield from (column["name"] for column in (facets.get("schema") or {}).get("fields") or ())
-        for column, told in ((facets.get("columnLineage") or {}).get("fields") or {}).items():
+        for column, lineage in ((facets.get("columnLineage") or {}).get("fields") or {}).items():
             yield column
-            yield from (f"{source.get('name')}{source.get('field')}" for source in told.get("inputFields") or ())
+            yield from (f"{source.get('name')}{source.get('field')}" for source in lineage.get("inputFields") or ())
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -58,8 +58,8 @@ class TransportSender:
 
     def send(self, body: bytes) -> BackendAnswer:
         try:
-            told = json.loads(body)
-            self._transport.emit(told if self._transport.kind in _TAKE_DICTS else as_event(told))
+            event = json.loads(body)
+            self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
         except HTTPError as error:
             if error.response is None:
                 return BackendAnswer(Kind.SILENT, self._hidden(error))
@@ -96,20 +96,20 @@ class KafkaSender:
         self._producer: Any = transport.producer
 
     def send(self, body: bytes) -> BackendAnswer:
-        said: list[Any] = []
+        errors: list[Any] = []
         key = self._transport.message_key or self._own_key(body)
         try:
             self._producer.produce(
-                topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: said.append(error)
+                topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)
             )
             until = time.monotonic() + _KAFKA_WAIT
-            while not said and time.monotonic() < until:
+            while not errors and time.monotonic() < until:
                 self._producer.poll(0.05)
         except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
             return BackendAnswer(Kind.SICK, self._hidden(error))
-        if not said:
+        if not errors:
             return BackendAnswer(Kind.SILENT, "the broker does not answer")
-        return TAKEN if said[0] is None else self._refusal(said[0])
+        return TAKEN if errors[0] is None else self._refusal(errors[0])
 
     def _own_key(self, body: bytes) -> str | None:
         """The client's key for an event, which keeps events of related runs in order."""
@@ -131,18 +131,18 @@ class KafkaSender:
         return f"{left} messages were not sent before the producer closed" if left else None
 
 
-def as_event(told: Json) -> Event:
+def as_event(event: Json) -> Event:
     """The client's own object for an event: some transports ignore dicts without an error, and Kafka's keys need it."""
-    common = {"eventTime": told["eventTime"], "producer": told["producer"]}
-    if "dataset" in told:
-        return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**told["dataset"]))
-    job = event_v2.Job(**told["job"])
-    inputs = [event_v2.InputDataset(**one) for one in told.get("inputs", [])]
-    outputs = [event_v2.OutputDataset(**one) for one in told.get("outputs", [])]
-    if "run" not in told:
+    common = {"eventTime": event["eventTime"], "producer": event["producer"]}
+    if "dataset" in event:
+        return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**event["dataset"]))
+    job = event_v2.Job(**event["job"])
+    inputs = [event_v2.InputDataset(**one) for one in event.get("inputs", [])]
+    outputs = [event_v2.OutputDataset(**one) for one in event.get("outputs", [])]
+    if "run" not in event:
         return event_v2.JobEvent(**common, job=job, inputs=inputs, outputs=outputs)
-    kind = event_v2.RunState(told["eventType"]) if told.get("eventType") else None
-    run = event_v2.Run(runId=told["run"]["runId"], facets=_with_parent(told["run"].get("facets") or {}))
+    kind = event_v2.RunState(event["eventType"]) if event.get("eventType") else None
+    run = event_v2.Run(runId=event["run"]["runId"], facets=_with_parent(event["run"].get("facets") or {}))
     return event_v2.RunEvent(**common, eventType=kind, run=run, job=job, inputs=inputs, outputs=outputs)
 
 
@@ -150,15 +150,15 @@ def _with_parent(facets: Json) -> Json:
     """The facets with the parent as an object: Kafka's key is the parent's or root's job, read from that object."""
     if "parent" not in facets:
         return facets
-    told = facets["parent"]
-    root = told.get("root")
+    parent = facets["parent"]
+    root = parent.get("root")
     built = parent_run.ParentRunFacet(
-        run=parent_run.Run(**told["run"]),
-        job=parent_run.Job(**told["job"]),
+        run=parent_run.Run(**parent["run"]),
+        job=parent_run.Job(**parent["job"]),
         root=parent_run.Root(run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"]))
         if root
         else None,
-        producer=told["_producer"],
+        producer=parent["_producer"],
     )
     return {**facets, "parent": built}
 

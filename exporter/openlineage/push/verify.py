@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.openlineage.push.delivery import TRIES
+from exporter.errors import UsageError
+from exporter.openlineage.push.delivery import Retries
 from exporter.openlineage.push.expected import KINDS, Expected, Sample, Thing
 from exporter.openlineage.push.http import Kind
-from exporter.openlineage.push.order import Pace, Stopped, backoff
+from exporter.openlineage.push.order import Pace, Stopped
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 ALL_KINDS: Final = ("datasets", "columns", "column edges", "jobs", "job edges", "runs")
+SAMPLE: Final = 1_000
+"""How many datasets, jobs and runs are looked at, of each, where nothing is said."""
+ALL: Final = 2**62
 LISTED: Final = 20
 """How many missing things a person is shown."""
 EARLIER: Final = "columns that only earlier events name: a dataset has the columns of its last write"
@@ -41,6 +44,15 @@ UNKEPT: Final = "column edges whose source is no column of an input of the run: 
 OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
 UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"
 _UNASKED: Final = re.compile(r"(^|:)(\d|//)")
+
+
+def sample_size(text: str | None) -> int:
+    """From ``all`` or a number; raises UsageError for anything else."""
+    if text is None or text == "all":
+        return SAMPLE if text is None else ALL
+    if not text.isascii() or not text.isdecimal() or int(text[:18]) < 1:
+        raise UsageError(f"--sample must be all or a number from 1, and is {text!r}")
+    return int(text[:18])
 
 
 class Looked(NamedTuple):
@@ -115,31 +127,25 @@ class _Api:
 
     def get(self, *path: str, **asked: str) -> Json | None:
         """What it shows; None where it shows nothing. Raises :class:`_Unread`, :class:`_Ended` and Stopped."""
-        tries, begun = Counter[Kind](), time.monotonic()
+        retries = Retries(self._patience)
         while True:
             with self._pace.request():
-                answer, told = self._sender.read(path, asked)
+                answer, shown = self._sender.read(path, asked)
             if answer.kind is Kind.TAKEN:
-                return told
+                return shown
             if answer.kind is Kind.MISPLACED:
                 return None
-            tries[answer.kind] += 1
-            is_last = tries[answer.kind] >= TRIES.get(answer.kind, 1)
-            if answer.kind is Kind.SILENT:
-                is_last = is_last and time.monotonic() - begun >= self._patience
-            if is_last and answer.kind in (Kind.SICK, Kind.REFUSED):
-                raise _Unread(answer.text)
-            if is_last:
-                raise _Ended(answer.text)
-            wait = backoff(tries[answer.kind]) if answer.wait is None else answer.wait
+            wait = retries.wait(answer)
+            if wait is None:
+                raise (_Unread if answer.kind in (Kind.SICK, Kind.REFUSED) else _Ended)(answer.text)
             if self._pace.stopped.wait(wait):
                 raise Stopped
 
 
 class Verification:
-    """The comparison with one Marquez. ``most``: things of each kind that are looked at, None for all."""
+    """The comparison with one Marquez. ``most``: things of each kind that are looked at."""
 
-    def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int | None) -> None:
+    def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int) -> None:
         self._index, self._fit, self._delivered, self._most = index, fit, delivered, most
         self._why: str | None = None
 
@@ -155,7 +161,7 @@ class Verification:
             for event in self._sent():
                 self._expected.take(event)
         verified = Verified(name, sample.sizes)
-        say(f"reading back from {name}: {', '.join(_told(kind, getattr(self._expected, kind)) for kind in KINDS)}")
+        say(f"reading back from {name}: {', '.join(_counted(kind, getattr(self._expected, kind)) for kind in KINDS)}")
         with progress.stage("reading back"), ThreadPoolExecutor(at_once) as pool:
             try:
                 for number, looked in enumerate(pool.map(self._looked, self._checks()), 1):
@@ -178,12 +184,12 @@ class Verification:
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
-        for dataset, told in sorted(self._expected.datasets.items()):
-            yield lambda one=dataset, told=told: self._dataset(one, told)  # type: ignore[misc]
-        for job, shown in sorted(self._expected.jobs.items()):
-            yield lambda one=job, told=shown: self._job(one, told)  # type: ignore[misc]
+        for dataset, expected in sorted(self._expected.datasets.items()):
+            yield lambda one=dataset, expected=expected: self._dataset(one, expected)  # type: ignore[misc]
+        for job, of_job in sorted(self._expected.jobs.items()):
+            yield lambda one=job, expected=of_job: self._job(one, expected)  # type: ignore[misc]
         for run, state in sorted(self._expected.runs.items()):
-            yield lambda one=run, told=state: self._run(one, told)  # type: ignore[misc]
+            yield lambda one=run, expected=state: self._run(one, expected)  # type: ignore[misc]
 
     def _looked(self, check: Callable[[], Iterator[Looked]]) -> list[Looked]:
         try:
@@ -198,39 +204,39 @@ class Verification:
     def _shown(self, *path: str, **asked: str) -> tuple[Json, str | None]:
         """What it shows, and why it shows nothing."""
         try:
-            told = self._api.get(*path, **asked)
+            shown = self._api.get(*path, **asked)
         except _Unread as fault:
             return {}, f"it answers {fault}"
-        return (told, None) if told is not None else ({}, "it is not there")
+        return (shown, None) if shown is not None else ({}, "it is not there")
 
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
-    def _dataset(self, thing: Thing, told: Dataset) -> Iterator[Looked]:
+    def _dataset(self, thing: Thing, expected: Dataset) -> Iterator[Looked]:
         name, (shown, why) = _name(thing), self._shown("namespaces", thing.namespace, "datasets", thing.name)
-        if not why and bool(shown.get("deleted")) != told.is_dropped:
-            why = "it is not shown as deleted" if told.is_dropped else "it is shown as deleted"
+        if not why and bool(shown.get("deleted")) != expected.is_dropped:
+            why = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
         yield Looked("datasets", name, why)
         columns = {one.get("name") for one in shown.get("fields") or ()}
-        for column in sorted(told.columns):
+        for column in sorted(expected.columns):
             yield Looked("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
-        for column in sorted(told.earlier - told.columns - columns):
+        for column in sorted(expected.earlier - expected.columns - columns):
             yield Looked("columns", f"{name} {column}", known=EARLIER)
         edges = {
             (one.get("namespace"), one.get("dataset"), one.get("field"), column.get("name"))
             for column in shown.get("columnLineage") or ()
             for one in column.get("inputFields") or ()
         }
-        for edge in sorted(told.edges | told.unkept):
+        for edge in sorted(expected.edges | expected.unkept):
             is_there = (*edge.source, edge.source_column, edge.column) in edges
             what = f"{_name(edge.source)} {edge.source_column} -> {name} {edge.column}"
-            is_known = not is_there and edge in told.unkept
+            is_known = not is_there and edge in expected.unkept
             why = None if is_there else "the dataset's column lineage does not have it"
             yield Looked("column edges", what, None if is_known else why, UNKEPT if is_known else None)
 
-    def _job(self, thing: Thing, told: Job) -> Iterator[Looked]:
+    def _job(self, thing: Thing, expected: Job) -> Iterator[Looked]:
         name, (shown, why) = _name(thing), self._shown("namespaces", thing.namespace, "jobs", thing.name)
         yield Looked("jobs", name, why)
-        if told.is_open:
+        if expected.is_open:
             yield Looked("jobs", name, known=OPEN)
             return
         node = f"job:{thing.namespace}:{thing.name}"
@@ -244,7 +250,7 @@ class Verification:
             for side in ("inEdges", "outEdges")
             for edge in one.get(side) or ()
         }
-        for side, datasets in (("inputs", told.inputs), ("outputs", told.outputs)):
+        for side, datasets in (("inputs", expected.inputs), ("outputs", expected.outputs)):
             listed = {(one.get("namespace"), one.get("name")) for one in shown.get(side) or ()}
             for one in sorted(datasets):
                 ends = (f"dataset:{one.namespace}:{one.name}", node)
@@ -264,5 +270,5 @@ def _name(thing: Thing) -> str:
     return f"{thing.namespace} {thing.name}"
 
 
-def _told(kind: str, things: dict[Any, Any]) -> str:
+def _counted(kind: str, things: dict[Any, Any]) -> str:
     return f"{len(things):,} {kind}"

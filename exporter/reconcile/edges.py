@@ -1,0 +1,215 @@
+"""The edges that all declarations have together, each once, between the objects that the declarations mean.
+
+Helpers are seen through: what fills a table that a load fills, reads and drops fills what is filled from that table.
+
+A data contract has no runs and no joins, only columns. So an object that it describes is compared by these columns
+alone: a table that a query only read is no source that a contract lacks, and a column that it does not have is none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.errors import UsageError
+from exporter.model.identifiers import match_name
+from exporter.openlineage.helpers import is_named
+from exporter.openlineage.settings import HELPERS
+from exporter.reconcile.declared import Dataset, Edge, Filled
+from exporter.reconcile.meaning import Line, Meaning, Meanings
+
+if TYPE_CHECKING:
+    from exporter.reconcile.seen import Run
+
+VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
+CLASSES: Final = (VERIFIED, UNDECLARED, PHANTOM, UNKNOWN)
+MOST_EDGES: Final = 2_000_000
+"""The most different edges that are compared."""
+
+ColumnKey = tuple[str, str]
+"""The root of a line of objects and a column, empty for the whole object."""
+EdgeKey = tuple[str, str, str, str]
+"""The keys of source and target."""
+
+
+class End(NamedTuple):
+    """One end of an edge. ``dataset``: as it is declared, None for what only rows show; ``meaning``: what it is;
+    ``column``: in the form in which names are compared.
+    """
+
+    dataset: Dataset | None
+    meaning: Meaning
+    column: str | None
+
+    @property
+    def key(self) -> ColumnKey:
+        """Equal for ends that are the same column of the same object."""
+        return self.table, self.column or ""
+
+    @property
+    def table(self) -> str:
+        """Equal for ends in the same object."""
+        return self.meaning.root if isinstance(self.meaning, Line) else f"? {self.dataset!r}"
+
+    @property
+    def name(self) -> str:
+        """As it is declared; of what only rows show, the present name."""
+        return str(self.dataset) if self.dataset is not None else self.now or ""
+
+    @property
+    def now(self) -> str | None:
+        """The name that the object has now."""
+        return self.meaning.name if isinstance(self.meaning, Line) else None
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The IRIs of the objects that it is; none where it is not known which."""
+        return self.meaning.members if isinstance(self.meaning, Line) else frozenset()
+
+
+@dataclass
+class ComparedEdge:
+    """An edge and its class, ``verdict``. ``reason``, ``why``: a word and a sentence, of what cannot be known and of
+    phantoms. ``by``: how it was seen: ``columns`` (a column's data came from there), ``reads`` (the query only read it)
+    or ``view`` (it is behind the view). ``runs``: the queries that show it, oldest first. ``declared``: the numbers of
+    the declarations that have it; ``first``, ``last``: the times of their runs, in microseconds since 1970 (UTC), None
+    where it is declared for every run. ``via``: what was seen through.
+    """
+
+    source: End
+    target: End
+    verdict: str = UNKNOWN
+    reason: str | None = None
+    why: str | None = None
+    by: str | None = None
+    runs: list[Run] = field(default_factory=list)
+    declared: set[int] = field(default_factory=set)
+    first: int | None = None
+    last: int | None = None
+    jobs: set[str] = field(default_factory=set)
+    via: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> EdgeKey:
+        """Equal for the same edge."""
+        return *self.source.key, *self.target.key
+
+    @property
+    def tables(self) -> tuple[str, str]:
+        """Equal for edges between the same objects."""
+        return self.source.table, self.target.table
+
+    @property
+    def queries(self) -> int:
+        """How many queries show it; an aggregated row counts its calls."""
+        return sum(run.calls for run in self.runs)
+
+    def add_times(self, *times: int | None) -> None:
+        """Times at which it is declared."""
+        known = [time for time in (self.first, self.last, *times) if time is not None]
+        self.first, self.last = min(known, default=None), max(known, default=None)
+
+
+class DeclaredEdges:
+    """What all declarations say. ``lines``: the objects that they name, by their roots; ``filled``: the roots of those
+    that they fill; ``views``: datasets that they call views. Of data contracts: ``contracts``: the root of each of
+    their datasets; ``undescribed``: why nothing is known of a dataset; ``properties``: by the root of an object, the
+    columns of which the sources are to be listed; ``listed``: the sources that are.
+    """
+
+    def __init__(self, meanings: Meanings) -> None:
+        self._meanings = meanings
+        self.edges = dict[EdgeKey, ComparedEdge]()
+        self.lines = dict[str, Line]()
+        self.filled = set[str]()
+        self.views = set[Dataset]()
+        self.contracts = dict[Dataset, str]()
+        self.undescribed = dict[Dataset, str]()
+        self.properties = defaultdict[str, set[str]](set)
+        self.listed = defaultdict[ColumnKey, set[ColumnKey]](set)
+
+    def add(self, item: Edge | Filled, number: int) -> None:
+        """Adds what the declaration with a number says. Raises UsageError where it is too much."""
+        if isinstance(item, Filled):
+            self._add_filled(item)
+            return
+        source = self._end(item.source, item.source_column, item.named)
+        target = self._end(item.target, item.target_column, item.named)
+        if self.is_property(target.key):
+            self.listed[target.key].add(source.key)
+        else:
+            self.filled.add(target.table)
+        new = ComparedEdge(source, target, via=item.via)
+        edge = self.edges.setdefault(new.key, new)
+        edge.declared.add(number)
+        if item.job:
+            edge.jobs.add(item.job)
+        edge.add_times(item.time)
+        if len(self.edges) > MOST_EDGES:
+            raise UsageError(f"the declarations have more than {MOST_EDGES:,} edges; compare some of them at a time")
+
+    def _add_filled(self, item: Filled) -> None:
+        end = self._end(item.dataset, None, item.named)
+        dataset, meaning = item.dataset, end.meaning
+        if item.properties is None:
+            self.filled.add(end.table)
+        elif isinstance(meaning, Line):
+            self.properties[meaning.root].update(item.properties)
+            self.contracts[dataset] = meaning.root
+        else:
+            self.undescribed[dataset] = meaning.why
+        if item.is_view and end.dataset is not None:
+            self.views.add(end.dataset)
+
+    def is_property(self, key: ColumnKey) -> bool:
+        """Whether a contract is to list the sources of a column."""
+        root, column = key
+        return column in self.properties.get(root, ())
+
+    def _end(self, dataset: Dataset, column: str | None, time: int | None) -> End:
+        dataset = dataset._replace(namespace=dataset.namespace or self._meanings.home)
+        meaning = self._meanings.of(dataset, time)
+        if isinstance(meaning, Line):
+            meaning = self.lines.setdefault(meaning.root, meaning)
+        is_of_graph = dataset.is_of_snowflake or isinstance(meaning, Line)
+        return End(dataset, meaning, match_name(column) if column and is_of_graph else column or None)
+
+    def see_through_helpers(self) -> None:
+        """Joins the edges into each helper with those out of it; the helper is gone."""
+        ends = (end for edge in self.edges.values() for end in (edge.source, edge.target))
+        helpers = {end.table: end.name for end in ends if _is_helper(end)}
+        for table, name in sorted(helpers.items()):
+            into = [edge for edge in self.edges.values() if edge.target.table == table]
+            out = [edge for edge in self.edges.values() if edge.source.table == table]
+            if not into or not out:  # the other half is declared elsewhere, or not at all
+                continue
+            for edge in (*into, *out):
+                self.edges.pop(edge.key, None)
+            for before in into:
+                for after in out:
+                    if _joins(before, after) and before.source.table != table != after.target.table:
+                        self._join(before, after, name)
+            self.lines.pop(table, None)
+            self.filled.discard(table)
+            self.properties.pop(table, None)
+
+    def _join(self, before: ComparedEdge, after: ComparedEdge, helper: str) -> None:
+        source, target = before.source, after.target
+        if before.target.column is None or after.source.column is None:  # one of them is table by table
+            source, target = source._replace(column=None), target._replace(column=None)
+        new = ComparedEdge(source, target, via=(*before.via, helper, *after.via))
+        edge = self.edges.setdefault(new.key, new)
+        edge.declared |= before.declared & after.declared or before.declared | after.declared
+        edge.jobs |= after.jobs
+        edge.add_times(after.first, after.last)
+
+
+def _is_helper(end: End) -> bool:
+    return end.dataset is not None and end.dataset.is_of_snowflake and is_named(end.dataset.name, HELPERS)
+
+
+def _joins(before: ComparedEdge, after: ComparedEdge) -> bool:
+    """Whether data of one edge goes on along the other: through the same column, or where one has no columns."""
+    columns = before.target.column, after.source.column
+    return None in columns or columns[0] == columns[1]
