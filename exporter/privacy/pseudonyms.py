@@ -113,6 +113,7 @@ _ESCAPES: Final = re.compile(
     r"(?:(?P<code>\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|\\+u[0-9a-fA-F]{4}|\\+x[0-9a-fA-F]{2})"
     rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
 )
+_URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
 _OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
@@ -183,13 +184,17 @@ class Names:
         return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._found(text, folded)
 
     def _in_escaped(self, text: str) -> str:
-        """The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``."""
-        for named in (self._named, self._earlier.found):
-            plain = _unescaped(text)
-            if plain is None:
-                return text
-            decoded, starts = plain
-            text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in named(decoded)))
+        r"""The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``. In a URL a
+        backslash may be one of the name: ``corp\bob%40example.com``.
+        """
+        ways = (_URLS, _ESCAPES) if "\\" in text and "%" in text else (_ESCAPES,)
+        for escapes in ways:
+            for named in (self._named, self._earlier.found):
+                plain = _unescaped(text, escapes)
+                if plain is None:
+                    break
+                decoded, starts = plain
+                text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in named(decoded)))
         return text
 
     def _found(self, text: str, folded: str) -> Iterator[Found]:
@@ -227,14 +232,14 @@ def _replaced(text: str, found: Iterable[Found]) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def _unescaped(text: str) -> tuple[str, list[int]] | None:
+def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | None:
     """The text with the characters that its escapes (of JSON, SQL and URLs, once or more often) stand for, and the
     offset in ``text`` of each of them and of its end; None if it has no escapes. Bytes that are not UTF-8 stay escaped.
     """
     plain: list[str] = []
     starts: list[int] = []
     at = 0
-    for match in _ESCAPES.finditer(text):
+    for match in escapes.finditer(text):
         start, end = match.span()
         plain += text[at:start]
         starts += range(at, start)
@@ -251,11 +256,12 @@ def _unescaped(text: str) -> tuple[str, list[int]] | None:
 
 def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
     """The characters of an escape or of a sequence of percent-encoded bytes, each with its offset."""
-    if match["letter"]:
-        yield _OF_LETTERS.get(match["letter"], match["letter"]), match.start()
-    elif match["slash"]:
+    named = match.groupdict()
+    if letter := named.get("letter"):
+        yield _OF_LETTERS.get(letter, letter), match.start()
+    elif named.get("slash"):
         yield "\\", match.start()
-    elif match["code"]:
+    elif named.get("code"):
         codes = re.findall(r"[ux]([0-9a-fA-F]+)", match[0])
         pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
         yield pair.decode("utf-16-be", "replace"), match.start()

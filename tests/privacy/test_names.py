@@ -49,6 +49,7 @@ def shown(text: str, names: Names = NAMES) -> str:
         ("'O''Brien' O\\'Brien \"O'Brien\"", "'<O'Brien>' <O'Brien> \"<O'Brien>\""),
         ('"we""ird" we\\"ird', '"<we"ird>" <we"ird>'),
         ("a back\\slash back\\\\slash", "a <back\\slash> <back\\slash>"),
+        ("?u=b%61ck\\slash&q=back%5Cslash%20 back\\sl%61sh", "?u=<back\\slash>&q=<back\\slash>%20 <back\\slash>"),
         ("100% of 100%25", "<100%> of <100%>"),
         # other scripts: Japanese has no spaces, and accents are written in two ways
         ("今日は山田さん", "今日は<山田>さん"),
