@@ -142,7 +142,7 @@ class OpenMetadata:
 
     def __init__(self, services: Iterable[str], mapping: dict[str, str] | None = None) -> None:
         self.services, self.mapping, self.is_admin = list(services), mapping or {}, True
-        self.facets_read = ("outputFacets", "facets")
+        self.facets_read: tuple[str, ...] = ("outputFacets", "facets")
         self.tables: dict[str, list[str]] = {}
         self.edges: dict[tuple[str, str], Json] = {}
         self.heard: list[str | None] = []

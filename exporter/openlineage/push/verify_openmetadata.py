@@ -143,7 +143,8 @@ class OpenMetadataVerification(Verification):
     def _one_table(self, thing: Thing, told: Table) -> Iterator[Looked]:
         name = named(thing)
         if _is_no_table(thing.namespace):
-            yield from [Looked("datasets", name, unchecked=FILES)] * (1 + len(told.sources))
+            edges = sum(1 + len(columns) for columns in told.sources.values())
+            yield from [Looked("datasets", name, unchecked=FILES)] * (1 + edges)
             return
         fqns, columns, why = self._found(thing)
         if why and told.is_dropped:
@@ -181,7 +182,7 @@ class OpenMetadataVerification(Verification):
         why_not = "; ".join(faults) or "the table's lineage does not have it"
         for source, edges in sorted(told.sources.items()):
             if _is_no_table(source.namespace):
-                yield Looked("table edges", f"{named(source)} -> {name}", unchecked=FILES)
+                yield from [Looked("table edges", f"{named(source)} -> {name}", unchecked=FILES)] * (1 + len(edges))
                 continue
             is_drawn = any(one in drawn for one in self._names(source))
             yield Looked("table edges", f"{named(source)} -> {name}", None if is_drawn else why_not)
