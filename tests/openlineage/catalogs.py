@@ -11,6 +11,8 @@ They are written from the documentation and the published source of the two, not
 * OpenMetadata: edges are made as in OpenLineageMapper and kept as in LineageRepository (open-metadata/OpenMetadata);
   answers have the fields of its published schemas ``entityLineage``, ``table``, ``databaseService``, ``settings`` and
   ``openLineageSettings`` (openmetadata-ingestion 2.0.7).
+
+Aspects and answers of both were read with the classes and models of these two packages: all were valid.
 """
 
 from __future__ import annotations
