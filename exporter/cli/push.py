@@ -58,7 +58,7 @@ COMMAND = Command(
             ),
             option("--config", "FILE", "settings in TOML; its table [push] is read", **FILE),
             flag("--dry-run", "print what would be sent, and to which backend; connect to nothing"),
-            flag("--verify", "after the push, read back what was sent and list what is missing (Marquez alone)"),
+            flag("--verify", "after the push, read back what was sent and list what is missing"),
             option("--sample", "N|all", "how many datasets, jobs and runs --verify looks at, of each (default 1000)"),
             as_json("print the counts as JSON on standard output"),
         ],

@@ -356,26 +356,23 @@ def events(tmp_path: Path) -> Path:
     return hostile.folder(tmp_path / "out", told)
 
 
-@pytest.mark.parametrize("kind", ["any", "file", "datahub", "openmetadata", "--profile any"])
+@pytest.mark.parametrize("kind", ["any", "file", "dataplex", "--profile any", "--profile datahub"])
 def test_another_backend_is_refused_in_words_before_anything_is_sent(
     kind: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = {"/api/v1/namespaces": '{"namespaces": []}'} if kind == "--profile any" else {}
     with Hostile(told=told) as server:
         http: Json = {"type": "http", "url": server.url}
-        settings = {
-            "file": {"type": "file", "log_file_path": "sent.ndjson", "append": True},
-            "datahub": {**http, "endpoint": "openapi/openlineage/api/v1/lineage"},
-            "openmetadata": {**http, "endpoint": "api/v1/openlineage/lineage"},
-        }
-        (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": settings.get(kind, http)}))
-        options = ["--profile", "any"] if kind == "--profile any" else []
+        file = {"type": "file", "log_file_path": "sent.ndjson", "append": True}
+        (tmp_path / "openlineage.yml").write_text(json.dumps({"transport": file if kind == "file" else http}))
+        options = kind.split() if kind.startswith("-") else ["--profile", kind] if kind == "dataplex" else []
         assert main(["push", str(events), "--verify", "--patience", "0", *options]) == 2
         assert server.taken == []
     assert not list(tmp_path.glob("sent*"))
     said = capsys.readouterr().err
-    assert "--verify reads back from Marquez alone" in said
+    assert "--verify reads back from Marquez, OpenMetadata and DataHub alone" in said
     assert "Nothing was sent" in said
+    assert kind != "--profile datahub" or "does not end with /openlineage/api/v1/lineage" in said
 
 
 def test_one_of_several_backends_is_refused_before_any_is_sent_to(

@@ -22,6 +22,8 @@ from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.plan import Counts, Plan, duration, say
 from exporter.openlineage.push.profiles import Choices, profile
 from exporter.openlineage.push.verify import Verification, Verified
+from exporter.openlineage.push.verify_datahub import DataHubVerification
+from exporter.openlineage.push.verify_openmetadata import OpenMetadataVerification
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
@@ -99,6 +101,12 @@ def summary(counts: Counts, backends: Sequence[dict[str, Any]], folder: Path) ->
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
+_READ_BACK: Final = {
+    "marquez": Verification,
+    "openmetadata": OpenMetadataVerification,
+    "datahub": DataHubVerification,
+}
+"""The profiles whose backends can be read back."""
 _PAUSE: Final = 0.5
 """Seconds between two questions to a backend that does not answer what it is."""
 
@@ -188,7 +196,7 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
     settings = client(choices.concurrency, choices.patience)
     pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
     for one in pushes if sample else ():
-        one.require_marquez()
+        one.require_api()
     done, interrupted = list[_Push](), False
     for one in pushes:
         interrupted = one.run()
@@ -216,22 +224,25 @@ class _Push:
         self._is_silent = False
         self.verified: Verified | None = None
 
-    def require_marquez(self) -> None:
+    def require_api(self) -> None:
         """Raises UsageError where the backend cannot be read back, and SilentError where it does not say what it is,
         before anything is sent.
         """
-        backend, choices = self._backend, self._choices
-        can_ask = isinstance(backend.sender, HttpSender) and backend.sender.has_marquez_api
+        backend, choices, sender = self._backend, self._choices, self._backend.sender
+        can_ask = isinstance(sender, HttpSender) and sender.has_marquez_api
         with _faults_in_words(backend.secrets):
             self._known = choices.profile or backend.profile or (self._recognised() if can_ask else None)
-        if self._known == "marquez" and can_ask:
+        verification = _READ_BACK.get(self._known or "")
+        if verification and isinstance(sender, HttpSender) and sender.is_at(verification.beside):
             return
         if self._is_silent:
             raise SilentError(f"{backend.name} does not answer, so nothing was sent and nothing was read back")
-        why = "--profile asks for another one" if choices.profile else "it does not answer as Marquez does"
+        why = f"its profile is {self._known}" if self._known else "it does not answer as Marquez does"
+        if verification:
+            why = f"its address does not end with {verification.beside}, so where its API is is not known"
         raise UsageError(
-            f"--verify reads back from Marquez alone, and {backend.name} is not sent events as one: {why}. Nothing was "
-            "sent. Push without --verify (docs/openlineage.md says what cannot be read back)"
+            f"--verify reads back from Marquez, OpenMetadata and DataHub alone, and not from {backend.name}: {why}. "
+            "Nothing was sent. Push without --verify (docs/openlineage.md says what cannot be read back)"
         )
 
     @property
@@ -301,7 +312,7 @@ class _Push:
             say(f"{backend.name} was not read back, since the push ended before all events were sent")
             return False
         delivered = Delivered(self._folder / "push" / backend.folder)
-        verification = Verification(index, self._fit(), delivered, self._sample)
+        verification = _READ_BACK[self._plan.rules.name](index, self._fit(), delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
             self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)

@@ -110,17 +110,19 @@ def _named(event: Json) -> Iterator[tuple[str, Thing]]:
     """The things of an event, each with its kind."""
     datasets = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
     for one in [*datasets, *([event["dataset"]] if "dataset" in event else [])]:
-        yield "datasets", _thing(one)
+        yield "datasets", thing_of(one)
     if "run" in event:
-        yield "jobs", _job(event)
+        yield "jobs", job_of(event)
         yield "runs", Thing("", event["run"]["runId"])
 
 
-def _thing(one: Json) -> Thing:
+def thing_of(one: Json) -> Thing:
+    """The dataset that an object of an event names."""
     return Thing(one["namespace"], one["name"])
 
 
-def _job(event: Json) -> Thing:
+def job_of(event: Json) -> Thing:
+    """The job of a run's event, with its namespace as Marquez spells it."""
     return Thing(_NOT_OF_A_JOB.sub("_", event["job"]["namespace"]), event["job"]["name"])
 
 
@@ -143,13 +145,13 @@ class Expected:
         inputs = event.get("inputs") or []
         for one in inputs:
             self._read(one)
-        read = {_thing(one): _columns(one) for one in inputs}
+        read = {thing_of(one): columns_of(one) for one in inputs}
         for one in event.get("outputs") or []:
             self._write(one, read)
 
     def _dataset(self, one: Json) -> Dataset | None:
         """None where it is not in the sample."""
-        thing = _thing(one)
+        thing = thing_of(one)
         if not self._sample.has("datasets", thing):
             return None
         dataset = self.datasets.setdefault(thing, Dataset())
@@ -160,22 +162,22 @@ class Expected:
     def _read(self, one: Json) -> None:
         dataset = self._dataset(one)
         if dataset is not None:
-            dataset.columns |= _columns(one)
+            dataset.columns |= columns_of(one)
             dataset.earlier |= dataset.columns
 
     def _write(self, one: Json, read: dict[Thing, set[str]] | None = None) -> None:
         dataset = self._dataset(one)
         if dataset is None:
             return
-        dataset.columns = _columns(one)
+        dataset.columns = columns_of(one)
         dataset.earlier |= dataset.columns
-        for edge in _edges(one):
+        for edge in edges_of(one):
             is_kept = edge.column in dataset.columns and edge.source_column in (read or {}).get(edge.source, ())
             (dataset.edges if is_kept else dataset.unkept).add(edge)
         dataset.unkept -= dataset.edges
 
     def _take_run(self, event: Json) -> None:
-        run, thing, kind = event["run"]["runId"], _job(event), event.get("eventType")
+        run, thing, kind = event["run"]["runId"], job_of(event), event.get("eventType")
         if self._sample.has("runs", Thing("", run)):
             self.runs[run] = STATES.get(kind or "", self.runs.get(run))
         if not self._sample.has("jobs", thing):
@@ -187,17 +189,19 @@ class Expected:
         if job.run != run:  # else a further part of an event that was too large
             job.run, job.inputs, job.outputs = run, set(), set()
         job.is_open = False
-        job.inputs |= {_thing(one) for one in event.get("inputs") or ()}
-        job.outputs |= {_thing(one) for one in event.get("outputs") or ()}
+        job.inputs |= {thing_of(one) for one in event.get("inputs") or ()}
+        job.outputs |= {thing_of(one) for one in event.get("outputs") or ()}
 
 
-def _columns(one: Json) -> set[str]:
+def columns_of(one: Json) -> set[str]:
+    """The columns that a dataset of an event lists."""
     fields = ((one.get("facets") or {}).get("schema") or {}).get("fields") or ()
     return {str(column["name"]) for column in fields}
 
 
-def _edges(one: Json) -> Iterator[ColumnEdge]:
+def edges_of(one: Json) -> Iterator[ColumnEdge]:
+    """The column lineage of a dataset of an event."""
     fields = ((one.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
     for column, lineage in fields.items():
         for source in lineage.get("inputFields") or ():
-            yield ColumnEdge(_thing(source), source["field"], column)
+            yield ColumnEdge(thing_of(source), source["field"], column)

@@ -288,27 +288,35 @@ class HttpSender:
         """Whether the address is one that Marquez' API could be read beside."""
         return self._url.endswith(_OF_MARQUEZ)
 
-    def read(self, path: Sequence[str], asked: Mapping[str, str]) -> tuple[BackendAnswer, dict[str, Any]]:
-        """One request for what Marquez' API shows, by the same settings as events; ``path``: its parts, as they are.
-        The object is empty where the answer is not TAKEN. MISPLACED: it is not there.
+    def is_at(self, path: str) -> bool:
+        """Whether the address ends with this path, so that the API beside it can be read."""
+        return self._url.endswith(path)
+
+    def read(
+        self, path: Sequence[str], asked: Mapping[str, str], beside: str = "/lineage", body: Any = None
+    ) -> tuple[BackendAnswer, Any]:
+        """One request for what a backend's API shows, by the same settings as events; ``path``: its parts, as they are,
+        in the place of ``beside`` at the end of the address. ``body``: a question in JSON that is posted, None to get.
+        The JSON is an empty object where the answer is not TAKEN. MISPLACED: it is not there.
         """
         headers = self._signed()
         if isinstance(headers, BackendAnswer):
             return headers, {}
-        address = "/".join((self._url.removesuffix("/lineage"), *(quote(part, safe="") for part in path)))
+        address = "/".join((self._url.removesuffix(beside), *(quote(part, safe="") for part in path)))
+        how: dict[str, Any] = {"headers": headers, "timeout": self._limit(0), "retries": False, "redirect": False}
         try:
-            answer = self._pool.request(
-                "GET",
-                address,
-                fields=dict(asked),
-                headers=headers,
-                timeout=self._limit(0),
-                retries=False,
-                redirect=False,
-            )
+            if body is None:
+                answer = self._pool.request("GET", address, fields=dict(asked), **how)
+            else:
+                sent = json.dumps(body).encode()
+                answer = self._pool.request(
+                    "POST", address, body=gzip.compress(sent) if self._is_zipped else sent, **how
+                )
             if answer.status == 200:
                 shown = answer.json()
-                return (TAKEN, shown) if isinstance(shown, dict) else (BackendAnswer(Kind.SICK, "no JSON object"), {})
+                if isinstance(shown, dict | list):
+                    return TAKEN, shown
+                return BackendAnswer(Kind.SICK, "no JSON object or list"), {}
             text = self._secrets.hide(answer.data.decode("utf-8", "replace"))
             return of_status(answer.status, text, answer.headers.get("Retry-After")), {}
         except ValueError:
