@@ -21,6 +21,7 @@ from exporter.serve.gaps import QUESTION, part, which
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.progress import Progress
+from exporter.system.terminal import visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,8 @@ def _text(site: Site, since: str | None) -> str:
         _part(site, "Top readers", "The users with the most queries that read something.", "page-top-readers", period),
     ]
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    return render_template("report.html", parts=parts, since=start, until=last, made=made, style=_STYLE, most=_MOST)
+    html = render_template("report.html", parts=parts, since=start, until=last, made=made, style=_STYLE, most=_MOST)
+    return visible_text(html)
 
 
 def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:

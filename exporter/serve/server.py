@@ -37,6 +37,7 @@ from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import LARGEST, answered_with, endpoint
 from exporter.serve.site import OWN_QUESTIONS, Site, is_incomplete
+from exporter.system.terminal import visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +65,10 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 
 
+_SEEN: Final = ("text/html", "image/svg+xml")
+"""What a person reads in a browser."""
+
+
 def protect(app: Flask, host: str, check: Check | None = None) -> None:
     """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``. ``check``: who
     asks. With it, any name of the server is right: a browser sends a login only to the name that it was given at.
@@ -85,6 +90,9 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
         if is_incomplete():
             answer.headers["Refresh"] = _AGAIN
         answer.headers.setdefault("Cache-Control", "no-cache, private")
+        if answer.mimetype in _SEEN and not answer.is_streamed and not answer.direct_passthrough:
+            # A name with marks of direction would be read as another one.
+            answer.set_data(visible_text(answer.get_data(as_text=True).replace("\r\n", "\n")))
         return answer
 
 

@@ -559,6 +559,19 @@ def test_no_name_becomes_a_part_of_a_page(hostile: tuple[Site, FlaskClient]) -> 
     assert any("<script>alert(1)</script>" in cell for row in script.rows for cell in row)
 
 
+MARKED = quote("\u202egnp.")
+
+
+def test_marks_of_direction_in_names_are_shown_as_escapes(hostile: tuple[Site, FlaskClient]) -> None:
+    """Else a browser shows another name: ``\\u202egnp.`` as ``.png``."""
+    _, client = hostile
+    link = next(link for link in got(client, f"/search?q={MARKED}").links if link.startswith("/object?"))
+    for path in (f"/search?q={MARKED}", link, link.replace("/object?", "/lineage/?", 1)):
+        shown = client.get(path, follow_redirects=True).text
+        assert "\\u202egnp." in shown
+        assert not re.search("[\x00-\x08\u200b\u202a-\u202e\u2066-\u2069]", shown)
+
+
 def test_nothing_that_is_asked_becomes_a_part_of_a_page(client: FlaskClient) -> None:
     for path in ("/search?q=", "/object?name=", "/object?id=", "/query?id=", "/user?name=", "/write?query=",
                  "/ask/writers?domain=Table&object_name=", "/column?id=table/2055&column="):  # fmt: skip
