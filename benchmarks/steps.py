@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
     "rows": ((extract, "read_line"),),
-    "facts": ((carried.QueryRecord, "facts"), (write, "read_told")),
+    "facts": ((carried.QueryRecord, "facts"), (write, "read_query_record")),
     "mentions": ((extract, "uses_in_time"), (extract, "add")),
     "answers": ((write, "_together"),),
     "nodes": ((write, "statement_nodes"), (write, "run_nodes")),

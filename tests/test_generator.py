@@ -193,11 +193,13 @@ def test_parts_of_the_page_that_are_not_measured_again_stay() -> None:
 
 
 def test_a_part_of_the_page_shows_medians_memory_and_what_made_it() -> None:
-    results = [Result("an export", 1_000, (Run(2.0, 1.5, {JVM: 7_000_000}), Run(4.0, 2.5, {JVM: 1_000_000})))]
+    results = [
+        Result("an export", 1_000, (Run(2.0, 1.5, {JVM: 7_000_000}, 0.25), Run(4.0, 2.5, {JVM: 1_000_000}, 0.75)))
+    ]
     told = page.text(
         Section("A title", "Words.", [Figure("what", 1.0)], results), "two cores", "python -m benchmarks.run"
     )
-    assert "| an export | 1,000 | 3.00 (2.00 to 4.00) | 2.00 | 333 | 7.00 | 7.00 | - | - |" in told.splitlines()
+    assert "| an export | 1,000 | 3.00 (2.00 to 4.00) | 2.00 | 0.50 | 333 | 7.00 | 7.00 | - | - |" in told.splitlines()
     assert told.endswith("Measured by `python -m benchmarks.run`: two cores.\n")
 
 
@@ -314,6 +316,7 @@ def test_the_steps_are_those_of_the_engine(lines: list[str]) -> None:
         "answer",
         "name_jobs",
         "write",
+        "unchanged",
         "pieces of files",
     ]
     inside = {name.removeprefix("&nbsp; ") for name in names[names.index("write") :] if name.startswith("&")}
