@@ -67,7 +67,8 @@ def write(compared: Compared, path: Path) -> str:
     }
     single.save(path, filled(contract, added))
     lines = sum(map(len, added.values()))
-    return f"{path}: {lines:,} sources added to {len(added):,} of {len(contract.properties):,} properties."
+    sources = "1 source" if lines == 1 else f"{lines:,} sources"
+    return f"{path}: {sources} added to {len(added):,} of {len(contract.properties):,} properties."
 
 
 def _name(source: End) -> str:
