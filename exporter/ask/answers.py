@@ -143,8 +143,11 @@ def with_objects(question: str, query: str) -> str:
     """The query of a shipped question with the columns for pages, and with lists separated by :data:`LIST`. In each
     group, the objects are one cell.
     """
-    query = _SEPARATED.sub(r'\1"\\n\\n"', query)
-    columns = _OBJECTS.get(question, {})
+    return with_columns(_SEPARATED.sub(r'\1"\\n\\n"', query), _OBJECTS.get(question, {}))
+
+
+def with_columns(query: str, columns: Mapping[str, str]) -> str:
+    """The query of a shipped question with more columns at its end, each from a variable of the query."""
     match = _SELECT.search(query)
     if not columns or match is None:
         return query

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
-from exporter.ask import unrecorded
+from exporter.ask import tag_stops, unrecorded
 from exporter.ask.nameless import renamed_without_ids, set_without_id, without_ids
 from exporter.ask.names import Known
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
@@ -160,7 +160,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         notes += _emptied(store, name, given, things)
         notes += _by_id(store, question, given, things, ask)
         notes += _of_policies(store, name, given, set(things) - unknown)
-        notes += _of_tags(store, name)
+        notes += _of_tags(store, name, given)
         notes += tags_of_another_time(store, name, given, things)
         notes += (note for thing in sorted(about) for note in _of_kind(store, question, thing))
     notes += _shared(store, question, about)
@@ -425,7 +425,7 @@ def _of_policies(store: Store, question: str, given: Given, things: Collection[s
             yield f"No row sets a tag on {name}.{what}: what was set before {first} is not on record."
 
 
-def _of_tags(store: Store, question: str) -> Iterator[str]:
+def _of_tags(store: Store, question: str, given: Given) -> Iterator[str]:
     """For an empty answer of tag-reach: whether rows set tags on columns at all."""
     if question != "tag-reach":
         return
@@ -433,8 +433,9 @@ def _of_tags(store: Store, question: str) -> Iterator[str]:
     settings = [quad.subject for quad in islice(store.quads_for_pattern(None, kind, tag), _MOST)]
     on_column = NamedNode(full("ah:onColumn"))
     if any(any(store.quads_for_pattern(one, on_column, None)) for one in settings):
+        rows = "Beside what stop_at leaves out, rows" if values_of(given, tag_stops.PARAMETER) else "Rows"
         yield (
-            "Rows show no copy without the tag of its source, among columns that are there and sources that have a "
+            f"{rows} show no copy without the tag of its source, among columns that are there and sources that have a "
             "tag. Views over a column and stages are not in this answer (end-up has them)."
         )
     elif settings:

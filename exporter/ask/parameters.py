@@ -113,10 +113,13 @@ def _words(query: str) -> Iterator[str]:
 
 Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The values of parameters, by name: one text, or several."""
-_SHOWN_OR_BRIDGED: Final = "shown or bridged"
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    kind: tuple(kind.split(" or ")) for kind in ("shown or bridged", "masks or aggregates")
+}
+"""A kind of parameter that has few values, and these."""
 KINDS: Final = (
     *("time", "thing", "object", "object id", "domain", "column", "tag", "user", "agent", "query"),
-    _SHOWN_OR_BRIDGED,
+    *CHOICES,
 )
 """What a value is, if not just text. A thing is an IRI; names are matched by Snowflake's rule of letter case."""
 _DECLARATION: Final = re.compile(
@@ -239,7 +242,7 @@ def _literal(parameter: Parameter, value: str) -> str:
         return f"<{value}>"
     if parameter.kind == "object id" and usable_id(value) is None:
         raise UsageError(f"--param {parameter.name}={value} is not an id: write a number above 0, such as 66564.")
-    if parameter.kind == _SHOWN_OR_BRIDGED and value not in _SHOWN_OR_BRIDGED.split(" or "):
+    if value not in CHOICES.get(parameter.kind, (value,)):
         raise UsageError(f"--param {parameter.name}={value} is not one of its values: write {parameter.kind}.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")

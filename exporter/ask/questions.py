@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
 
 from exporter.ask import answers as links
-from exporter.ask import missing, movement
+from exporter.ask import missing, movement, tag_stops
 from exporter.ask import parameters as syntax
 from exporter.ask.answers import Answer, Row, render
 from exporter.ask.names import LOCATION_ALONE, look_up
-from exporter.ask.parameters import Given, bind, check, refuse
+from exporter.ask.parameters import Given, bind, check, refuse, values_of
 from exporter.ask.shipped import Question, find, is_shipped, questions
 from exporter.errors import UsageError
 
@@ -34,6 +34,8 @@ def check_all(question: Question, params: Given) -> None:
     refuse(question.query, question.name)
     check(question.name, question.parameters, params)
     bind(question.query, question.parameters, params)
+    if is_shipped(question) and question.name == tag_stops.QUESTION:
+        tag_stops.check(params)
 
 
 def ask(  # noqa: PLR0913 - a question, and how it is asked
@@ -77,11 +79,21 @@ def _asked(  # noqa: PLR0913 - a question, and how it is asked
     query = bind(question.query, question.parameters, params)
     if thing:
         query = links.about(query, thing)
-    if not of_page or not is_shipped(question):
+    if not is_shipped(question):
         return select(store, query, question.name, most)
+    notes = list[str]()
     with in_words(question.name):
-        columns, rows = _answered(store, links.with_objects(question.name, query))
-        return _cut(Answer(columns, links.merged(columns, rows, most)), most)
+        if of_page:
+            query = links.with_objects(question.name, query)
+        is_stopped = question.name == tag_stops.QUESTION and values_of(params, tag_stops.PARAMETER)
+        columns, rows = _answered(store, links.with_columns(query, tag_stops.WAY) if is_stopped else query)
+        if is_stopped:
+            columns = columns[: -len(tag_stops.WAY)]
+            left, notes = tag_stops.without_stopped(store, params, list(rows))
+            rows = iter(left)
+        # One more than are wanted shows whether there are more.
+        some = links.merged(columns, rows, most) if of_page else list(islice(rows, None if most is None else most + 1))
+        return _cut(Answer(columns, some, notes), most)
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:

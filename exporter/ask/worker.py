@@ -37,6 +37,7 @@ from exporter.ask.pool import (
     send,
 )
 from exporter.ask.questions import Question, ask, check_all, find, in_words, questions
+from exporter.ask.tag_stops import reader_of_sql
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class _Answerer:
         if self._store is None:
             if self._opened.is_store:
                 self._store = Store.read_only(str(self._path))
+                reader_of_sql()  # for a later question
             else:
                 self._graph = Graph(self._path)
                 self._store = self._graph.store

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
+from exporter.ask.parameters import CHOICES
 from exporter.ask.shipped import grouped, is_shipped
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _VALUES: Final = {
     "agent": ("AGENT", "DB.SCHEMA.AGENT"),
     "query": ("ID", "01bf0911-1400-6e2c-0200-dd20f12a9777"),
     "shown or bridged": ("HOW", "bridged"),
+    "masks or aggregates": ("WHAT", "masks"),
     "text": ("TEXT", "text"),
 }
 """Kind of a parameter -> how its value is named in a help, and an example of it."""
@@ -36,7 +38,7 @@ _HOW: Final = """To ask a question:                  exporter query NAME DIR
 To see its options and an example:  exporter query NAME --help"""
 _COMPLETED: Final = {
     "domain": ("Table", "View", "Stage", "Stream", "Function", "Procedure", "Share", "Tag"),
-    "shown or bridged": ("shown", "bridged"),
+    **CHOICES,
 }
 """Kind of a parameter -> the values that a shell completes, of one word; others may be given as well."""
 

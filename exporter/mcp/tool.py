@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.ask.parameters import CHOICES
 from exporter.errors import UsageError
 from exporter.mcp.answers import MOST_OFFSET, MOST_ROWS, ROWS
 
@@ -29,7 +30,6 @@ _HINTS: Final[Mapping[str, str]] = {
 """How a value is written, by the kind of its parameter (:data:`exporter.ask.parameters.KINDS`)."""
 _ONE: Final = frozenset({"time", "domain"})
 """Kinds of parameters of which hardly anybody gives several values."""
-_VALUES: Final[Mapping[str, list[str]]] = {"shown or bridged": ["shown", "bridged"]}
 
 
 def text(description: str) -> Json:
@@ -66,8 +66,8 @@ def of_parameter(parameter: Parameter, others: Collection[str]) -> Json:
         sentences.append(f"{parameter.default} if not given." if parameter.kind != "domain" else "")
     described = " ".join(filter(None, sentences))
     one: Json = {"type": "string"}
-    if parameter.kind in _VALUES:
-        return {**one, "enum": _VALUES[parameter.kind], "description": described}
+    if parameter.kind in CHOICES:
+        one["enum"] = list(CHOICES[parameter.kind])
     if parameter.kind in _ONE:
         return {**one, "description": described}
     return {"anyOf": [one, {"type": "array", "items": one}], "description": described}

@@ -132,6 +132,7 @@ def values_of(read: History) -> dict[str, list[str]]:
         "column_name": [*columns, "NO_SUCH_COLUMN"],
         "tag_name": [*tags, "NO.SUCH.TAG"],
         "domain": ["Table", "TABLE", "View", "Stage"],
+        "stop_at": ["masks"],  # aggregates are in SQL text, which tests/ask/test_tag_stops.py has
         "helpers": ["shown"],  # what is bridged, tests/openlineage/test_helpers.py reads
         "user_name": [query.user for query in read.queries.values()],
         "agent_name": [

@@ -1,0 +1,190 @@
+"""Where ``tag-reach`` stops if it is asked to: at queries that enforced a masking policy on what they copied, and at
+those that copied only an aggregate of it.
+
+A path of SPARQL cannot look at the steps that it takes. So the query finds the copies, each with the version of the
+tagged column where the way begins and the version of the copy where it ends, and here each way is gone again, step by
+step, without the steps at which it is to stop. A copy stays in the answer if one of its ways is left.
+
+A step leads from a version of a column that a query read to the version that the query filled from it. Where a query
+reads a view, rows list its columns as direct sources, and those of the tables behind it as base sources. Which of them
+is behind which, they do not say. So a step from what is a source of one kind alone stops if it is stopped from all that
+are sources of the other kind alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from pyoxigraph import Literal, NamedNode, Store
+
+from exporter.ask.parameters import Given, values_of
+from exporter.errors import UsageError
+from exporter.graph.terms import full
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+    from types import ModuleType
+
+    from exporter.ask.answers import Row
+
+QUESTION: Final = "tag-reach"
+PARAMETER: Final = "stop_at"
+MASKS: Final = "masks"
+AGGREGATES: Final = "aggregates"
+WAY: Final = {"seed_iri": "seed", "reached_iri": "reached"}
+"""The columns to add to the answer -> the variables of the question: where a way begins, and where it ends."""
+_Sources = dict[str, dict[str, str]]
+"""Kind of source (DIRECT, BASE) -> column -> the name of its object at that time."""
+
+
+@cache
+def reader_of_sql() -> ModuleType | None:
+    """:mod:`exporter.ask.aggregated`, which needs sqlglot; None if that is not installed. A process that answers cannot
+    open files any more once the graph is open, so this is called before.
+    """
+    try:
+        return import_module("exporter.ask.aggregated")  # most questions do not read SQL
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        return None
+
+
+def check(given: Given) -> None:
+    """Raises UsageError for what needs a package that is not installed."""
+    if AGGREGATES in values_of(given, PARAMETER) and reader_of_sql() is None:
+        raise UsageError(
+            "stop_at aggregates reads SQL, for which sqlglot is needed: pip install 'access-history-exporter[sql]'"
+        )
+
+
+def without_stopped(store: Store, given: Given, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """``rows`` of the answer with the columns of :data:`WAY` at their end: those with a way that is left, without these
+    columns; and notes on what was left out, and why it may be too little.
+    """
+    ways = _Ways(store, frozenset(values_of(given, PARAMETER)))
+    left: dict[Row, None] = {}
+    stopped: dict[Row, None] = {}
+    for row in rows:
+        *cells, seed, reached = row
+        into = left if seed and reached in ways.from_(seed) else stopped
+        into[tuple(cells)] = None
+    for row in left:
+        stopped.pop(row, None)
+    return list(left), list(ways.notes(len(stopped)))
+
+
+class _Ways:
+    """The ways of data through the graph that do not stop. ``stops``: :data:`MASKS`, :data:`AGGREGATES` or both."""
+
+    def __init__(self, store: Store, stops: AbstractSet[str]) -> None:
+        self._store, self._stops = store, stops
+        self._without_text: set[str] = set()
+        self._not_understood: set[str] = set()
+        self.from_ = cache(self._from)
+        self._masked = cache(self._masked_in)
+        self._sources = cache(self._sources_of)
+
+    def _from(self, seed: str) -> AbstractSet[str]:
+        """The versions of columns to which data of ``seed`` came, and ``seed``."""
+        found, waiting = {seed}, [seed]
+        while waiting:
+            version = waiting.pop()
+            fresh = {*self._subjects("ah:priorColumnVersion", version)} | {
+                filled
+                for filled in self._subjects("prov:wasDerivedFrom", version)
+                if filled not in found and not self._is_stopped(version, filled)
+            }
+            waiting += fresh - found
+            found |= fresh
+        return found
+
+    def _is_stopped(self, read: str, filled: str) -> bool:
+        """Whether the step is one at which to stop."""
+        query = next(self._objects(filled, "prov:wasGeneratedBy"), None)
+        column = next(self._objects(read, "prov:specializationOf"), None)
+        if query is None or column is None:
+            return False
+        direct, base = (set(self._sources(filled)[kind]) for kind in ("DIRECT", "BASE"))
+        others = direct - base if column not in direct else base - direct if column not in base else set[str]()
+        if MASKS in self._stops:
+            masked = self._masked(query)
+            if column in masked or (others and others <= masked):
+                return True
+        # The text names direct sources alone.
+        named = {column} if column in direct else others
+        is_asked = AGGREGATES in self._stops and bool(named)
+        return is_asked and all(self._is_aggregated(query, filled, one) for one in sorted(named))
+
+    def _masked_in(self, query: str) -> frozenset[str]:
+        """The columns on which a query enforced a masking policy."""
+        kind = NamedNode(full("ah:policyKind"))
+        return frozenset(
+            column
+            for enforced in self._objects(query, "ah:enforced")
+            if any(self._store.quads_for_pattern(NamedNode(enforced), kind, Literal("MASKING_POLICY")))
+            for column in self._objects(enforced, "ah:protectedColumn")
+        )
+
+    def _is_aggregated(self, query: str, filled: str, column: str) -> bool:
+        text = next(self._objects(query, "ah:queryText"), None)
+        if text is None:
+            self._without_text.add(query)
+            return False
+        written = next(self._objects(filled, "prov:specializationOf"), "")
+        target = next(self._objects(written, "ah:columnName"), "")
+        source = next(self._objects(column, "ah:columnName"), "")
+        names = {columns[column] for columns in self._sources(filled).values() if column in columns}
+        sql: Any = reader_of_sql()
+        found = [sql.is_aggregated(text, target, name, source) for name in sorted(names)]
+        if None in found or not found:
+            self._not_understood.add(query)
+        return bool(found) and all(found)
+
+    def _sources_of(self, filled: str) -> _Sources:
+        """What a version of a column was filled from, in both modes of reads (docs/graph.md)."""
+        found: _Sources = defaultdict(dict)
+        derivations = [
+            *self._subjects("ah:targetColumnVersion", filled),
+            *self._objects(filled, "ah:derivationPattern"),
+        ]
+        for derivation in derivations:
+            kind = next(self._objects(derivation, "ah:sourceType"), "")
+            name = next(self._objects(derivation, "ah:sourceName"), "")
+            for column in self._objects(derivation, "ah:sourceColumn"):
+                found[kind][column] = name
+        return found
+
+    def notes(self, stopped: int) -> Iterator[str]:
+        """How many rows were left out (``stopped``), and which queries were not understood."""
+        if stopped:
+            where = {
+                MASKS: "enforced a masking policy on what they copied (whether the value was masked for their role is "
+                "not on record)",
+                AGGREGATES: "copied only an aggregate, by their SQL text",
+            }
+            how = " or ".join(where[stop] for stop in where if stop in self._stops)
+            which = "1 row is" if stopped == 1 else f"{stopped:,} rows are"
+            yield f"stop_at: {which} left out, since all ways of the data lead through queries that {how}."
+        for queries, why in (
+            (self._without_text, "the export has no SQL text of {} (--query-history and --query-text keep it)"),
+            (self._not_understood, "the SQL text of {} does not say what went into a column"),
+        ):
+            if queries:
+                ident = next(self._objects(min(queries), "ah:queryId"), "")
+                one, many = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
+                yield f"stop_at aggregates: {why.format(one if len(queries) == 1 else many)}; these copies are followed."
+
+    def _objects(self, subject: str, term: str) -> Iterator[str]:
+        for quad in self._store.quads_for_pattern(NamedNode(subject), NamedNode(full(term)), None):
+            if isinstance(quad.object, NamedNode | Literal):
+                yield quad.object.value
+
+    def _subjects(self, term: str, thing: str) -> Iterator[str]:
+        for quad in self._store.quads_for_pattern(None, NamedNode(full(term)), NamedNode(thing)):
+            if isinstance(quad.subject, NamedNode):
+                yield quad.subject.value

@@ -1,0 +1,154 @@
+"""``tag-reach`` with ``stop_at``: where a query enforced a mask, or copied an aggregate; derived from rows and SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.aggregated import is_aggregated
+from exporter.ask.graph import Graph
+from exporter.cli import main
+from tests import exports
+from tests.ask.test_tag_reach import A, B, C, asked, cells, copied, table, tagged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json = dict[str, Any]
+V: Final = table(8, "D.S.V", domain="View")
+
+
+def masked(row: Json, thing: Json, column: str = "C", kind: str = "MASKING_POLICY") -> Json:
+    """The row, of a query that enforced a policy on a column of ``thing``."""
+    policy = {"policyName": "D.S.P", "policyId": 50, "policyKind": kind}
+    shown = {key: thing[key] for key in ("objectDomain", "objectId", "objectName")}
+    return {**row, "policies_referenced": [{**shown, "columns": [{"columnName": column, "policies": [policy]}]}]}
+
+
+def through(number: int, view: Json, base: Json, target: Json) -> Json:
+    """A column of a view over ``base`` goes into one of the target."""
+    row = copied(number, view, target)
+    shown = {key: base[key] for key in ("objectDomain", "objectId", "objectName")}
+    written = row["objects_modified"][0]["columns"][0]
+    written["baseSources"] = [{**shown, "columnName": "C"}]
+    return {**row, "base_objects_accessed": [{**shown, "columns": [{"columnName": "C"}]}]}
+
+
+STORIES: Final = {
+    "the mask stands before both": ([tagged(1, A), masked(copied(2, A, B), A), copied(3, B, C)], set()),
+    "the mask stands on the way": ([tagged(1, A), copied(2, A, B), masked(copied(3, B, C), B)], {"D.S.B.C"}),
+    "a policy of another kind": ([tagged(1, A), masked(copied(2, A, B), A, kind="ROW_ACCESS_POLICY")], {"D.S.B.C"}),
+    "a mask on another column": ([tagged(1, A), masked(copied(2, A, B), A, column="E")], {"D.S.B.C"}),
+    "a mask of another query": (
+        [tagged(1, A), copied(2, A, B), masked({**copied(3, A, C), "objects_modified": []}, A)], {"D.S.B.C"},
+    ),
+    "another way is left": (
+        [tagged(1, A), masked(copied(2, A, C), A), copied(3, A, B), copied(4, B, C)], {"D.S.B.C", "D.S.C.C"},
+    ),
+    "what was there before stays": ([tagged(1, A), copied(2, A, B), masked(copied(3, A, B), A)], {"D.S.B.C"}),
+    "a mask behind a view": ([tagged(1, A), masked(through(2, V, A, B), A)], set()),
+    "a mask on the view": ([tagged(1, A), masked(through(2, V, A, B), V)], set()),
+    "the view has the tag": ([tagged(1, V), masked(through(2, V, A, B), A)], set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("story", STORIES)
+def test_masks(story: str, reads: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, expected = STORIES[story]
+    printed, noted = asked(rows, tmp_path, capsys, "--stop-at", "masks", "--format", "csv", reads=reads)
+    assert cells(printed) == expected
+    every = main(["query", "tag-reach", str(tmp_path / "out"), "--format", "csv"])
+    assert every == 0
+    fewer = len(cells(capsys.readouterr().out)) - len(expected)
+    assert ("left out, since all ways" in noted) == bool(fewer)
+    assert not expected or "Rows show no copy" not in noted
+
+
+def test_the_statements_are_fewer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [tagged(1, A), copied(2, A, B), masked(copied(3, B, C), B)]
+    printed, _ = asked(rows, tmp_path, capsys, "--sql", "--stop-at", "masks")
+    assert [line.split()[2] for line in printed.splitlines() if line.startswith("ALTER")] == ["D.S.B"]
+
+
+# --- aggregates -------------------------------------------------------------------------------------------------------
+
+TEXTS: Final = {
+    "insert into d.s.b (c) select sum(c) from d.s.a": True,
+    "insert into b (x, c) select c, count(distinct c) from a group by 1": True,
+    "insert into b (c) select c from a": False,
+    "insert into b (c) select max(c) from a": False,
+    "insert into b (c) select sum(c) + c from a group by c": False,
+    "insert into b (c) select sum(c) over (partition by x) from a": False,
+    "insert into b (c) select avg(c) / count(*) from a": True,
+    "insert into b (c) select sum(iff(x.c > 1, x.c, 0)) from a x": True,
+    "create or replace table b as select round(avg(c), 2) as c, x from a group by x": True,
+    "create table b (x, c) as select c, sum(c) from a group by 1": True,
+    "create table b as with t as (select x, c from d.s.a) select count(c) as c from t": True,
+    "create table b as with t as (select count(c) as n from d.s.a) select n + 1 as c from t": True,
+    "create table b as with t as (select count(c) n, min(c) m from a) select iff(n > 1, m, '') as c from t": False,
+    "create table b as select sum(c) as c from a union all select c from a": False,
+    "create table b as select sum(c) as c from a union all select avg(c) from a": True,
+    "create table b as select a.c as c, sum(z.c) as x from a join z on z.i = a.i group by 1": False,
+    "create table b as select sum(a.c) as c, z.c as x from a join z on z.i = a.i group by 2": True,
+    'create table b as select sum("C") as "C" from "A"': True,
+    # Nobody knows: another order of columns, other statements, cut texts, and what is no SQL.
+    "insert into b select x, sum(c) from a group by 1": None,
+    "create table b as select * from a": None,
+    "create table b as select sum(c) as c, x as c from a group by 2": None,
+    "create table b as select sum(c) as c from a join z on z.i = a.i": None,
+    "merge into b using (select sum(c) c from a) s on b.i = s.i when matched then update set c = s.c": None,
+    "insert into b (c) select sum(c) from ...": None,
+    "create table b as select other as c from somewhere": None,
+    "": None,
+    "🂡 ' \" $$ ((((": None,
+    f"create table b as select {'(' * 3000}c{')' * 3000} as c from a": None,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_a_statement_copied(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert is_aggregated(text, "C", "D.S.A", "C") is TEXTS[text]
+    assert capfd.readouterr() == ("", "")  # SQL text is personal data
+
+
+def exported(rows: list[Json], texts: dict[str, str], folder: Path) -> Path:
+    given = exports.ndjson(rows, folder / "rows.ndjson")
+    history = exports.ndjson(
+        [{"query_id": ident, "query_text": text, "start_time": None} for ident, text in texts.items()],
+        folder / "history.ndjson",
+    )
+    options = ("--outputs", "graph", "--query-history", str(history), "--query-text")
+    assert exports.export([given], folder / "out", *options) == 0
+    return folder / "out"
+
+
+def test_aggregates(tmp_path: Path) -> None:
+    rows = [tagged(1, A), copied(2, A, B), copied(3, A, C), through(4, V, A, table(5, "D.S.E"))]
+    texts = {
+        "q2": "insert into d.s.b (c) select sum(c) from d.s.a",
+        "q3": "insert into d.s.c (c) select c from d.s.a",
+        "q4": "create table d.s.e as select count(c) as c from d.s.v",
+    }
+    with Graph(exported(rows, texts, tmp_path)) as graph:
+        names = [row["target_object_name"] for row in graph.ask("tag-reach").dicts()]
+        stopped = graph.ask("tag-reach", stop_at="aggregates")
+    assert names == ["D.S.B", "D.S.C", "D.S.E"]
+    assert [row["target_object_name"] for row in stopped.dicts()] == ["D.S.C"]
+    assert any("2 rows are left out" in note for note in stopped.notes)
+
+
+def test_a_query_without_a_text_is_followed_and_named(tmp_path: Path) -> None:
+    rows = [tagged(1, A), copied(2, A, B), copied(3, A, C)]
+    with Graph(exported(rows, {"q3": "merge into c using ..."}, tmp_path)) as graph:
+        answer = graph.ask("tag-reach", stop_at=["masks", "aggregates"])
+    assert [row["target_object_name"] for row in answer.dicts()] == ["D.S.B", "D.S.C"]
+    assert any("no SQL text of query q2" in note for note in answer.notes)
+    assert any("SQL text of query q3 does not say" in note for note in answer.notes)
+
+
+def test_another_value_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked([tagged(1, A), copied(2, A, B)], tmp_path, capsys)
+    assert main(["query", "tag-reach", str(tmp_path / "out"), "--stop-at", "mask"]) == 2
+    assert "write masks or aggregates" in capsys.readouterr().err
