@@ -57,13 +57,16 @@ def test_every_package_that_a_package_needs_here_is_pinned_for_this_python() -> 
 
 def test_ranges_and_who_asks() -> None:
     program, extras = names(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
-    pages, assistants, tests = (names(extras[name]) for name in ("serve", "mcp", "test"))
-    requesters = (("the program", program), ("the pages", pages), ("assistants", assistants), ("the tests", tests))
+    pages, assistants, sql, tests = (names(extras[name]) for name in ("serve", "mcp", "sql", "test"))
+    requesters = (
+        *(("the program", program), ("the pages", pages), ("assistants", assistants), ("SQL text", sql)),
+        ("the tests", tests),
+    )
     for name, who in asked_for_by().items():
         said = {part.strip().strip("`") for part in ROWS[name][2].split(",")}
         expected = who - {OURS} | {word for word, of in requesters if name in of}
         assert (name, said) == (name, expected)
-        assert (name, ROWS[name][1].strip("`")) == (name, (program | pages | assistants).get(name, ""))
+        assert (name, ROWS[name][1].strip("`")) == (name, (program | pages | assistants | sql).get(name, ""))
 
 
 def test_every_package_says_what_it_is_for() -> None:

@@ -170,14 +170,15 @@ class _Ways:
             how = " or ".join(where[stop] for stop in where if stop in self._stops)
             which = "1 row is" if stopped == 1 else f"{stopped:,} rows are"
             yield f"stop_at: {which} left out, since all ways of the data lead through queries that {how}."
-        for queries, why in (
+        for queries, reason in (
             (self._without_text, "the export has no SQL text of {} (--query-history and --query-text keep it)"),
             (self._not_understood, "the SQL text of {} does not say what went into a column"),
         ):
             if queries:
                 ident = next(self._objects(min(queries), "ah:queryId"), "")
                 one, many = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
-                yield f"stop_at aggregates: {why.format(one if len(queries) == 1 else many)}; these copies are followed."
+                why = reason.format(one if len(queries) == 1 else many)
+                yield f"stop_at aggregates: {why}; these copies are followed."
 
     def _objects(self, subject: str, term: str) -> Iterator[str]:
         for quad in self._store.quads_for_pattern(NamedNode(subject), NamedNode(full(term)), None):

@@ -306,7 +306,7 @@ QUESTIONS: Final = {
         "object_name column_name tags policies",
     ),
     "tag-reach": (
-        "[tag_name] [at]",
+        "[tag_name] [at] [stop_at]",
         "source_object_name source_column_name tag_name value target_object_name target_column_name",
     ),
     "exposure": (
