@@ -124,7 +124,7 @@ def exported(rows: list[Json], texts: dict[str, str], folder: Path) -> Path:
     return folder / "out"
 
 
-def test_aggregates(tmp_path: Path) -> None:
+def test_aggregates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [tagged(1, A), copied(2, A, B), copied(3, A, C), through(4, V, A, table(5, "D.S.E"))]
     texts = {
         "q2": "insert into d.s.b (c) select sum(c) from d.s.a",
@@ -132,6 +132,8 @@ def test_aggregates(tmp_path: Path) -> None:
         "q4": "create table d.s.e as select count(c) as c from d.s.v",
     }
     with Graph(exported(rows, texts, tmp_path)) as graph:
+        assert main(["query", "tag-reach", str(tmp_path / "out"), "--stop-at", "aggregates", "--format", "csv"]) == 0
+        assert cells(capsys.readouterr().out) == {"D.S.C.C"}  # by a process that can open no files
         names = [row["target_object_name"] for row in graph.ask("tag-reach").dicts()]
         stopped = graph.ask("tag-reach", stop_at="aggregates")
     assert names == ["D.S.B", "D.S.C", "D.S.E"]
