@@ -132,6 +132,7 @@ def test_aggregates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "q4": "create table d.s.e as select count(c) as c from d.s.v",
     }
     with Graph(exported(rows, texts, tmp_path)) as graph:
+        capsys.readouterr()
         assert main(["query", "tag-reach", str(tmp_path / "out"), "--stop-at", "aggregates", "--format", "csv"]) == 0
         assert cells(capsys.readouterr().out) == {"D.S.C.C"}  # by a process that can open no files
         names = [row["target_object_name"] for row in graph.ask("tag-reach").dicts()]
