@@ -73,6 +73,8 @@ def _uses(node: Node, table: str, column: str, *, is_inside: bool) -> Iterator[b
     """For each use of the column by an expression, and by what it selects from: whether it is inside an aggregate."""
     for below in node.downstream:
         used = exp.to_column(below.name, dialect=Snowflake)
+        if not isinstance(used, exp.Column):
+            continue
         # One without a table is left so in some places by the reader.
         places = [
             one

@@ -1,4 +1,7 @@
-"""The ontology as a page to read: ``python -m exporter.graph.reference > docs/ontology.html``.
+"""What follows from the ontology: the page to read, and the context of JSON-LD. ::
+
+    python -m exporter.graph.reference > docs/ontology.html
+    python -m exporter.graph.reference context > ontology/context.jsonld
 
 Every term has an anchor, its local name: ``https://w3id.org/access-history#Query`` leads to it where the page is
 served. A term shows its definition and links to superclasses, domains, ranges, alignments and shapes.
@@ -6,6 +9,7 @@ served. A term shows its definition and links to superclasses, domains, ranges, 
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -13,7 +17,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rdflib import DCTERMS, OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 
-from exporter.graph.terms import AH
+from exporter.graph.terms import AH, PREFIXES
+from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.system.files import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
@@ -156,5 +161,26 @@ def _text(parent: Element, tag: str, text: str) -> Element:
     return made
 
 
+def context() -> str:
+    """A short name for each class and property: with ``@id`` for a property that refers to nodes, or the datatype of
+    its values; without a type for texts and classes.
+    """
+    terms: dict[str, str | dict[str, str]] = {"id": "@id", "type": "@type"}
+    ranges = {one.term: one.range if one.is_literal else "@id" for kind in NODE_CLASSES for one in kind.properties}
+    graph = Graph().parse(ontology_dir() / "access-history.ttl")
+    ours = {
+        f"ah:{_local(term)}"
+        for kind in KINDS.values()
+        for term in graph.subjects(RDF.type, kind)
+        if str(term).startswith(AH)
+    }
+    by_name = sorted(ours, key=lambda term: (term[3].isupper(), term))  # properties before classes
+    for term in sorted({*ranges} - ours) + by_name:
+        kind = ranges.get(term, "xsd:string")
+        terms[term.partition(":")[2]] = term if kind == "xsd:string" else {"@id": term, "@type": kind}
+    lines = (f"    {json.dumps(name)}: {json.dumps(term)}" for name, term in {**PREFIXES, **terms}.items())
+    return '{\n  "@context": {\n    "@version": 1.1,\n' + ",\n".join(lines) + "\n  }\n}\n"
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(context() if sys.argv[1:] == ["context"] else page())

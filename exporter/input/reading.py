@@ -8,7 +8,8 @@ a whole. The second decodes column by column: names in any letter case, arrays a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -16,53 +17,40 @@ from msgspec import Raw, Struct
 from exporter.input import aggregates, documented_form, json_reader, limits
 from exporter.input.documented_form import DAMAGED, NOTHING, WRAPPINGS, fits, is_damaged, plain_text, unknown_members
 from exporter.input.json_reader import raw_json, raw_text, text_of
-from exporter.input.row import NOT_DECODED, STRUCTURED, Row, Unreadable, columns_of, lower_name
+from exporter.input.row import (
+    ABSENT,
+    JSON_TEXTS,
+    NOT_DECODED,
+    STRUCTURED,
+    TEXTS,
+    Line,
+    Row,
+    Unreadable,
+    columns_of,
+    lower_name,
+)
 from exporter.input.times import parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NULL: Final = b"null"
-_ABSENT: Final = Raw(_NULL)
 _NO_TEXT: Final = frozenset({"\\N", "null"})
 """Texts for null, as written by export tools that write arrays as text."""
+_NEEDED: Final = ("query_id", "query_start_time", "user_name")
 _EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
 """Texts of an unknown column that has no content."""
 _holds_sql: Final = re.compile(r"query_?text|sql_?text|bind_?(?:value|var)|binding", re.IGNORECASE).search
 
 
-class _Line(Struct, gc=False, forbid_unknown_fields=True):
-    """A row in the documented form: names in lower case, arrays as arrays, no unknown columns."""
-
-    query_id: str
-    query_start_time: str | int
-    user_name: str
-    parent_query_id: str | None = None
-    root_query_id: str | None = None
-    event_source: str | None = None
-    organization_name: str | None = None
-    account_name: str | None = None
-    account_locator: str | None = None
-    additional_properties: Raw = _ABSENT
-    invoker_identity: Raw = _ABSENT
-    direct_objects_accessed: Raw = _ABSENT
-    base_objects_accessed: Raw = _ABSENT
-    objects_modified: Raw = _ABSENT
-    policies_referenced: Raw = _ABSENT
-    provider_base_objects_accessed: Raw = _ABSENT
-    provider_policies_referenced: Raw = _ABSENT
-    object_modified_by_ddl: Raw = _ABSENT
-    agents_info: Raw = _ABSENT
-
-
-_TEXTS: Final = _Line.__struct_fields__[:9]
-_KEPT: Final = _Line.__struct_fields__[9:11]
-"""Columns that are kept as JSON text."""
-_READ: Final = (*_TEXTS, *_KEPT, *aggregates.COLUMNS)
+_READ: Final = (*_NEEDED, *TEXTS, *JSON_TEXTS, *aggregates.COLUMNS)
 """All columns that are read as text."""
 _KNOWN: Final = frozenset({*_READ, *STRUCTURED})
 """The columns that were known when this version was made."""
-_decode_line: Final = msgspec.json.Decoder(_Line).decode
+_decode_line: Final = msgspec.json.Decoder(Line).decode
+_texts_of: Final = attrgetter(*TEXTS)
+_json_texts_of: Final = attrgetter(*JSON_TEXTS)
+_structured_of: Final = attrgetter(*STRUCTURED)
 _decode_text: Final = msgspec.json.Decoder(str).decode
 _check: Final = msgspec.json.Decoder(Raw).decode
 _IDS: Final = ("query_id", "parent_query_id", "root_query_id")
@@ -105,41 +93,26 @@ def _read(text: str) -> Row | Unreadable | None:
         line = _decode_line(text)
     except NOT_DECODED:
         return _read_again(text)
-    content = b"[%b]" % b",".join(
-        (
-            line.direct_objects_accessed,
-            line.base_objects_accessed,
-            line.objects_modified,
-            line.policies_referenced,
-            line.provider_base_objects_accessed,
-            line.provider_policies_referenced,
-            line.object_modified_by_ddl,
-            line.agents_info,
-        )
-    )
+    content = b"[%b]" % b",".join(_structured_of(line))
     start = parse_time(str(line.query_start_time))
     is_named = line.query_id.strip(" ") and line.user_name.strip(" ") and not _names_calls(line)
     if start is None or not is_named or not fits(content):
         return _read_again(text)
     members = unknown_members(content)
+    known: dict[str, Any] = dict(zip(TEXTS, _texts_of(line), strict=True))
+    for name, value in zip(JSON_TEXTS, _json_texts_of(line), strict=True):
+        known[name] = None if value is ABSENT else raw_text(value)
     return Row(
         line.query_id,
         start,
         line.user_name,
         content,
-        line.parent_query_id,
-        line.root_query_id,
-        line.event_source,
-        line.organization_name,
-        line.account_name,
-        line.account_locator,
-        None if line.additional_properties is _ABSENT else raw_text(line.additional_properties),
-        None if line.invoker_identity is _ABSENT else raw_text(line.invoker_identity),
-        unknown_columns(members) if members else None,
+        **known,
+        unknown_columns=unknown_columns(members) if members else None,
     )
 
 
-def _names_calls(line: _Line) -> bool:
+def _names_calls(line: Line) -> bool:
     """Whether an id is one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have one id."""
     return any(map(aggregates.is_id, (line.query_id, line.parent_query_id, line.root_query_id)))
 
@@ -157,7 +130,7 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
     try:
         raws = columns_of(text)
         columns = {known: value for name, value in raws.items() if (known := lower_name(name)) in _KNOWN}
-        structured = [bytes(columns.get(name, _ABSENT)) for name in STRUCTURED]
+        structured = [bytes(columns.get(name, ABSENT)) for name in STRUCTURED]
         content = b"[%b]" % b",".join([_opened(value) for value in structured])
     except NOT_DECODED:
         return None
@@ -251,7 +224,7 @@ def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[s
         content, foreign = _without_foreign(content)
         foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}
         return aggregates.row_of(texts, content, unknown_columns({**others, **foreign, **unknown_members(content)}))
-    query_id, time, user = (texts.get(name) or "" for name in _TEXTS[:3])
+    query_id, time, user = (texts.get(name) or "" for name in _NEEDED)
     start = parse_time(time)
     problems = [
         _NO_ID if not query_id.strip(" ") else None,
@@ -263,8 +236,8 @@ def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[s
     found = tuple(problem for problem in problems if problem)
     if found or start is None:
         return Unreadable(found)
-    kept = (None if (text := texts.get(name)) is None else raw_json(text) for name in _KEPT)
-    known = dict(zip((*_TEXTS[3:], *_KEPT), (*map(texts.get, _TEXTS[3:]), *kept), strict=True))
+    known = {name: texts.get(name) for name in TEXTS}
+    known |= {name: None if (text := texts.get(name)) is None else raw_json(text) for name in JSON_TEXTS}
     foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
     unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
     return Row(query_id, start, user, content, **known, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name

@@ -171,6 +171,8 @@ def text(value: Text) -> str | None:
     return str(value)
 
 
+ABSENT: Final = Raw(b"null")
+"""The JSON of a column that a line does not have."""
 STRUCTURED: Final = (
     "direct_objects_accessed",
     "base_objects_accessed",
@@ -182,6 +184,32 @@ STRUCTURED: Final = (
     "agents_info",
 )
 """The columns of a row that contain JSON; ``content`` of :class:`Row` is an array of their values in this order."""
+
+
+class Line(Struct, gc=False, forbid_unknown_fields=True):
+    """A row in the documented form: names in lower case, arrays as arrays, no unknown columns. A column of text has the
+    same name here and in :class:`Row`.
+    """
+
+    query_id: str
+    query_start_time: str | int
+    user_name: str
+    parent_query_id: str | None = None
+    root_query_id: str | None = None
+    event_source: str | None = None
+    organization_name: str | None = None
+    account_name: str | None = None
+    account_locator: str | None = None
+    additional_properties: Raw = ABSENT
+    invoker_identity: Raw = ABSENT
+    direct_objects_accessed: Raw = ABSENT
+    base_objects_accessed: Raw = ABSENT
+    objects_modified: Raw = ABSENT
+    policies_referenced: Raw = ABSENT
+    provider_base_objects_accessed: Raw = ABSENT
+    provider_policies_referenced: Raw = ABSENT
+    object_modified_by_ddl: Raw = ABSENT
+    agents_info: Raw = ABSENT
 
 
 class Row(Struct, frozen=True, array_like=True, gc=False):
@@ -213,6 +241,14 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
     calls: int | None = None
     interval_end: int | None = None
     query_parameterized_hash: str | None = None
+
+
+JSON_TEXTS: Final = ("additional_properties", "invoker_identity")
+"""The columns that are kept as JSON text."""
+TEXTS: Final = tuple(
+    name for name in Line.__struct_fields__ if name in Row.__struct_fields__[4:] and name not in JSON_TEXTS
+)
+"""The other columns of text that a row may lack."""
 
 
 class Unreadable(Struct, frozen=True, array_like=True, gc=False):

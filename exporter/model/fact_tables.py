@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, fields
 
+from exporter.model.facts import HISTORY_COLUMNS, TEXTS, History
 from exporter.model.identifiers import canonical_name
 
 if TYPE_CHECKING:
@@ -43,20 +44,15 @@ _OBJECT = """object_key string not null, kind string not null, domain string, ob
     argument_signature string, data_type string, stage_kind string, location string, object_account string"""
 _COLUMNS = {"columns": "array<struct<column_name: string, column_id: string>>"}
 
-QUERY_HISTORY: Final[Table] = _fields(
-    """query_text string, query_type string, query_tag string, query_parameterized_hash string, session_id string,
-    role_name string, role_type string, warehouse_name string, warehouse_size string, database_name string,
-    schema_name string, end_time timestamp, total_elapsed_time bigint, execution_status string, bytes_scanned bigint,
-    rows_produced bigint, rows_inserted bigint, rows_updated bigint, rows_deleted bigint"""
-)
+_NUMBERS: Final = frozenset(field.name for field in fields(History) if field.type == (int | None))
+QUERY_HISTORY: Final[Table] = {
+    name: "timestamp" if name == "end_time" else "bigint" if name in _NUMBERS else "string" for name in HISTORY_COLUMNS
+}
 """The columns read from QUERY_HISTORY by query_id; ``total_elapsed_time`` is in milliseconds."""
 
 QUERIES: Final[Table] = {
-    **_fields(
-        f"""{_TIMED}, user_name string not null, parent_query_id string,
-        root_query_id string, event_source string, additional_properties string, invoker_identity string,
-        organization_name string, account_name string, account_locator string"""
-    ),
+    **_fields(f"{_TIMED}, user_name string not null"),
+    **dict.fromkeys(TEXTS, "string"),
     "agents": "array<struct<agent_type: string, agent_id: string, agent_name: string>>",
     "incomplete": "array<string>",
     "unknown_columns": "array<string>",

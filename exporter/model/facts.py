@@ -247,6 +247,9 @@ class QueryFacts(Struct, frozen=True, gc=False):
         return self.start if self.history.end_time is None else self.history.end_time
 
 
+_FIELDS: Final = QueryFacts.__struct_fields__
+TEXTS: Final = _FIELDS[_FIELDS.index("content") + 1 : _FIELDS.index("row_count")]
+"""The columns of a row that are a text of the query, in the fields of their names."""
 OBJECTS: Final = 20_000
 """Most objects that a query may name."""
 PAIRS: Final = 1_000_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -28,7 +29,7 @@ from exporter.model.accesses import (
     writes_once,
 )
 from exporter.model.ddl import change_of, changes_once, properties_of
-from exporter.model.facts import NO_HISTORY, Agent, Content, History, QueryFacts, Write
+from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Write
 from exporter.model.identifiers import TRUNCATED, named, parts_of, stored_as
 from exporter.model.incomplete import incomplete
 from exporter.model.objects import both, known_columns, known_text, objects_of_array, one_of
@@ -297,20 +298,16 @@ def _new_name(change: Change, history: History) -> str | None:
     return ".".join([*(stored_as(one) for one in session if one is not None), name])
 
 
+_texts_of: Final = attrgetter(*TEXTS)
+
+
 def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFacts:
     least = Row(
         query_id=rows[0].query_id,
         start=min(row.start for row in rows),
         user_name=min(row.user_name for row in rows),
         content=b"",
-        parent_query_id=_least(row.parent_query_id for row in rows),
-        root_query_id=_least(row.root_query_id for row in rows),
-        event_source=_least(row.event_source for row in rows),
-        organization_name=_least(row.organization_name for row in rows),
-        account_name=_least(row.account_name for row in rows),
-        account_locator=_least(row.account_locator for row in rows),
-        additional_properties=_least(row.additional_properties for row in rows),
-        invoker_identity=_least(row.invoker_identity for row in rows),
+        **{name: _least(getattr(row, name) for row in rows) for name in TEXTS},
         calls=rows[0].calls,
         interval_end=rows[0].interval_end,
         query_parameterized_hash=rows[0].query_parameterized_hash,
@@ -336,16 +333,9 @@ def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
         row.start,
         row.user_name,
         content,
-        named(row.parent_query_id),
-        named(row.root_query_id),
-        named(row.event_source),
-        named(row.additional_properties),
-        named(row.invoker_identity),
-        named(row.organization_name),
-        named(row.account_name),
-        named(row.account_locator),
-        row_count,
-        history,
-        others,
-        row.calls,
+        **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
+        row_count=row_count,
+        history=history,
+        unknown_columns=others,
+        calls=row.calls,
     )

@@ -15,6 +15,7 @@ import pytest
 from rdflib import OWL, RDF, RDFS, SH, SKOS, Graph, URIRef
 from rdflib.namespace import DCTERMS
 
+from exporter.graph import reference
 from exporter.graph.terms import (
     AH,
     COLUMN_VERSION_CLASSES,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from rdflib.term import Node
 
+CONTEXT: Final = "python -m exporter.graph.reference context > ontology/context.jsonld"
 IRI: Final = URIRef(AH.removesuffix("#"))
 PAIRS: Final = [(node_class, one) for node_class in NODE_CLASSES for one in node_class.properties]
 
@@ -96,10 +98,8 @@ def _in_ontology(one: Property) -> Iterator[str]:
 def _in_context(one: Property) -> Iterator[str]:
     term = context().get(one.term)
     wanted = "@id" if not one.is_literal else None if one.range == "xsd:string" else one.range
-    if term is None:
-        yield "add it to ontology/context.jsonld"
-    elif (term.get("@type") if isinstance(term, dict) else None) != wanted:
-        yield f"its type is not {wanted} in ontology/context.jsonld"
+    if term is None or (term.get("@type") if isinstance(term, dict) else None) != wanted:
+        yield f"make the context again: {CONTEXT}"
 
 
 def _in_shapes(node_class: NodeClass, one: Property) -> Iterator[str]:
@@ -152,7 +152,7 @@ def test_every_class_is_in_ontology_and_context() -> None:
         for name in sorted(emitted_classes())
         if (iri(name), RDF.type, OWL.Class) not in graph
     ]
-    forgotten += [f"{name}: add it to ontology/context.jsonld" for name in sorted(emitted_classes() - set(context()))]
+    forgotten += [f"{name}: make the context again: {CONTEXT}" for name in sorted(emitted_classes() - set(context()))]
     assert not forgotten, "\n".join(["", *forgotten])
 
 
@@ -288,6 +288,10 @@ def test_the_alignments_are_on_terms_of_ours() -> None:
     alignments = Graph().parse(ROOT / "ontology" / "alignments.ttl")
     ours = {term for triple in alignments for term in triple if str(term).startswith(AH)}
     assert ours <= set(terms_of(ontology()))
+
+
+def test_the_context_is_made_again_after_a_change() -> None:
+    assert (ROOT / "ontology" / "context.jsonld").read_text(encoding="utf-8") == reference.context(), CONTEXT
 
 
 def test_the_context_gives_each_prefix_and_no_term_of_ours_that_is_not_there() -> None:

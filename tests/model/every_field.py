@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import msgspec.inspect as types
 
-from exporter.input import reading
 from exporter.input import row as documents
-from exporter.input.row import STRUCTURED
+from exporter.input.row import JSON_TEXTS, STRUCTURED, TEXTS
 from exporter.model.fact_tables import QUERY_HISTORY
 
 Json = dict[str, Any]
@@ -93,8 +92,8 @@ def _query(query_id: str, **columns: Any) -> Json:
 
 def full_row(said: Said) -> Json:
     """A row with every column but that of DDL."""
-    row: Json = {name: said.word(name) for name in reading._TEXTS if name != "query_start_time"}
-    row |= {name: {"irc_event_type": said.word(name)} for name in reading._KEPT}
+    row: Json = {name: said.word(name) for name in ("query_id", "user_name", *TEXTS)}
+    row |= {name: {"irc_event_type": said.word(name)} for name in JSON_TEXTS}
     row["agents_info"] = [{key: said.word(f"agents_info[].{key}") for key in ("agentType", "agentId", "agentName")}]
     for name, kind in OBJECT_ARRAYS.items():
         each = element(kind)

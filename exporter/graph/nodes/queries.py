@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import account_iri
@@ -10,12 +11,12 @@ from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
-from exporter.model.facts import NO_HISTORY
+from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS
 from exporter.model.identifiers import segment
 from exporter.model.objects import role_of, warehouse_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
@@ -77,27 +78,16 @@ def _join(join: Join, query_context: QueryContext) -> Node:
     return Node(JOIN, f"{query_context.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
 
 
-_HISTORY: Final = {
-    "ah:queryText": "query_text",
-    "ah:queryType": "query_type",
-    "ah:queryTag": "query_tag",
-    "ah:queryParameterizedHash": "query_parameterized_hash",
-    "ah:sessionId": "session_id",
-    "ah:roleName": "role_name",
-    "ah:roleType": "role_type",
-    "ah:warehouseName": "warehouse_name",
-    "ah:warehouseSize": "warehouse_size",
-    "ah:databaseName": "database_name",
-    "ah:schemaName": "schema_name",
-    "ah:totalElapsedTime": "total_elapsed_time",
-    "ah:executionStatus": "execution_status",
-    "ah:bytesScanned": "bytes_scanned",
-    "ah:rowsProduced": "rows_produced",
-    "ah:rowsInserted": "rows_inserted",
-    "ah:rowsUpdated": "rows_updated",
-    "ah:rowsDeleted": "rows_deleted",
-}
-"""What QUERY_HISTORY gives besides the end: term and field."""
+def _unchanged(columns: Collection[str]) -> dict[str, str]:
+    """The terms of a query that have the name of a column (``ah:queryTag`` of ``query_tag``), and the column; in the
+    order of the class.
+    """
+    names = {one.term: re.sub(r"[A-Z]", r"_\g<0>", one.term.removeprefix("ah:")).lower() for one in QUERY.properties}
+    return {term: name for term, name in names.items() if name in columns}
+
+
+_OF_ROWS: Final = _unchanged((*TEXTS, "account"))
+_OF_QUERY_HISTORY: Final = _unchanged(HISTORY_COLUMNS)
 
 
 class Links(NamedTuple):
@@ -199,19 +189,12 @@ def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[s
 
 def _add_unchanged(facts: QueryFacts, iris: Iris, values: Values) -> None:
     """Adds what the rows and QUERY_HISTORY give for the query, unchanged."""
-    for term, value in (
-        ("ah:eventSource", facts.event_source),
-        ("ah:additionalProperties", facts.additional_properties),
-        ("ah:invokerIdentity", facts.invoker_identity),
-        ("ah:account", account_iri(facts.account)),
-        ("ah:organizationName", facts.organization_name),
-        ("ah:accountName", facts.account_name),
-        ("ah:accountLocator", facts.account_locator),
-    ):
-        if value is not None:
-            values[term] = (value,)
+    for term, name in _OF_ROWS.items():
+        text = account_iri(facts.account) if name == "account" else getattr(facts, name)
+        if text is not None:
+            values[term] = (text,)
     if facts.history != NO_HISTORY:
-        for term, name in _HISTORY.items():
+        for term, name in _OF_QUERY_HISTORY.items():
             told = getattr(facts.history, name)
             if told is not None:
                 values[term] = (told,)
