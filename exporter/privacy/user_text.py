@@ -26,7 +26,7 @@ from exporter.input.properties import (
     member_of_grant,
     policies_in,
 )
-from exporter.input.row import STRUCTURED, Document, Row
+from exporter.input.row import JSON_TEXTS, STRUCTURED, TEXTS, Document
 from exporter.model.identifiers import normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, KNOWN_OPERATIONS
 
@@ -207,14 +207,18 @@ def _members(struct: type[Struct]) -> Iterator[tuple[str, Member]]:
         yield name, _own(_KINDS.get(name, TEXT), inside)
 
 
+_WORDS: Final = frozenset(
+    ("parent_query_id", "root_query_id", "event_source", "organization_name", "account_name", "account_locator")
+)
+"""The columns of text in which Snowflake writes ids and words of its own."""
+
+
 def _columns() -> Iterator[tuple[str, Member]]:
-    for name in Row.__struct_fields__:
-        yield name, _own(WORD)
-    for name in ("query_start_time", *aggregates.COLUMNS):
+    for name in (*TEXTS, *JSON_TEXTS):
+        yield name, _own()  # a column that is new counts as text that a user wrote
+    for name in ("query_id", "query_start_time", *_WORDS, *aggregates.COLUMNS):
         yield name, _own(WORD)
     yield "user_name", _own(USER)
-    for name in ("additional_properties", "invoker_identity"):
-        yield name, _own()
     for name, (_, member) in zip(STRUCTURED, _members(Document), strict=True):
         yield name, _own(TEXT, member.inside)
 
@@ -223,12 +227,9 @@ def _column(name: str) -> str:
     return name.strip(" ").lower()
 
 
-_NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
-ROW: Final = _fixed({name: member for name, member in _columns() if name not in _NOT_COLUMNS}, _column)
+ROW: Final = _fixed(dict(_columns()), _column)
 """A row of either view; columns are found in any letter case."""
-OWN_COLUMNS: Final = frozenset(
-    name for name, member in dict(_columns()).items() if member.kind == WORD and name not in _NOT_COLUMNS
-)
+OWN_COLUMNS: Final = frozenset(name for name, member in dict(_columns()).items() if member.kind == WORD)
 """The columns with ids, times and accounts: never replaced in a row."""
 _NOT_TEXTS: Final = frozenset(
     {
