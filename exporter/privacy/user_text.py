@@ -26,7 +26,8 @@ from exporter.input.properties import (
     member_of_grant,
     policies_in,
 )
-from exporter.input.row import JSON_TEXTS, STRUCTURED, TEXTS, Document
+from exporter.input.row import JSON_TEXTS, STRUCTURED, Document
+from exporter.input.row import TEXTS as TEXT_COLUMNS
 from exporter.model.identifiers import normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, KNOWN_OPERATIONS
 
@@ -214,7 +215,7 @@ _WORDS: Final = frozenset(
 
 
 def _columns() -> Iterator[tuple[str, Member]]:
-    for name in (*TEXTS, *JSON_TEXTS):
+    for name in (*TEXT_COLUMNS, *JSON_TEXTS):
         yield name, _own()  # a column that is new counts as text that a user wrote
     for name in ("query_id", "query_start_time", *_WORDS, *aggregates.COLUMNS):
         yield name, _own(WORD)
