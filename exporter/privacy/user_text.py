@@ -208,7 +208,7 @@ def _members(struct: type[Struct]) -> Iterator[tuple[str, Member]]:
         yield name, _own(_KINDS.get(name, TEXT), inside)
 
 
-_WORDS: Final = frozenset(
+_WORD_COLUMNS: Final = frozenset(
     ("parent_query_id", "root_query_id", "event_source", "organization_name", "account_name", "account_locator")
 )
 """The columns of text in which Snowflake writes ids and words of its own."""
@@ -217,7 +217,7 @@ _WORDS: Final = frozenset(
 def _columns() -> Iterator[tuple[str, Member]]:
     for name in (*TEXT_COLUMNS, *JSON_TEXTS):
         yield name, _own()  # a column that is new counts as text that a user wrote
-    for name in ("query_id", "query_start_time", *_WORDS, *aggregates.COLUMNS):
+    for name in ("query_id", "query_start_time", *_WORD_COLUMNS, *aggregates.COLUMNS):
         yield name, _own(WORD)
     yield "user_name", _own(USER)
     for name, (_, member) in zip(STRUCTURED, _members(Document), strict=True):
