@@ -100,6 +100,8 @@ def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
         job = local.knowing(job, local.user_names(_records(export_input.came), job), new)
     if job.run:
         return _updated(export_input, job, new)
+    number = export_input.came.size
+    job = replace(job, in_order=number is None or number < local.SMALL)
     made = _taken(local.run(_records(export_input.came), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for

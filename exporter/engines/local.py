@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from exporter.pipeline.rounds import Step
     from exporter.publish.publication import Publication
 
+SMALL: Final = 16 << 20
+"""Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""
 FILE: Final = "pseudonyms.txt"
 """The pseudonyms of all users, for the next update. With the key, it can test whether a word is one of their names."""
 

@@ -31,6 +31,7 @@ from urllib.request import getproxies
 import pyspark
 from pyspark.sql import SparkSession
 
+from exporter.engines.local import SMALL
 from exporter.errors import UsageError
 from exporter.system import private
 
@@ -181,8 +182,6 @@ def _begins(archive: Path) -> bool:
     return True
 
 
-SMALL: Final = 16 << 20
-"""Smaller inputs, in bytes, are processed by one task in a session that starts quickly."""
 _JAVA: Final = "spark.driver.extraJavaOptions"
 # A Java that is killed would leave its file of counters in /tmp, whatever the folder for temporary files.
 _NO_COUNTERS: Final = "-XX:-UsePerfData"

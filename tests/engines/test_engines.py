@@ -135,6 +135,25 @@ def test_the_order_of_the_records_changes_no_byte(
     assert list(local.run(history.shuffled(random), job)) == list(local.run(history.records, job))
 
 
+@settings(max_examples=20)
+@given(drawn(), st.booleans())
+def test_a_large_input_has_the_same_lines(history: Drawn, daily: bool) -> None:  # noqa: FBT001 - drawn
+    """What is not sorted for people is made in another way: statements that recur are filled in."""
+    job = replace(JOB, daily=daily, syntaxes=("ntriples", "nquads"))
+    small, large = (_lines_by_output(history, replace(job, in_order=one)) for one in (True, False))
+    assert small.keys() == large.keys()
+    for name, lines in small.items():
+        assert large[name] == lines, name
+
+
+def _lines_by_output(history: Drawn, job: ExportJob) -> dict[str, Counter[bytes]]:
+    lines: dict[str, Counter[bytes]] = {}
+    for message in local.run(history.records, job):
+        if not message.to.startswith(To.CATALOG):  # one document
+            lines.setdefault(message.to, Counter()).update(message.body.split(b"\n"))
+    return lines
+
+
 class InParts(LocalEngine):
     """Messages meet as they do on Spark: in parts by the bucket of their keys, the same ones in all rounds, some of
     them empty; those that are equal but for their bodies in any order. What has no keys comes in any order.
