@@ -1,97 +1,217 @@
 """Whether a statement copied only an aggregate of a column, by its SQL text.
 
 Rows do not say what a statement did with a column. Its text does, where QUERY_HISTORY has it and the export keeps it.
-sqlglot reads it, by the grammar of Snowflake, and follows a column through subqueries and common table expressions.
+sqlglot parses it, by the grammar of Snowflake; then a column is followed through subqueries, set operations and common
+table expressions.
 
-An aggregate is what adds up, counts or averages many rows. ``MIN``, ``MAX``, ``ANY_VALUE``, ``MEDIAN``, ``LISTAGG`` and
-the like give values of single rows, and so does a window function for a window of one row: they are none here.
+An aggregate is what adds up, counts or averages many rows. ``MIN``, ``MAX``, ``ANY_VALUE`` and the like give values of
+single rows, and so does a window function for a window of one row: they are none here.
+
+To call a copy an aggregate that is none would hide it. So only expressions are followed of which each part is known
+(:data:`_PARTS`): no other functions, no ``*``, no places such as ``$1``, no subqueries in expressions. Of everything
+else the answer is that the text does not say.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlglot import exp, parse_one
 from sqlglot.dialects import Snowflake
-from sqlglot.lineage import Node, lineage
+from sqlglot.optimizer.scope import Scope, build_scope
 
 from exporter.model.identifiers import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
 # It would write parts of a text that it does not know to standard error, and SQL text is personal data.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)
 
+_LONGEST: Final = 20_000
+"""Characters of a text that is read: longer ones take long, and QUERY_HISTORY cuts at 100,000."""
 _AGGREGATES: Final = (
     *(exp.Count, exp.CountIf, exp.ApproxDistinct, exp.Hll, exp.Sum, exp.Avg),
     *(exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp),
 )
+_PARTS: Final = (
+    *_AGGREGATES,
+    *(exp.Alias, exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Distinct),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe, exp.Not, exp.And, exp.Or),
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.Between, exp.Case, exp.If, exp.Coalesce),
+    *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Round, exp.Abs, exp.Floor, exp.Ceil, exp.Nullif),
+    *(exp.Upper, exp.Lower, exp.Max, exp.Min, exp.AnyValue, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered),
+)
+"""What an expression may consist of."""
+_calls_by_quoted_name: Final = re.compile(r'"\w+"\s*\(').search
+_Name = tuple[str, ...]
+_Uses = dict[tuple[_Name, str], bool]
+"""Table and column -> whether each use of it is inside an aggregate."""
 
 
-def is_aggregated(text: str, target: str, source_object: str, source: str) -> bool | None:
-    """Whether the statement filled its column ``target`` only from aggregates of the column ``source`` of
-    ``source_object``, each as rows name them. None: the text does not say so, or is not understood.
+class _UnknownError(Exception):
+    """The text does not say what it did with a column."""
+
+
+class _Copied(NamedTuple):
+    """What a statement puts into its columns. ``columns``: their names, in the order of the selected expressions."""
+
+    table: _Name
+    columns: Sequence[str]
+    scope: Scope
+    known: dict[tuple[int, int], _Uses | None]
+
+
+def is_aggregated(text: str, target: tuple[str, str], source: tuple[str, str]) -> bool | None:
+    """Whether the statement filled its column only from aggregates of the column ``source``; each is the name of an
+    object and that of a column of it, as rows have them. None: the text does not say so, or is not understood.
     """
-    table = (parts_of(source_object) or [""])[-1]
+    if len(text) > _LONGEST or _calls_by_quoted_name(text):
+        return None
     try:
-        begun = _projection(text, target)
-        found = None if begun is None else [*_uses(begun, _bare(table), _bare(source), is_inside=False)]
+        copied = _read(text)
+        if not _is_same(copied.table, _name(target[0])) or copied.columns.count(_bare(target[1])) != 1:
+            return None
+        uses = _uses(copied.scope, copied.columns.index(_bare(target[1])), copied.known)
     except Exception:  # noqa: BLE001 - what a parser makes of any text that a user wrote
         return None
+    found = [
+        is_inside
+        for (table, column), is_inside in uses.items()
+        if column == _bare(source[1]) and _is_same(table, _name(source[0]))
+    ]
     return all(found) if found else None
 
 
 @lru_cache(maxsize=64)
-def _projection(text: str, target: str) -> Node | None:
-    """The expression that the statement puts into the column; None if it has none of that name."""
+def _read(text: str) -> _Copied:
     statement = parse_one(text, dialect=Snowflake)
-    if not isinstance(statement, exp.Insert | exp.Create) or not isinstance(statement.expression, exp.Query):
-        return None
-    query = statement.expression.copy()
-    if statement.args.get("with_"):
-        query.set("with_", statement.args["with_"].copy())
-    first = query
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
-    if not isinstance(first, exp.Select):
-        return None
-    listed = statement.this.expressions if isinstance(statement.this, exp.Schema) else first.selects
-    names = [_bare(one.alias_or_name) for one in listed]
-    if names.count(_bare(target)) != 1 or len(listed) != len(first.selects):
-        return None
-    place = names.index(_bare(target))
-    # Names of our own, since the statement may give none, or one twice.
-    selects = [exp.alias_(one.unalias(), f"C{number}") for number, one in enumerate(first.selects)]
-    first.set("expressions", selects)
-    return lineage(f"C{place}", query, schema={}, dialect=Snowflake)
+    query = statement.args.get("expression")
+    scope = build_scope(query) if isinstance(query, exp.Query) else None
+    if not isinstance(statement, exp.Insert | exp.Create) or scope is None or statement.args.get("with_"):
+        raise _UnknownError
+    into = statement.this
+    table = into.this if isinstance(into, exp.Schema) else into
+    if isinstance(into, exp.Schema):
+        columns = [_bare(one.name) for one in into.expressions]
+    elif isinstance(statement, exp.Create):
+        columns = _columns(scope)
+    else:
+        raise _UnknownError  # the order of the table's columns decides, which the text does not have
+    if not isinstance(table, exp.Table) or len(columns) != len(_columns(scope)):
+        raise _UnknownError
+    return _Copied(_table(table), columns, scope, {})
 
 
-def _uses(node: Node, table: str, column: str, *, is_inside: bool) -> Iterator[bool]:
-    """For each use of the column by an expression, and by what it selects from: whether it is inside an aggregate."""
-    for below in node.downstream:
-        used = exp.to_column(below.name, dialect=Snowflake)
-        if not isinstance(used, exp.Column):
-            continue
-        # One without a table is left so in some places by the reader.
-        places = [
-            one
-            for one in node.expression.find_all(exp.Column)
-            if one.name == used.name and one.table in (used.table, "")
-        ]
-        inside = is_inside or (bool(places) and all(_is_inside(one) for one in places))
-        if isinstance(below.source, exp.Table) and not below.downstream:
-            if (_bare(below.source.name), _bare(used.name)) == (table, column):
-                yield inside
+def _columns(scope: Scope) -> list[str]:
+    """The names of what a query selects; empty where an expression has none."""
+    if scope.outer_columns:
+        return [_bare(name) for name in scope.outer_columns]
+    return [_bare(one.alias_or_name) for one in _selects(scope)]
+
+
+def _selects(scope: Scope) -> list[exp.Expr]:
+    """The expressions that a query selects, of a set operation those of its first part. None of them is ``*``."""
+    query = scope.expression
+    selects = query.selects if isinstance(query, exp.Select | exp.SetOperation) else []
+    if not selects or any(one.is_star for one in selects):
+        raise _UnknownError
+    return list(selects)
+
+
+def _uses(scope: Scope, number: int, known: dict[tuple[int, int], _Uses | None]) -> _Uses:
+    """What the expression with this number takes from tables. ``known``: of expressions that were looked at; None while
+    one is.
+    """
+    place = id(scope), number
+    if place not in known:
+        known[place] = None
+        if isinstance(scope.expression, exp.SetOperation):
+            found: _Uses = {}
+            for part in scope.set_operation_scopes:
+                _add(found, _uses(part, number, known), is_inside=False)
         else:
-            yield from _uses(below, table, column, is_inside=inside)
+            found = _of_select(scope, number, known)
+        known[place] = found
+    uses = known[place]
+    if uses is None:  # a query that reads itself
+        raise _UnknownError
+    return uses
 
 
-def _is_inside(column: exp.Expression) -> bool:
+def _of_select(scope: Scope, number: int, known: dict[tuple[int, int], _Uses | None]) -> _Uses:
+    selects = _selects(scope)
+    expression = selects[number]
+    sources = {_bare(name): source for name, (_, source) in scope.selected_sources.items()}
+    if scope.pivots or len(sources) != len(scope.selected_sources):
+        raise _UnknownError
+    found: _Uses = {}
+    for part in expression.walk():
+        is_counted = isinstance(part, exp.Star) and isinstance(part.parent, exp.Count)
+        if not isinstance(part, _PARTS) and not is_counted:
+            raise _UnknownError
+        if isinstance(part, exp.Column):
+            source = _source(part, sources, selects)
+            is_inside = _is_inside(part)
+            if isinstance(source, exp.Table):
+                _add(found, {(_table(source), _bare(part.name)): False}, is_inside=is_inside)
+            else:
+                names = _columns(source)
+                if names.count(_bare(part.name)) != 1:
+                    raise _UnknownError
+                _add(found, _uses(source, names.index(_bare(part.name)), known), is_inside=is_inside)
+    return found
+
+
+def _source(
+    column: exp.Column, sources: dict[str, exp.Table | Scope], selects: Sequence[exp.Expr]
+) -> exp.Table | Scope:
+    """What a column is of. Without the name of a table it is of the only one, if it is not the name of an expression
+    beside it.
+    """
+    is_bare = not column.table
+    if column.args.get("db") or (is_bare and (len(sources) != 1 or _is_alias(column, selects))):
+        raise _UnknownError
+    if is_bare and _bare(column.name) in sources:  # the rows of a table as values
+        raise _UnknownError
+    source = sources.get(_bare(column.table)) if column.table else next(iter(sources.values()))
+    if not isinstance(source, exp.Table | Scope):
+        raise _UnknownError
+    return source
+
+
+def _is_alias(column: exp.Column, selects: Sequence[exp.Expr]) -> bool:
+    named = [one for one in selects if isinstance(one, exp.Alias) and _bare(one.alias) == _bare(column.name)]
+    return any(not isinstance(one.this, exp.Column) or _bare(one.this.name) != _bare(column.name) for one in named
+               if column.find_ancestor(exp.Alias) is not one)  # fmt: skip
+
+
+def _is_inside(column: exp.Column) -> bool:
+    """Whether it is inside an aggregate, which is no function of a window."""
     above = column.find_ancestor(*_AGGREGATES, exp.Query)
-    return isinstance(above, _AGGREGATES) and not isinstance(above.parent, exp.Window)
+    window = column.find_ancestor(exp.Window, exp.Query)
+    return isinstance(above, _AGGREGATES) and not isinstance(window, exp.Window)
+
+
+def _add(found: _Uses, more: _Uses, *, is_inside: bool) -> None:
+    for place, is_aggregated_below in more.items():
+        found[place] = found.get(place, True) and (is_inside or is_aggregated_below)
+
+
+def _table(table: exp.Table) -> _Name:
+    return tuple(_bare(part.name) for part in table.parts)
+
+
+def _name(text: str) -> _Name:
+    return tuple(map(_bare, parts_of(text)))
+
+
+def _is_same(written: _Name, name: _Name) -> bool:
+    """Whether a name in a text, of which parts may be left out, can be that of an object."""
+    return bool(written) and written == name[-len(written) :]
 
 
 def _bare(name: str) -> str:

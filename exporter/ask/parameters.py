@@ -133,6 +133,7 @@ _DATE_TIME: Final = "http://www.w3.org/2001/XMLSchema#dateTime"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _READ: Final[Mapping[str, Callable[[str], str]]] = {
     **dict.fromkeys(("object", "column", "tag", "agent"), match_name),
+    **dict.fromkeys(CHOICES, str.lower),
     "user": lambda value: value if value.startswith('"') else match_name(value),
     "object id": lambda value: usable_id(value) or value,
 }
@@ -242,7 +243,7 @@ def _literal(parameter: Parameter, value: str) -> str:
         return f"<{value}>"
     if parameter.kind == "object id" and usable_id(value) is None:
         raise UsageError(f"--param {parameter.name}={value} is not an id: write a number above 0, such as 66564.")
-    if value not in CHOICES.get(parameter.kind, (value,)):
+    if parameter.kind in CHOICES and value.lower() not in CHOICES[parameter.kind]:
         raise UsageError(f"--param {parameter.name}={value} is not one of its values: write {parameter.kind}.")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"--param {parameter.name}={value!r} is not UTF-8 text.")

@@ -89,7 +89,7 @@ def _asked(  # noqa: PLR0913 - a question, and how it is asked
         columns, rows = _answered(store, links.with_columns(query, tag_stops.WAY) if is_stopped else query)
         if is_stopped:
             columns = columns[: -len(tag_stops.WAY)]
-            left, notes = tag_stops.without_stopped(store, params, list(rows))
+            left, notes = tag_stops.without_stopped(store, params, columns, list(rows))
             rows = iter(left)
         # One more than are wanted shows whether there are more.
         some = links.merged(columns, rows, most) if of_page else list(islice(rows, None if most is None else most + 1))

@@ -17,7 +17,7 @@ from exporter.model.identifiers import parts_of
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from exporter.ask.answers import Answer
 
@@ -51,6 +51,11 @@ _HEAD: Final = (
 )
 
 
+_NOTHING: Final = "-- Nothing to set: the answer has no rows."
+_TWIN: Final = "cannot be written: rows have this name in several letter cases, and do not say which one is in quotes"
+_Place = tuple[str | None, str]
+
+
 def statements(answer: Answer) -> str:
     """The statements and comments, one in each line, sorted. ``answer``: with the columns for pages."""
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
@@ -58,17 +63,29 @@ def statements(answer: Answer) -> str:
     for row in rows:
         place = [row.get(name) or "" for name in ("target_object_name", "target_column_name", "tag_name", "target_iri")]
         by_place.setdefault(tuple(place), []).append(row)
-    lines = [line for _, every in sorted(by_place.items()) for line in _lines(every)]
-    return "\n".join([_HEAD, *lines]) + "\n"
+    lines = [line for _, every in sorted(by_place.items()) for line in _lines(every, _twins(rows))]
+    return "\n".join([_HEAD, *lines] if lines else [_NOTHING]) + "\n"
 
 
-def _lines(rows: list[dict[str, str | None]]) -> Iterator[str]:
+def _twins(rows: Iterable[dict[str, str | None]]) -> set[_Place]:
+    """The columns of an object of which several have the same name in other letter cases."""
+    spelled: dict[_Place, set[str | None]] = {}
+    for row in rows:
+        spelled.setdefault(_place(row), set()).add(row["target_column_name"])
+    return {place for place, names in spelled.items() if len(names) > 1}
+
+
+def _place(row: Mapping[str, str | None]) -> _Place:
+    return row["target_iri"], (row["target_column_name"] or "").upper()
+
+
+def _lines(rows: list[dict[str, str | None]], twins: Container[_Place]) -> Iterator[str]:
     """Where the data of one column came from, and its statement, or why there is none."""
     row = rows[0]
     sources = sorted({f"{one['source_object_name']}.{one['source_column_name']}" for one in rows})
     values = sorted({one["value"] or "" for one in rows})
     yield comment(f"{row['target_object_name']}.{row['target_column_name']}: copied from {', '.join(sources)}")
-    found = [_statement(row, value) for value in values]
+    found = [_TWIN] if _place(row) in twins else [_statement(row, value) for value in values]
     if len(values) > 1:
         yield comment("its sources have different values of the tag; choose one:")
     for text in found:

@@ -37,8 +37,8 @@ MASKS: Final = "masks"
 AGGREGATES: Final = "aggregates"
 WAY: Final = {"seed_iri": "seed", "reached_iri": "reached"}
 """The columns to add to the answer -> the variables of the question: where a way begins, and where it ends."""
-_Sources = dict[str, dict[str, str]]
-"""Kind of source (DIRECT, BASE) -> column -> the name of its object at that time."""
+_Sources = dict[str, dict[str, tuple[str, str]]]
+"""Kind of source (DIRECT, BASE) -> column -> the names of its object and of the target, at that time."""
 
 
 @cache
@@ -56,26 +56,32 @@ def reader_of_sql() -> ModuleType | None:
 
 def check(given: Given) -> None:
     """Raises UsageError for what needs a package that is not installed."""
-    if AGGREGATES in values_of(given, PARAMETER) and reader_of_sql() is None:
+    if AGGREGATES in _stops(given) and reader_of_sql() is None:
         raise UsageError(
             "stop_at aggregates reads SQL, for which sqlglot is needed: pip install 'access-history-exporter[sql]'"
         )
 
 
-def without_stopped(store: Store, given: Given, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+def _stops(given: Given) -> frozenset[str]:
+    return frozenset(value.lower() for value in values_of(given, PARAMETER))
+
+
+def without_stopped(
+    store: Store, given: Given, columns: Sequence[str], rows: Sequence[Row]
+) -> tuple[list[Row], list[str]]:
     """``rows`` of the answer with the columns of :data:`WAY` at their end: those with a way that is left, without these
     columns; and notes on what was left out, and why it may be too little.
     """
-    ways = _Ways(store, frozenset(values_of(given, PARAMETER)))
+    ways = _Ways(store, _stops(given))
     left: dict[Row, None] = {}
     stopped: dict[Row, None] = {}
     for row in rows:
         *cells, seed, reached = row
         into = left if seed and reached in ways.from_(seed) else stopped
         into[tuple(cells)] = None
-    for row in left:
-        stopped.pop(row, None)
-    return list(left), list(ways.notes(len(stopped)))
+    shown = [number for number, name in enumerate(columns) if not name.endswith("_iri")]
+    every, seen = ({tuple(row[number] for number in shown) for row in some} for some in (stopped, left))
+    return list(left), list(ways.notes(len(every - seen)))
 
 
 class _Ways:
@@ -86,6 +92,7 @@ class _Ways:
         self._without_text: set[str] = set()
         self._not_understood: set[str] = set()
         self.from_ = cache(self._from)
+        self._stops_at = cache(self._is_stopped)
         self._masked = cache(self._masked_in)
         self._sources = cache(self._sources_of)
 
@@ -94,11 +101,8 @@ class _Ways:
         found, waiting = {seed}, [seed]
         while waiting:
             version = waiting.pop()
-            fresh = {*self._subjects("ah:priorColumnVersion", version)} | {
-                filled
-                for filled in self._subjects("prov:wasDerivedFrom", version)
-                if filled not in found and not self._is_stopped(version, filled)
-            }
+            fresh = {*self._subjects("ah:priorColumnVersion", version)}
+            fresh |= {one for one in self._subjects("prov:wasDerivedFrom", version) if not self._stops_at(version, one)}
             waiting += fresh - found
             found |= fresh
         return found
@@ -115,10 +119,12 @@ class _Ways:
             masked = self._masked(query)
             if column in masked or (others and others <= masked):
                 return True
-        # The text names direct sources alone.
-        named = {column} if column in direct else others
-        is_asked = AGGREGATES in self._stops and bool(named)
-        return is_asked and all(self._is_aggregated(query, filled, one) for one in sorted(named))
+        if AGGREGATES not in self._stops or query is None:
+            return False
+        # The text names direct sources alone. A table that is read both by itself and through a view is in two places.
+        named = {column} if column in direct else set[str]()
+        named |= others if column not in direct else direct - base if column in base else set()
+        return bool(named) and all([self._is_aggregated(query, filled, one) for one in sorted(named)])  # noqa: C419 - each is noted
 
     def _masked_in(self, query: str) -> frozenset[str]:
         """The columns on which a query enforced a masking policy."""
@@ -135,12 +141,11 @@ class _Ways:
         if text is None:
             self._without_text.add(query)
             return False
-        written = next(self._objects(filled, "prov:specializationOf"), "")
-        target = next(self._objects(written, "ah:columnName"), "")
-        source = next(self._objects(column, "ah:columnName"), "")
         names = {columns[column] for columns in self._sources(filled).values() if column in columns}
+        written = next(self._objects(filled, "prov:specializationOf"), "")
+        source, target = (next(self._objects(one, "ah:columnName"), "") for one in (column, written))
         sql: Any = reader_of_sql()
-        found = [sql.is_aggregated(text, target, name, source) for name in sorted(names)]
+        found = [sql.is_aggregated(text, (into, target), (name, source)) for name, into in sorted(names)]
         if None in found or not found:
             self._not_understood.add(query)
         return bool(found) and all(found)
@@ -154,9 +159,9 @@ class _Ways:
         ]
         for derivation in derivations:
             kind = next(self._objects(derivation, "ah:sourceType"), "")
-            name = next(self._objects(derivation, "ah:sourceName"), "")
+            name, target = (next(self._objects(derivation, f"ah:{one}Name"), "") for one in ("source", "target"))
             for column in self._objects(derivation, "ah:sourceColumn"):
-                found[kind][column] = name
+                found[kind][column] = name, target
         return found
 
     def notes(self, stopped: int) -> Iterator[str]:
@@ -165,7 +170,7 @@ class _Ways:
             where = {
                 MASKS: "enforced a masking policy on what they copied (whether the value was masked for their role is "
                 "not on record)",
-                AGGREGATES: "copied only an aggregate, by their SQL text",
+                AGGREGATES: "copied only a count, a sum or the like, by their SQL text",
             }
             how = " or ".join(where[stop] for stop in where if stop in self._stops)
             which = "1 row is" if stopped == 1 else f"{stopped:,} rows are"
@@ -178,7 +183,7 @@ class _Ways:
                 ident = next(self._objects(min(queries), "ah:queryId"), "")
                 one, many = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
                 why = reason.format(one if len(queries) == 1 else many)
-                yield f"stop_at aggregates: {why}; these copies are followed."
+                yield f"stop_at: {why}; what {'it' if len(queries) == 1 else 'they'} copied is followed."
 
     def _objects(self, subject: str, term: str) -> Iterator[str]:
         for quad in self._store.quads_for_pattern(NamedNode(subject), NamedNode(full(term)), None):

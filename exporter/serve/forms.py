@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, abort, render_template, request, url_for
 
 from exporter.ask.answers import LIST, Answer, render
+from exporter.ask.parameters import CHOICES
 from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
@@ -264,7 +265,8 @@ ORDER BY DESC(?queries)
 @dataclass(frozen=True)
 class Field:
     """A parameter in a form. ``kind``: the type of the input; ``values``: what was given; ``is_needed``: required, and
-    no other parameter can replace it; ``either``: the other one, of two of which one is needed.
+    no other parameter can replace it; ``either``: the other one, of two of which one is needed; ``choices``: all values
+    that it can have, if these are few.
     """
 
     parameter: Parameter
@@ -272,6 +274,7 @@ class Field:
     values: list[str]
     is_needed: bool
     either: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 def forms(site: Site) -> Blueprint:
@@ -367,6 +370,7 @@ def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
             *_input(one, params.get(one.name, [])),
             one.required and one.name not in instead,
             instead.get(one.name) if one.required else one.instead if one.instead in required else None,
+            CHOICES.get(one.kind, ()),
         )
         for one in question.parameters
     ]
