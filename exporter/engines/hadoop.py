@@ -23,7 +23,7 @@ from exporter.publish.manifest import NAME, copies
 from exporter.system import folders, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -126,10 +126,19 @@ class HadoopFiles:
         if len(parts) == 1:
             self.rename(parts[0], to)
             return
+        self.together(parts, to)
+        for part in parts:
+            self.delete(part)
+
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
         stream = self._files.create(self._path(to), True)
         try:
             for part in parts:
-                self._append(part, stream)
+                if isinstance(part, bytes):
+                    stream.write(bytearray(part))
+                else:
+                    self._append(part, stream)
         finally:
             stream.close()
 
@@ -139,7 +148,6 @@ class HadoopFiles:
             self._gateway.jvm.org.apache.hadoop.io.IOUtils.copyBytes(opened, stream, _BYTES, False)
         finally:
             opened.close()
-        self.delete(part)
 
     def rename(self, path: str, to: str) -> None:
         """Move a file or a folder to a new path; its parent folder is made. Raises OSError if that fails."""
@@ -257,7 +265,7 @@ class HadoopPlace:
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.listed, self.delete = self._files.listed, self._files.delete
-        self.move, self.join = self._files.rename, self._files.join
+        self.move, self.join, self.together = self._files.rename, self._files.join, self._files.together
         self.write, self.beginning = self._files.write, self._files.beginning
 
     @contextmanager

@@ -17,7 +17,7 @@ from exporter.publish import manifest
 from exporter.system import folders, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
 _LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
@@ -68,6 +68,9 @@ class Place(Protocol):
 
     def join(self, parts: list[str], to: str) -> None:
         """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
+
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
 
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
@@ -161,6 +164,15 @@ class LocalPlace:
                 with Path(part).open("rb") as more:
                     shutil.copyfileobj(more, file)
                 Path(part).unlink()
+
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        with Path(to).open("wb") as file:
+            for part in parts:
+                if isinstance(part, bytes):
+                    file.write(part)
+                else:
+                    with Path(part).open("rb") as more:
+                        shutil.copyfileobj(more, file)
 
     def write(self, path: str, content: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

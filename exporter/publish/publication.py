@@ -17,7 +17,7 @@ from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from exporter.engines.places import Place
@@ -121,6 +121,10 @@ class Publication:
             parts = self._parts(path)
             self._place.join(parts or [path], f"{self.folder}/changes/{number}/{name}")
 
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file, in the work folder, of the content of files (paths) and of bytes. The files stay."""
+        self._place.together(parts, to)
+
     def carry(self, name: str) -> None:
         """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
         above, _, last = name.rpartition("/")
@@ -161,9 +165,13 @@ class Publication:
         own = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
         return [*own, *(one["path"] for one in self._entries_left())]
 
+    def entries_before(self) -> list[dict[str, Any]]:
+        """The entries of the old manifest: path, bytes and sha256 of each file."""
+        return manifest.entries(self.text_before(manifest.NAME)) or []
+
     def _entries_left(self) -> list[dict[str, Any]]:
         """The entries of the old manifest for what was left where it is."""
-        before = (manifest.entries(self.text_before(manifest.NAME)) or []) if self._left else []
+        before = self.entries_before() if self._left else []
         return [one for one in before if any(above in self._left for above in _and_above(one["path"]))]
 
     def has(self, name: str) -> bool:
