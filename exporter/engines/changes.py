@@ -150,6 +150,8 @@ def _triples(parts: set[str], messages: list[Message], of: Syntax) -> set[str]:
 def _in_others(asked: set[str], parts: Iterable[str], of: Syntax) -> set[str]:
     """Of these triples, those that other parts of files have too. Only parts about the same are parsed."""
     asked = {text for text in asked if not _is_said_once(text)}
+    if not asked:  # as mostly: then nothing is read
+        return set()
     about = subjects(asked, of.base)
     return asked & set(triples((part for part in parts if subject_of(part) in about), of.ending, of.opening))
 
