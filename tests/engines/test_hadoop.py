@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -84,9 +85,10 @@ def test_a_sum_is_that_of_the_bytes_whatever_the_lines(text: str, tmp_path: Path
     (folder / "below").mkdir(parents=True)
     (folder / "below" / "file.txt").write_bytes(text.encode())
     (folder / "other").write_bytes(b"PAR1\n\xff\x00\n")
+    (folder / "packed.gz").write_bytes(packed := gzip.compress(text.encode()))
     assert place(tmp_path / "out").described(str(folder)) == [
         {"path": path, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        for path, data in (("below/file.txt", text.encode()), ("other", b"PAR1\n\xff\x00\n"))
+        for path, data in (("below/file.txt", text.encode()), ("other", b"PAR1\n\xff\x00\n"), ("packed.gz", packed))
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import permutations
@@ -16,9 +17,11 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from exporter.cli import main
 from exporter.engines import state_on_spark, updates
-from exporter.engines.changes import syntax
+from exporter.engines.changes import carried, syntax
 from exporter.engines.hadoop import HadoopPlace
 from exporter.engines.places import LocalPlace
+from exporter.engines.state import LocalStore
+from exporter.engines.state_on_spark import SparkStore
 from exporter.input.formats import local
 from exporter.pipeline.job import ExportJob
 from exporter.publish.publication import Publication
@@ -465,6 +468,41 @@ def test_spark_writes_the_changes_in_parts_that_are_joined(
     store.update("INSERT DATA {" + "\n".join(removed) + "}")
     store.update(update)
     assert sorted(f"{quad.triple} ." for quad in store) == added
+
+
+@pytest.mark.parametrize("place", [LocalPlace, lambda out: HadoopPlace(f"file://{out}")], ids=["folder", "URI"])
+def test_spark_puts_changes_together_as_the_local_engine_does(
+    spark: SparkSession, tmp_path: Path, place: Callable[[str], Place]
+) -> None:
+    """The same triples, and the same bytes of updates and events; and DIR is a complete export afterwards."""
+    rng, job, made = Random(300), ExportJob("ACME-PROD", "snowflake://ACME-PROD/"), {}
+    for rows, lines in long(rng)[:5]:
+        export(rows, lines, tmp_path / "out", *UPDATE)
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    for name in ("local", "spark"):
+        out = shutil.copytree(tmp_path / "out", tmp_path / name)
+        where = place(str(out)) if name == "spark" else LocalPlace(str(out))
+        with where.held(), Publication(where, replace=False, update=True) as new:
+            for above in ("events", "graph", "state", "quarantine"):
+                new.carry(above)
+            for file in ("export.ttl", "log.json", "report.json", "shacl-report.ttl"):
+                new.text(file, new.text_before(file) or "")
+            assert carried(new, job) == 6
+            store = SparkStore(spark, new, job) if name == "spark" else LocalStore(new, job)
+            assert store.alone() == [1, 2, 3, 4, 5]
+            store.join_changes([1, 2, 3])
+            assert store.alone() == [4, 5]
+            new.publish(told)
+        assert numbers_in(out) == [3, 4, 5]
+        assert triples(out) == applied(out)
+        assert main(["validate", str(out)]) == 0
+        made[name] = out / "changes" / "3"
+    for name in ("added.nt.gz", "removed.nt.gz"):
+        each = [_text(folder / name).split("\n")[:-1] for folder in made.values()]
+        assert sorted(each[0]) == sorted(each[1])
+        assert len(each[0]) == len(set(each[0])) > 0
+    for name in ("update.ru.gz", "events.ndjson.gz", "updates.txt"):
+        assert (made["spark"] / name).read_bytes() == (made["local"] / name).read_bytes()
 
 
 def _text(path: Path) -> str:
