@@ -199,8 +199,7 @@ def carried(new: Publication, job: ExportJob) -> int:
     of this update's changes.
     """
     before = [] if job.forgets else _numbers(new.names_before(FOLDER))
-    for number in before:
-        new.carry(f"{FOLDER}/{number}")
+    new.carry(f"{FOLDER}/{number}" for number in before)
     return before[-1] + 1 if before else 1
 
 

@@ -189,10 +189,7 @@ class LocalPlace:
     def carry(self, name: str, folder: str) -> bool:
         source, to = self._out / name, Path(folder, name)
         to.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_file():
-            _linked(str(source), str(to))
-        else:
-            shutil.copytree(source, to, copy_function=_linked, dirs_exist_ok=True)
+        _take_over(str(source), str(to))
         return True
 
     def inside(self, name: str) -> str:
@@ -305,13 +302,19 @@ def _copy(ledger: Path, to: Path) -> None:
         shutil.copyfile(ledger, to)
 
 
-def _linked(source: str, to: str) -> str:
-    """Make a hard link if the file system allows it, otherwise a copy. Files that are taken over are never changed."""
+def _take_over(source: str, to: str) -> None:
+    """Make a hard link to a file, or to all files of a folder, where the file system allows it, otherwise a copy. Files
+    that are taken over are never changed.
+    """
     try:
         os.link(source, to)
     except OSError:
-        shutil.copyfile(source, to)
-    return to
+        if not os.path.isdir(source):  # noqa: PTH112 - many paths
+            shutil.copyfile(source, to)
+            return
+        os.makedirs(to, exist_ok=True)  # noqa: PTH103 - as above
+        for name in os.listdir(source):  # noqa: PTH208 - as above
+            _take_over(f"{source}/{name}", f"{to}/{name}")
 
 
 def _resolved(out: str) -> Path:

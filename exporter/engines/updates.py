@@ -160,8 +160,7 @@ class StateFolders:
         self._new = new
 
     def carry(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.carry(name)
+        self._new.carry(names)
 
     def drop(self, names: Iterable[str]) -> None:
         for name in names:

@@ -5,7 +5,9 @@ The old folder stays readable until it is replaced. A run that fails leaves noth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import suppress
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -17,7 +19,7 @@ from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from exporter.engines.places import Place
@@ -125,14 +127,18 @@ class Publication:
         """Make one file, in the work folder, of the content of files (paths) and of bytes. The files stay."""
         self._place.together(parts, to)
 
-    def carry(self, name: str) -> None:
-        """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
-        above, _, last = name.rpartition("/")
-        if last.endswith("*"):
-            names = [one for one in self.names_before(above) if one.rpartition("/")[2].startswith(last[:-1])]
-        else:
-            names = [name] if self.has_before(name) else []
-        self._left.update(one for one in names if not self._place.carry(one, self.folder))
+    def carry(self, names: Iterable[str]) -> None:
+        """Take over files and folders of the old DIR, if they exist; ``*`` at the end of a name matches any ending.
+        A folder that they are in is listed once, however many names are given.
+        """
+        there: dict[str, list[str]] = {}
+        for name in names:
+            above, begin = name.rpartition("/")[0], name.removesuffix("*")
+            if above not in there:
+                there[above] = self.names_before(above)
+            after = islice(there[above], bisect_left(there[above], begin), None)
+            found = takewhile(lambda one: one == name or (begin != name and one.startswith(begin)), after)  # noqa: B023
+            self._left.update(one for one in found if not self._place.carry(one, self.folder))
 
     def drop(self, name: str) -> None:
         """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""

@@ -483,8 +483,7 @@ def test_spark_puts_changes_together_as_the_local_engine_does(
         out = shutil.copytree(tmp_path / "out", tmp_path / name)
         where = place(str(out)) if name == "spark" else LocalPlace(str(out))
         with where.held(), Publication(where, replace=False, update=True) as new:
-            for above in ("events", "graph", "state", "quarantine"):
-                new.carry(above)
+            new.carry(["events", "graph", "state", "quarantine"])
             for file in ("export.ttl", "log.json", "report.json", "shacl-report.ttl"):
                 new.text(file, new.text_before(file) or "")
             assert carried(new, job) == 6
