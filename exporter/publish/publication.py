@@ -212,7 +212,8 @@ class Publication:
 
 
 def _below(folder: str, paths: list[str]) -> list[str]:
-    return [f"{folder}/{path.rpartition('/')[2]}" for path in paths]
+    above = f"{folder}/" if folder else ""
+    return [f"{above}{path.rpartition('/')[2]}" for path in paths]
 
 
 def _and_above(path: str) -> Iterator[str]:
