@@ -4,6 +4,9 @@
 ``events.ndjson.gz`` the new events. Applied to an empty store in the order of N, they give the graph. Only the days
 that were made again are compared, and the nodes of the things that they mention. Of these days only those parts of
 files are parsed that one of both DIRs alone has: a late row changes few of them.
+
+The changes of older updates are put together (:func:`join`), in the folder of the last of them. They give a store that
+has none, some or all of them the graph after the last: each triple that one of them changed is added or removed.
 """
 
 from __future__ import annotations
@@ -28,10 +31,11 @@ from exporter.graph.writers import (
     turtle_header,
 )
 from exporter.pipeline.texts import graph_in
+from exporter.publish import manifest
 from exporter.system import files as compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.messages import Message
@@ -43,6 +47,10 @@ ADDED: Final = "added.nt.gz"
 REMOVED: Final = "removed.nt.gz"
 UPDATE: Final = "update.ru.gz"
 EVENTS: Final = "events.ndjson.gz"
+PARTS: Final = "updates.txt"
+"""In a folder with the changes of several updates: a line for each, with its number, and bytes and sha256 of its
+``update.ru.gz``. By them a store that follows knows what it has.
+"""
 _is_said_once: Final = re.compile(SAID_ONCE).match
 
 
@@ -142,6 +150,8 @@ def _triples(parts: set[str], messages: list[Message], of: Syntax) -> set[str]:
 def _in_others(asked: set[str], parts: Iterable[str], of: Syntax) -> set[str]:
     """Of these triples, those that other parts of files have too. Only parts about the same are parsed."""
     asked = {text for text in asked if not _is_said_once(text)}
+    if not asked:  # as mostly: then nothing is read
+        return set()
     about = subjects(asked, of.base)
     return asked & set(triples((part for part in parts if subject_of(part) in about), of.ending, of.opening))
 
@@ -179,3 +189,94 @@ def _updates(removed: list[bytes], added: list[bytes]) -> Iterator[bytes]:
         yield _part([f"{'; ' if number else ''}{operation}"])
         yield part
         yield _part(["}"])
+
+
+# --- older changes are put together -----------------------------------------------------------------------------------
+
+
+def carried(new: Publication, job: ExportJob) -> int:
+    """Take over the changes of the old DIR, except where something is forgotten: they can name it. Returns the number
+    of this update's changes.
+    """
+    before = [] if job.forgets else _numbers(new.names_before(FOLDER))
+    new.carry(f"{FOLDER}/{number}" for number in before)
+    return before[-1] + 1 if before else 1
+
+
+def alone(new: Publication) -> list[int]:
+    """The numbers of the updates of the new DIR whose changes are not put together with others'."""
+    numbers = _numbers(new.names(FOLDER))
+    return [number for number in numbers if number == 1 or number - 1 in numbers]
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    return sorted(int(name.rpartition("/")[2]) for name in names)
+
+
+def join(numbers: Sequence[int], new: Publication) -> None:
+    """Put the changes of successive updates together, in place of them. In memory are the triples that all of them
+    removed, and those that one of them added.
+    """
+    folder, filled = Path(new.work, f"{FOLDER}-{numbers[-1]}"), set[int]()
+    folder.mkdir()
+    if has(new, numbers[0], UPDATE):
+        removed: dict[str, int] = {}
+        for number in numbers:
+            gone = dict.fromkeys(_lines_in(new, number, REMOVED), number)
+            filled |= {*gone.values()}
+            removed |= gone
+        with (folder / ADDED).open("wb") as file:
+            for number in numbers:
+                lines = _lines_in(new, number, ADDED)
+                filled |= {number} if lines else set()
+                file.writelines(_still(lines, number, removed) or [Path(path(new, number, ADDED)).read_bytes()])
+        _write(folder / REMOVED, _packed(sorted(removed)) or [_part([])])
+    put_together(numbers, filled, str(folder), new)
+
+
+def _still(added: list[str], number: int, removed: dict[str, int]) -> list[bytes]:
+    """The triples that an update added and no later one removed, packed; empty if these are all of them, as mostly.
+    ``removed``: with the last update that removed it. What this update added again is no longer in it.
+    """
+    gone = {line for line in added if removed.get(line, 0) > number}
+    for line in added if removed else ():
+        if line not in gone:
+            removed.pop(line, None)
+    return (_packed([line for line in added if line not in gone]) or [_part([])]) if gone else []
+
+
+def _lines_in(new: Publication, number: int, name: str) -> list[str]:
+    return [line for line in compressed.text(Path(path(new, number, name))).split("\n") if line]
+
+
+def path(new: Publication, number: int, name: str) -> str:
+    """The path of a file with changes of the new DIR."""
+    return new.path(f"{FOLDER}/{number}/{name}")
+
+
+def has(new: Publication, number: int, name: str) -> bool:
+    """Whether the new DIR has this file: events or the graph may not be exported."""
+    return f"{FOLDER}/{number}/{name}" in new.names(f"{FOLDER}/{number}")
+
+
+def put_together(numbers: Sequence[int], filled: Container[int], folder: str, new: Publication) -> None:
+    """Put the changes of these updates in place of theirs. ``folder``: has the triples that they added and removed; it
+    gets the rest, of which files are joined unchanged: the first bytes of all updates stay those of the first one.
+    ``filled``: the numbers of those that changed triples.
+    """
+    if has(new, numbers[0], UPDATE):
+        parts, is_begun = list[str | bytes](), False
+        for number in numbers:
+            parts += [_part([";"])] if is_begun and number in filled else []
+            parts.append(path(new, number, UPDATE))
+            is_begun |= number in filled
+        new.together(parts, f"{folder}/{UPDATE}")
+        of = {manifest.plain(one["path"]): one for one in new.entries_before()}
+        told = [of[f"{FOLDER}/{number}/{UPDATE}"] for number in numbers]
+        lines = [f"{number} {one['bytes']} {one['sha256']}\n" for number, one in zip(numbers, told, strict=True)]
+        new.together(["".join(lines).encode()], f"{folder}/{PARTS}")
+    if has(new, numbers[0], EVENTS):
+        new.together([path(new, number, EVENTS) for number in numbers], f"{folder}/{EVENTS}")
+    for number in numbers:
+        new.drop(f"{FOLDER}/{number}")
+    new.take_changes(folder, numbers[-1])

@@ -11,7 +11,9 @@ time may publish (:mod:`exporter.engines.lease`).
 
 from __future__ import annotations
 
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,10 +22,11 @@ from exporter.engines.lease import Lease, sums
 from exporter.errors import UsageError
 from exporter.publish import manifest
 from exporter.publish.manifest import NAME, copies
+from exporter.system import files as compressed
 from exporter.system import folders, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -126,10 +129,19 @@ class HadoopFiles:
         if len(parts) == 1:
             self.rename(parts[0], to)
             return
+        self.together(parts, to)
+        for part in parts:
+            self.delete(part)
+
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
         stream = self._files.create(self._path(to), True)
         try:
             for part in parts:
-                self._append(part, stream)
+                if isinstance(part, bytes):
+                    stream.write(bytearray(part))
+                else:
+                    self._append(part, stream)
         finally:
             stream.close()
 
@@ -139,7 +151,14 @@ class HadoopFiles:
             self._gateway.jvm.org.apache.hadoop.io.IOUtils.copyBytes(opened, stream, _BYTES, False)
         finally:
             opened.close()
-        self.delete(part)
+
+    def sha256(self, path: str) -> str:
+        """The checksum of a file, which Java reads: Spark would unpack a packed one."""
+        digest = self._gateway.jvm.java.security.MessageDigest.getInstance("SHA-256")
+        opened = self._gateway.jvm.java.security.DigestInputStream(self._files.open(self._path(path)), digest)
+        nothing = self._gateway.jvm.java.io.OutputStream.nullOutputStream()
+        self._gateway.jvm.org.apache.hadoop.io.IOUtils.copyBytes(opened, nothing, _BYTES, True)
+        return bytes(digest.digest()).hex()
 
     def rename(self, path: str, to: str) -> None:
         """Move a file or a folder to a new path; its parent folder is made. Raises OSError if that fails."""
@@ -257,7 +276,7 @@ class HadoopPlace:
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.listed, self.delete = self._files.listed, self._files.delete
-        self.move, self.join = self._files.rename, self._files.join
+        self.move, self.join, self.together = self._files.rename, self._files.join, self._files.together
         self.write, self.beginning = self._files.write, self._files.beginning
 
     @contextmanager
@@ -304,7 +323,12 @@ class HadoopPlace:
     def described(self, folder: str) -> list[Json]:
         sizes, root = self._files.sizes(folder), self._files.full(folder)
         sizes.pop(folders.MARK, None)
-        found = sums(session.start(None), folder, {f"{root}/{path}": size for path, size in sizes.items()})
+        packed = [path for path in sizes if path.endswith(compressed.ENDING)]
+        plain = {f"{root}/{path}": size for path, size in sizes.items() if path not in packed}
+        found = sums(session.start(None), folder, plain)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            paths = [f"{root}/{path}" for path in packed]
+            found |= zip(paths, threads.map(self._files.sha256, paths), strict=True)
         return [
             {"path": path, "bytes": size, "sha256": found[f"{root}/{path}"]} for path, size in sorted(sizes.items())
         ]

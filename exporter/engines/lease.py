@@ -28,6 +28,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.errors import ExporterError
+from exporter.system import files as compressed
 from exporter.system import folders
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
 
 
 def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str, str]:
-    """Path -> sha256 of all files below a folder. ``sizes``: path -> bytes, from the file system. Raises ExporterError
-    if not all files can be read.
+    """Path -> sha256 of all files below a folder, except packed ones. ``sizes``: path -> bytes of them, from the file
+    system. Raises ExporterError if not all files can be read.
     """
     with _unsplit(spark, max(sizes.values(), default=1)):
         lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
-        read = lines.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
+        plain = lines.filter(~F.col("_metadata.file_path").endswith(compressed.ENDING))
+        read = plain.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
         rows = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
     found = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
     found |= {row["path"]: row["sha256"] for row in rows}

@@ -17,7 +17,7 @@ from exporter.publish import manifest
 from exporter.system import folders, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
 _LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
@@ -68,6 +68,9 @@ class Place(Protocol):
 
     def join(self, parts: list[str], to: str) -> None:
         """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
+
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
 
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
@@ -162,6 +165,15 @@ class LocalPlace:
                     shutil.copyfileobj(more, file)
                 Path(part).unlink()
 
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        with Path(to).open("wb") as file:
+            for part in parts:
+                if isinstance(part, bytes):
+                    file.write(part)
+                else:
+                    with Path(part).open("rb") as more:
+                        shutil.copyfileobj(more, file)
+
     def write(self, path: str, content: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(content, encoding="utf-8")
@@ -177,10 +189,7 @@ class LocalPlace:
     def carry(self, name: str, folder: str) -> bool:
         source, to = self._out / name, Path(folder, name)
         to.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_file():
-            _linked(str(source), str(to))
-        else:
-            shutil.copytree(source, to, copy_function=_linked, dirs_exist_ok=True)
+        _take_over(str(source), str(to))
         return True
 
     def inside(self, name: str) -> str:
@@ -293,13 +302,19 @@ def _copy(ledger: Path, to: Path) -> None:
         shutil.copyfile(ledger, to)
 
 
-def _linked(source: str, to: str) -> str:
-    """Make a hard link if the file system allows it, otherwise a copy. Files that are taken over are never changed."""
+def _take_over(source: str, to: str) -> None:
+    """Make a hard link to a file, or to all files of a folder, where the file system allows it, otherwise a copy. Files
+    that are taken over are never changed.
+    """
     try:
         os.link(source, to)
     except OSError:
-        shutil.copyfile(source, to)
-    return to
+        if not os.path.isdir(source):  # noqa: PTH112 - many paths
+            shutil.copyfile(source, to)
+            return
+        os.makedirs(to, exist_ok=True)  # noqa: PTH103 - as above
+        for name in os.listdir(source):  # noqa: PTH208 - as above
+            _take_over(f"{source}/{name}", f"{to}/{name}")
 
 
 def _resolved(out: str) -> Path:

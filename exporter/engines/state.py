@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from exporter.engines import changes
-from exporter.engines.changes import FOLDER, Changed
+from exporter.engines.changes import Changed
 from exporter.engines.local import write_texts
 from exporter.engines.updates import StateFolders, first_of, last_of
 from exporter.model.fact_tables import FACTS
@@ -112,10 +112,9 @@ class LocalStore(StateFolders):
         return _latest_of(self._state, names, to, chain.from_iterable(others))
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
+        number = changes.carried(self._new, self._job)
         names = self.names(things)
         if number > 1:
-            self._new.carry(FOLDER)
             names_before = self.names_before(things)
             # What only the other states say is the same before and after.
             made, gone = (
@@ -131,6 +130,9 @@ class LocalStore(StateFolders):
         same = {*before} & {*after}
         differ = [[message for message in each if message not in same] for each in (before, after)]
         changes.write(Changed(number, days, sorted({*every} - {*days}), *differ), self._job, self._new)
+
+    def join_changes(self, numbers: Sequence[int]) -> None:
+        changes.join(numbers, self._new)
 
     def publish(self, messages: list[Message], name: str, day: str) -> None:  # noqa: ARG002 - they are in memory
         texts = pieces(sorted(message for message in messages if is_text(message.to)), self._job)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 
+from exporter.engines import changes
 from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, syntax
 from exporter.engines.spark import SCHEMA
 from exporter.engines.updates import StateFolders
@@ -45,6 +46,8 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
 _COLUMNS = ("to", "key", "order", "body")
 _NAME: Final = "([^/]+)/[^/]+$"
 """Matches the path of a file: the last part of its messages' name."""
+_OF_UPDATE: Final = "([0-9]+)/[^/]+$"
+"""Matches the path of a file of changes: the number of its update."""
 
 
 class SparkStore(StateFolders):
@@ -88,9 +91,7 @@ class SparkStore(StateFolders):
         return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
-        number = 1 if self._job.forgets else len(self._new.names_before(FOLDER)) + 1
-        if number > 1:
-            self._new.carry(FOLDER)
+        number = changes.carried(self._new, self._job)
         after = self.latest(self.names(things), to)
         if number == 1:
             before, days = after.limit(0), every
@@ -105,6 +106,21 @@ class SparkStore(StateFolders):
             )
         changed = Changed(number, days, sorted({*every} - {*days}), before, after)
         write(changed, self._job, self._new, self._spark)
+
+    def join_changes(self, numbers: Sequence[int]) -> None:
+        folder, filled = f"{self._new.work}/{FOLDER}-{numbers[-1]}", set[int]()
+        if changes.has(self._new, numbers[0], UPDATE):
+            each = [changes.path(self._new, number, name) for number in numbers for name in (REMOVED, ADDED)]
+            lines = self._spark.read.text([*map(uri, each)], lineSep="\n").select(
+                "value",
+                F.regexp_extract("_metadata.file_path", _OF_UPDATE, 1).cast("int").alias("number"),
+                (F.col("_metadata.file_name") == ADDED).alias("is_added"),
+            )
+            filled.update(row.number for row in lines.select("number").distinct().collect())
+            last = lines.groupBy("value").agg(F.max_by("is_added", "number").alias("is_added"))
+            for is_added, name in ((False, REMOVED), (True, ADDED)):
+                _write(last.filter(F.col("is_added") == is_added).select("value"), f"{folder}/{name}")
+        changes.put_together(numbers, filled, folder, self._new)
 
     def publish(self, messages: DataFrame, name: str, day: str) -> None:  # noqa: ARG002 - the engine has stored them
         take(self._spark, self._new, name, day)

@@ -7,8 +7,9 @@ on a later day, if there are any. ``clones/DAY``: the counts of a day on which a
 ``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
 of jobs that follow from helpers.
 
-The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00030``), so that what an update
-reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again.
+The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), so that what an update
+reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again. Older
+changes are put together too, so that DIR has fewer files.
 
 If a day changes what earlier days have used of it, they are made again: those with children of queries that it refuses
 or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from exporter.engines import changes
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.extract import exclude_quarantined
@@ -52,7 +54,7 @@ from exporter.pipeline.updates import (
 from exporter.pipeline.write import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine, ProgressListener
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")
+T = TypeVar("T")
 _KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
 _DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
 _HAPPENED: Final = (To.CLONED, To.CLONED_FROM, To.CONTAINED)
@@ -140,6 +143,12 @@ class Store(Protocol[Messages]):
         everything.
         """
 
+    def alone(self) -> list[int]:
+        """The numbers of the updates of the new DIR whose changes are not put together with others'."""
+
+    def join_changes(self, numbers: Sequence[int]) -> None:
+        """Put the changes of these updates together, in place of them: see :mod:`exporter.engines.changes`."""
+
     def publish(self, messages: Messages, name: str, day: str) -> None:
         """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
 
@@ -151,8 +160,7 @@ class StateFolders:
         self._new = new
 
     def carry(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.carry(name)
+        self._new.carry(names)
 
     def drop(self, names: Iterable[str]) -> None:
         for name in names:
@@ -166,6 +174,9 @@ class StateFolders:
 
     def names_before(self, folder: str) -> list[str]:
         return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
+
+    def alone(self) -> list[int]:
+        return changes.alone(self._new)
 
 
 @dataclass
@@ -226,14 +237,21 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     with progress.stage("join"):
         _join(store, _ROWS, None)
         _join(store, THINGS_DAY, _HAPPENED)
+        for numbers in _old(store.alone() if export_input.changes else []):
+            store.join_changes(numbers)
     return done
+
+
+def _old(alone: list[T]) -> Iterator[list[T]]:
+    """What is put together of these, oldest first: the oldest of them, if there are enough others."""
+    while len(alone) >= 2 * TOGETHER:
+        yield alone[:TOGETHER]
+        alone = alone[TOGETHER:]
 
 
 def _join(store: Store[Messages], folder: str, every: Sequence[str] | None) -> None:
     """Put the oldest states of a folder together, if there are enough others."""
-    names = [name for name in store.names(folder) if _SPAN not in name]
-    while len(names) >= 2 * TOGETHER:
-        old, names = names[:TOGETHER], names[TOGETHER:]
+    for old in _old([name for name in store.names(folder) if _SPAN not in name]):
         store.join(old, every, f"{folder}/{first_of(old[0])}{_SPAN}{last_of(old[-1])}")
 
 

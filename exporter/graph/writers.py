@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.terms import PREFIXES, SYNTAXES, full
+from exporter.graph.terms import KIND_CLASSES, PREFIXES, SYNTAXES, full
+from exporter.graph.vocabulary import OBJECT_NAME, VIEW_SOURCE
 from exporter.input.times import iso
 from exporter.system.files import ontology_dir
 
@@ -273,13 +274,26 @@ def _context() -> dict[str, Any]:
 SEPARATORS: Final = {one.ending: one.separator for one in SYNTAXES.values() if one.separator is not None}
 """By file ending: what separates the parts of a file. Each part can be parsed without the others."""
 _OPENING: Final = "@base"
-SAID_ONCE: Final = (
-    rf"^<[^>]*/(reads/\d{{4}}-\d\d-\d\d/[^>]*|part/[0-9a-f]+)> |^<[^>]*> <{re.escape(full('ah:lastSeen'))}> "
+
+
+def _any(*terms: str) -> str:
+    return f"({'|'.join(re.escape(full(term)) for term in terms)})"
+
+
+SAID_ONCE: Final = "|".join(
+    (
+        r"^<[^>]*/(reads/\d{4}-\d\d-\d\d/[^>]*|part/[0-9a-f]+)> ",
+        rf"^<[^>]*> <{_any('ah:lastSeen', 'ah:hasName', 'ah:canonicalName', 'ah:isHelper')}> ",
+        rf"^<[^>]*/({'|'.join(sorted(KIND_CLASSES))})/\d+> <{_any('rdfs:label')}> ",
+        rf"^<[^>]*> <{_any('rdf:type')}> <{_any('ah:ObjectName', 'ah:ViewSource')}> ",
+        rf"^<[^>]*/called/\d[^/>]*/[^/>]*> <{_any(*(one.term for one in OBJECT_NAME.properties))}> ",
+        rf"^<[^>]*/shows/(object|column)/[^>]*> <{_any(*(one.term for one in VIEW_SOURCE.properties))}> ",
+    )
 )
-"""The beginning of a line of N-Triples that one place of an export alone has: about reads of one day, or when a name
-was last seen, which follows from all days. Most triples that an update removes are such. Any other may be in several
-days: about objects and accounts that each of them mentions, nodes that queries share, classes of what one day sets and
-another ends."""
+"""The beginning of a line of N-Triples that one place of an export alone has: about reads of one day; or in
+``graph/things`` (:func:`exporter.graph.nodes.objects.lasting`) names of objects, and what views show. Most triples that
+an update removes are such. Any other may be in several days: about objects and accounts that each of them mentions,
+nodes that queries share, classes of what one day sets and another ends."""
 _TRIPLES: Final = 5_000
 """How many triples one operation of an update has at most: stores hold a whole operation in memory."""
 

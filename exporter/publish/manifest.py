@@ -47,15 +47,20 @@ def described(folder: Path, before: Path | None = None) -> list[Json]:
     taken from its manifest, so that an update does not read everything.
     """
     known = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / MARK]
-
-    def one(path: Path) -> Json:
-        name = path.relative_to(folder).as_posix()
-        is_same = before is not None and name in known and (before / name).exists() and path.samefile(before / name)
-        return known[name] if is_same else _described(path, folder)
-
+    paths = [path for path in sorted(sizes(folder)) if path != MARK]
+    same = {path: known[path] for path in paths if path in known and _is_same(f"{folder}/{path}", f"{before}/{path}")}
+    others = [folder / path for path in paths if path not in same]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(one, paths))
+        found = same | {one["path"]: one for one in threads.map(lambda path: _described(path, folder), others)}
+    return [found[path] for path in paths]
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether both are one file."""
+    try:
+        return os.path.samefile(path, other)  # noqa: PTH121 - many paths
+    except FileNotFoundError:
+        return False
 
 
 def entries(manifest: str | None) -> list[Json] | None:
@@ -142,7 +147,7 @@ def sizes(folder: Path) -> dict[str, int]:
     for above, folders, names in os.walk(folder):
         inside = os.path.relpath(above, folder)
         for name in (*names, *folders):
-            about = os.lstat(os.path.join(above, name))  # noqa: PTH118 - many paths
+            about = os.lstat(f"{above}/{name}")
             if not stat.S_ISDIR(about.st_mode):
                 path = name if inside == "." else f"{inside}/{name}"
                 found[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
@@ -161,8 +166,8 @@ def compared_here(folder: Path) -> Compared | None:
     since = (folder / NAME).stat().st_mtime_ns
 
     def is_same(one: Json) -> bool:
-        path = folder / one["path"]
-        return path.lstat().st_mtime_ns < since or bool(_described(path, folder)["sha256"] == one["sha256"])
+        is_older = os.lstat(f"{folder}/{one['path']}").st_mtime_ns < since
+        return is_older or bool(_described(folder / one["path"], folder)["sha256"] == one["sha256"])
 
     told = compared(files, sizes(folder), is_same)
     return told._replace(others=sorted([*told.others, *_empty(folder, files)]))
@@ -212,12 +217,14 @@ def sync(folder: Path) -> None:
     """Write the folders and the new files of a folder to the disk, so that they survive a power failure. A file with
     several hard links was taken over from an export, which wrote it to the disk.
     """
-    paths = [path for path in (folder, *folder.rglob("*")) if path.is_dir() or path.lstat().st_nlink == 1]
+    paths = list[str]()
+    for above, _, names in os.walk(folder):
+        paths += [above, *(path for path in (f"{above}/{name}" for name in names) if os.lstat(path).st_nlink == 1)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(_sync, paths))
 
 
-def _sync(path: Path) -> None:
+def _sync(path: str) -> None:
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -5,7 +5,9 @@ The old folder stays readable until it is replaced. A run that fails leaves noth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import suppress
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -17,7 +19,7 @@ from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from exporter.engines.places import Place
@@ -121,14 +123,22 @@ class Publication:
             parts = self._parts(path)
             self._place.join(parts or [path], f"{self.folder}/changes/{number}/{name}")
 
-    def carry(self, name: str) -> None:
-        """Take over a file or folder of the old DIR, if it exists; ``*`` at the end of the name matches any ending."""
-        above, _, last = name.rpartition("/")
-        if last.endswith("*"):
-            names = [one for one in self.names_before(above) if one.rpartition("/")[2].startswith(last[:-1])]
-        else:
-            names = [name] if self.has_before(name) else []
-        self._left.update(one for one in names if not self._place.carry(one, self.folder))
+    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file, in the work folder, of the content of files (paths) and of bytes. The files stay."""
+        self._place.together(parts, to)
+
+    def carry(self, names: Iterable[str]) -> None:
+        """Take over files and folders of the old DIR, if they exist; ``*`` at the end of a name matches any ending.
+        A folder that they are in is listed once, however many names are given.
+        """
+        there: dict[str, list[str]] = {}
+        for name in names:
+            above, begin = name.rpartition("/")[0], name.removesuffix("*")
+            if above not in there:
+                there[above] = self.names_before(above)
+            after = islice(there[above], bisect_left(there[above], begin), None)
+            found = takewhile(lambda one: one == name or (begin != name and one.startswith(begin)), after)  # noqa: B023
+            self._left.update(one for one in found if not self._place.carry(one, self.folder))
 
     def drop(self, name: str) -> None:
         """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""
@@ -161,9 +171,13 @@ class Publication:
         own = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
         return [*own, *(one["path"] for one in self._entries_left())]
 
+    def entries_before(self) -> list[dict[str, Any]]:
+        """The entries of the old manifest: path, bytes and sha256 of each file."""
+        return manifest.entries(self.text_before(manifest.NAME)) or []
+
     def _entries_left(self) -> list[dict[str, Any]]:
         """The entries of the old manifest for what was left where it is."""
-        before = (manifest.entries(self.text_before(manifest.NAME)) or []) if self._left else []
+        before = self.entries_before() if self._left else []
         return [one for one in before if any(above in self._left for above in _and_above(one["path"]))]
 
     def has(self, name: str) -> bool:
@@ -198,7 +212,8 @@ class Publication:
 
 
 def _below(folder: str, paths: list[str]) -> list[str]:
-    return [f"{folder}/{path.rpartition('/')[2]}" for path in paths]
+    above = f"{folder}/" if folder else ""
+    return [f"{above}{path.rpartition('/')[2]}" for path in paths]
 
 
 def _and_above(path: str) -> Iterator[str]:

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
@@ -238,7 +240,8 @@ def log(left: Earlier, report: Report, outcome: Outcome) -> str:
         "days": outcome.days,
     }
     runs = [{name: value for name, value in run.items() if name != "days"} for run in left.runs]
-    return json.dumps([*runs, entry], indent=1) + "\n"
+    # Of a year it has many lines, for which json's own indent takes five times as long.
+    return msgspec.json.format(json.dumps([*runs, entry]), indent=1) + "\n"
 
 
 _SHARE: Final = 2

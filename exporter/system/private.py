@@ -86,5 +86,6 @@ def set_mode(path: Path, mode: int) -> None:
         os.chmod(above, mode)  # noqa: PTH101 - many paths
         for name in names:
             file = os.path.join(above, name)  # noqa: PTH118 - as above
-            if stat.S_ISREG(os.lstat(file).st_mode):
+            now = os.lstat(file).st_mode
+            if stat.S_ISREG(now) and stat.S_IMODE(now) != mode & _READ_WRITE:
                 os.chmod(file, mode & _READ_WRITE)  # noqa: PTH101 - as above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -84,9 +85,10 @@ def test_a_sum_is_that_of_the_bytes_whatever_the_lines(text: str, tmp_path: Path
     (folder / "below").mkdir(parents=True)
     (folder / "below" / "file.txt").write_bytes(text.encode())
     (folder / "other").write_bytes(b"PAR1\n\xff\x00\n")
+    (folder / "packed.gz").write_bytes(packed := gzip.compress(text.encode()))
     assert place(tmp_path / "out").described(str(folder)) == [
         {"path": path, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        for path, data in (("below/file.txt", text.encode()), ("other", b"PAR1\n\xff\x00\n"))
+        for path, data in (("below/file.txt", text.encode()), ("other", b"PAR1\n\xff\x00\n"), ("packed.gz", packed))
     ]
 
 
@@ -220,9 +222,7 @@ def test_what_does_not_change_stays_where_it_is(tmp_path: Path) -> None:
     published(out, EVENTS)
     before = {path: (tmp_path / "out" / path).stat().st_ino for path in content(tmp_path / "out")}
     with out.held(), Publication(out, replace=False, update=True) as new:
-        new.carry("events")
-        new.carry("graph")  # there is none
-        new.carry("quarantine/day=*")
+        new.carry(["events", "graph", "quarantine/day=*"])  # there is no graph
         new.text("quarantine/part-00000.ndjson", "new\n")
         assert new.names("events") == ["events/part-00000.ndjson", "events/part-00001.ndjson"]
         assert not content(Path(new.folder.removeprefix("file://"), "events"))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from pyoxigraph import RdfFormat, Store, parse
+from pyoxigraph import Quad, RdfFormat, Store, parse
 
+from exporter.cli import main
 from exporter.engines import state_on_spark, updates
-from exporter.engines.changes import syntax
+from exporter.engines.changes import carried, syntax
 from exporter.engines.hadoop import HadoopPlace
 from exporter.engines.places import LocalPlace
+from exporter.engines.state import LocalStore
+from exporter.engines.state_on_spark import SparkStore
 from exporter.input.formats import local
 from exporter.pipeline.job import ExportJob
 from exporter.publish.publication import Publication
@@ -150,6 +155,80 @@ def applied(out: Path) -> set[str]:
         if text:
             store.update(text)
     return {str(quad.triple) for quad in store}
+
+
+def long(rng: Random) -> list[tuple[list[Json], list[Json]]]:
+    """The rows and lines of seven updates: late, twice, some with nothing new."""
+    drawn = Drawn(rng, rng.randint(3, 25))
+    parts = [
+        (rng.choices(drawn.rows, k=rng.randint(1, 9)), rng.sample(drawn.lines, len(drawn.lines) // 4)) for _ in range(6)
+    ]
+    return [*parts, (drawn.rows, drawn.lines)] if rng.random() < 0.5 else [parts[0], (drawn.rows, []), *parts[1:]]
+
+
+def numbers_in(out: Path) -> list[int]:
+    return sorted(int(path.name) for path in (out / "changes").iterdir())
+
+
+def follow_by_triples(store: Store, folder: Path) -> None:
+    """First what was removed, then what was added: a triple cannot be in both."""
+    removed, added = (
+        {quad.triple for quad in parse(gzip.decompress((folder / f"{name}.nt.gz").read_bytes()), RdfFormat.N_TRIPLES)}
+        for name in ("removed", "added")
+    )
+    assert not removed & added
+    for triple in removed:
+        store.remove(Quad(*triple))
+    store.extend(Quad(*triple) for triple in added)
+
+
+def follow_by_update(store: Store, folder: Path) -> None:
+    text = gzip.decompress((folder / "update.ru.gz").read_bytes()).decode()
+    if text:
+        store.update(text)
+
+
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_changes_that_are_put_together_serve_a_store_that_has_none_some_or_all_of_them(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that stopped after any update, or where the next one had removed but not yet added, and goes on with the
+    folders that are there at the end.
+    """
+    together = 2 + seed % 2
+    monkeypatch.setattr(updates, "TOGETHER", together)
+    rng, out = Random(seed), tmp_path / "out"
+    stopped: list[list[str]] = [[]]
+    digests, events = list[str](), list[str]()
+    for number, (rows, lines) in enumerate(long(rng), start=1):
+        export(rows, lines, out, *UPDATE)
+        stopped.append(sorted(triples(out)))
+        folder = out / "changes" / str(number)
+        digests.append(sha256((folder / "update.ru.gz").read_bytes()).hexdigest())
+        events += gzip.decompress((folder / "events.ndjson.gz").read_bytes()).decode().splitlines()
+    numbers = numbers_in(out)
+    alone = {2: [5, 6, 7], 3: [4, 5, 6, 7]}[together]
+    assert numbers == [*{2: [2, 4], 3: [3]}[together], *alone]
+    for follow in (follow_by_update, follow_by_triples):
+        for had, said in enumerate(stopped):
+            half = stopped[min(had + 1, len(digests))]
+            store = Store()
+            store.bulk_load(
+                "".join(f"{one} .\n" for one in said if one in half or had % 2).encode(), RdfFormat.N_TRIPLES
+            )
+            for number in numbers:
+                if number > had:
+                    follow(store, out / "changes" / str(number))
+            assert {str(quad.triple) for quad in store} == set(stopped[-1] if had < len(digests) else said), had
+    told = [line.split() for number in numbers for line in parts_told(out / "changes" / str(number) / "updates.txt")]
+    assert [(int(number), digest) for number, _, digest in told] == list(enumerate(digests[: -len(alone)], start=1))
+    each = [gzip.decompress((out / f"changes/{number}/events.ndjson.gz").read_bytes()).decode() for number in numbers]
+    assert "".join(each).splitlines() == events
+    assert main(["validate", str(out)]) == 0
+
+
+def parts_told(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def copy(number: int, *ways: str) -> Json:
@@ -389,6 +468,40 @@ def test_spark_writes_the_changes_in_parts_that_are_joined(
     store.update("INSERT DATA {" + "\n".join(removed) + "}")
     store.update(update)
     assert sorted(f"{quad.triple} ." for quad in store) == added
+
+
+@pytest.mark.parametrize("place", [LocalPlace, lambda out: HadoopPlace(f"file://{out}")], ids=["folder", "URI"])
+def test_spark_puts_changes_together_as_the_local_engine_does(
+    spark: SparkSession, tmp_path: Path, place: Callable[[str], Place]
+) -> None:
+    """The same triples, and the same bytes of updates and events; and DIR is a complete export afterwards."""
+    rng, job, made = Random(300), ExportJob("ACME-PROD", "snowflake://ACME-PROD/"), {}
+    for rows, lines in long(rng)[:5]:
+        export(rows, lines, tmp_path / "out", *UPDATE)
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    for name in ("local", "spark"):
+        out = shutil.copytree(tmp_path / "out", tmp_path / name)
+        where = place(str(out)) if name == "spark" else LocalPlace(str(out))
+        with where.held(), Publication(where, replace=False, update=True) as new:
+            new.carry(["events", "graph", "state", "quarantine"])
+            for file in ("export.ttl", "log.json", "report.json", "shacl-report.ttl"):
+                new.text(file, new.text_before(file) or "")
+            assert carried(new, job) == 6
+            store = SparkStore(spark, new, job) if name == "spark" else LocalStore(new, job)
+            assert store.alone() == [1, 2, 3, 4, 5]
+            store.join_changes([1, 2, 3])
+            assert store.alone() == [4, 5]
+            new.publish(told)
+        assert numbers_in(out) == [3, 4, 5]
+        assert triples(out) == applied(out)
+        assert main(["validate", str(out)]) == 0
+        made[name] = out / "changes" / "3"
+    for name in ("added.nt.gz", "removed.nt.gz"):
+        each = [_text(folder / name).split("\n")[:-1] for folder in made.values()]
+        assert sorted(each[0]) == sorted(each[1])
+        assert len(each[0]) == len(set(each[0])) > 0
+    for name in ("update.ru.gz", "events.ndjson.gz", "updates.txt"):
+        assert (made["spark"] / name).read_bytes() == (made["local"] / name).read_bytes()
 
 
 def _text(path: Path) -> str:

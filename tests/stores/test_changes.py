@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from exporter.engines import updates
 from tests import exports
 from tests.engines.test_updates import Drawn, triples, updated
 from tests.openlineage.hostile import Hostile, Reply
@@ -211,6 +212,97 @@ def test_a_dir_that_was_restored_from_a_backup_is_reported(oxigraph: Endpoint, t
     Path(f"{out}.applied").unlink()
     assert follow(out, oxigraph) == (0, "")
     assert oxigraph.triples() == triples(out)
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """DIR after each of six updates. The last ones have the changes of updates 1 and 2 in one folder, and 3 and 4."""
+    folder, rows, made = tmp_path_factory.mktemp("stages"), exports.all_rows(), list[Path]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(updates, "TOGETHER", 2)
+        for number in range(6):
+            given = exports.ndjson(rows[number::7], folder / "rows.ndjson")
+            assert exports.export([given], folder / "out", "--update", "--outputs", "graph") == 0
+            made.append(Path(shutil.copytree(folder / "out", folder / str(number + 1))))
+    assert [path.name for path in folders(made[-1])] == ["2", "4", "5", "6"]
+    return made
+
+
+@NEEDS_CURL
+@pytest.mark.parametrize("had", range(7))
+@pytest.mark.parametrize("settings", [{}, {"PARTS": "100", "GRAPH": ACCOUNT}], ids=["whole", "in parts"])
+def test_a_store_goes_on_with_changes_that_were_put_together(
+    oxigraph: Endpoint, settings: dict[str, str], had: int, stages: list[Path], tmp_path: Path
+) -> None:
+    """Whatever it had: nothing, some updates of a folder, all of them."""
+    given = {"APPLIED": str(tmp_path / "applied"), **settings}
+    oxigraph.change("DROP ALL")
+    for out in (*stages[had - 1 : had], stages[-1], stages[-1]):
+        assert follow(out, oxigraph, **given) == (0, "")
+        assert oxigraph.triples(settings.get("GRAPH")) == triples(out)
+    assert (tmp_path / "applied").read_text().startswith("6 ")
+
+
+@NEEDS_CURL
+def test_a_store_that_was_loaded_by_hand_is_recorded(oxigraph: Endpoint, stages: list[Path], tmp_path: Path) -> None:
+    """And then goes on from there."""
+    applied = tmp_path / "applied"
+    oxigraph.change("DROP ALL")
+    oxigraph.add("".join(f"{one} .\n" for one in triples(stages[4])).encode(), N_TRIPLES)
+    assert follow(stages[4], oxigraph, APPLIED=str(applied), LOADED="1") == (0, "")
+    assert (applied.read_text()[:2], oxigraph.triples()) == ("5 ", triples(stages[4]))
+    assert follow(stages[5], oxigraph, APPLIED=str(applied)) == (0, "")
+    assert oxigraph.triples() == triples(stages[5])
+
+
+@NEEDS_CURL
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("2/updates.txt", lambda file: file.write_bytes(b""), "updates.txt is damaged: its sha256"),
+        ("4/updates.txt", lambda file: file.unlink(), "updates.txt is missing"),
+        (
+            "4/update.ru.gz",
+            lambda file: file.write_bytes(file.read_bytes()[:-9]),
+            "update.ru.gz is damaged: its sha256",
+        ),
+        ("2/update.ru.gz", lambda file: file.unlink(), "update.ru.gz is missing"),
+    ],
+)
+def test_damage_of_changes_that_were_put_together_is_reported(
+    oxigraph: Endpoint, name: str, damage: Callable[[Path], object], said: str, stages: list[Path], tmp_path: Path
+) -> None:
+    out, applied = tmp_path / "out", tmp_path / "applied"
+    shutil.copytree(stages[-1], out)
+    oxigraph.change("DROP ALL")
+    assert follow(stages[2], oxigraph, APPLIED=str(applied)) == (0, "")
+    damage(out / "changes" / name)
+    code, words = follow(out, oxigraph, APPLIED=str(applied))
+    assert (code, said in words, "exporter validate" in words, words.count("\n")) == (2, True, True, 1), words
+    assert oxigraph.triples() == triples(stages[2])
+    assert follow(stages[-1], oxigraph, APPLIED=str(applied)) == (0, "")
+    assert oxigraph.triples() == triples(stages[-1])
+
+
+@NEEDS_CURL
+@pytest.mark.parametrize("had", [1, 3, 4])
+def test_another_history_is_known_by_changes_that_were_put_together(
+    oxigraph: Endpoint, had: int, stages: list[Path], tmp_path: Path
+) -> None:
+    """A DIR that was restored from a backup and went on otherwise, and one that began again."""
+    applied = tmp_path / "applied"
+    oxigraph.change("DROP ALL")
+    assert follow(stages[had - 1], oxigraph, APPLIED=str(applied)) == (0, "")
+    number, crc, size, digest = applied.read_text().split()
+    for content, what in (
+        (f"{number} {crc} {size} {'0' * 64}", f"is not the update {had}"),
+        (f"{number} {int(crc) ^ 1} {size} {digest}", "started again from 1"),
+        (f"7 {crc} {size} {digest}", "has update 7, but"),
+    ):
+        applied.write_text(content)
+        code, words = follow(stages[-1], oxigraph, APPLIED=str(applied))
+        assert (code, what in words) == (2, True), words
+    assert oxigraph.triples() == triples(stages[had - 1])
 
 
 @NEEDS_CURL
