@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 
 ASKED: Final = 4
 """How often a question with parameters is asked of one history."""
-ASKED_LESS: Final = {"changes": 2, "end-up": 2, "exposure": 4, "policy-coverage": 4, "root-cause": 4, "tag-reach": 2}
-"""The engine plans these for 5 to 50 ms each time. Of the dense histories, which are many, they are asked half as
-often.
+ASKED_LESS: Final = {
+    **dict.fromkeys(("changes", "end-up", "tag-reach"), 2),
+    **dict.fromkeys(("column-copies", "exposure", "policy-coverage", "root-cause", "unmasked-copies"), 4),
+}
+"""The engine plans these for 5 to 160 ms each time, also for an empty graph. Of the dense histories, which are many,
+they are asked half as often.
+"""
+PLANNED_LONG: Final = frozenset(("changes", "column-copies", "end-up", "root-cause", "tag-reach", "unmasked-copies"))
+"""Those that are planned for more than 15 ms: asked once with drawn values where the same histories are only told in
+another way (as days, or as calls), for test_questions_random.py asks these questions of more of them.
 """
 AT_A_TIME: Final = frozenset(("exposure", "policy-coverage", "tag-reach"))
 """Asked for the last time alone, too: other values together leave hardly an answer after the end of something."""

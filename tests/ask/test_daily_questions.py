@@ -24,7 +24,7 @@ from exporter.ask.questions import ask, find, questions, select
 from exporter.cli import main
 from exporter.graph.store import load
 from tests.ask import dense_histories
-from tests.ask.drawn_parameters import found, given_of, values_of
+from tests.ask.drawn_parameters import PLANNED_LONG, found, given_of, values_of
 from tests.ask.plain_history import History
 from tests.exports import export, ndjson
 
@@ -132,7 +132,7 @@ def _values(seed: int) -> dict[str, list[str]]:
 
 def parameters(question: str, seed: int) -> list[Given]:
     """Values of the history; ``since`` and ``until`` at midnight, for reads are told by day."""
-    every = given_of(question, str(seed), _values(seed), ASKED)
+    every = given_of(question, str(seed), _values(seed), 1 if question in PLANNED_LONG else ASKED)
     return [
         {name: [_midnight(one) if name in {"since", "until"} else one for one in each] for name, each in given.items()}
         for given in every

@@ -11,8 +11,9 @@ import json
 import re
 import string
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from exporter.input import row as documents
 from exporter.input.row import STRUCTURED, Row
@@ -208,17 +209,30 @@ def _with_json(row: Json, said: Drawn) -> Json:
 _marks: Final = re.compile(r"[\\\"'`]")
 _escape: Final = re.compile(r"\\+[ux]([0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
 _OF_LETTER: Final = re.compile(r"\\+([nrtbf])")
+_percents: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 
 
 def plain(text: str) -> str:
     """The text without escapes, quotes and letter case."""
     for _ in range(4):
         before = text
-        text = unquote(_escape.sub(lambda one: chr(int(one[1], 16)), text), errors="replace")
+        text = _escape.sub(lambda one: _character(one[1]), text)
+        text = _percents.sub(lambda one: _of_bytes(one[0]), text)
         if text == before:
             break
     text = unicodedata.normalize("NFC", _marks.sub("", _OF_LETTER.sub(" ", text)))
     return text.lower()
+
+
+@cache
+def _character(number: str) -> str:
+    return chr(int(number, 16))
+
+
+@cache
+def _of_bytes(run: str) -> str:
+    """What a run of encoded bytes of a URL says, as urllib's ``unquote`` reads it: IRIs repeat a few of them."""
+    return bytes.fromhex(run.replace("%", "")).decode("utf-8", "replace")
 
 
 NAMES: Final = {plain(name) for name in USERS}
