@@ -290,7 +290,7 @@ class _Received:
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
         names = {name for _, _, _, name, _ in datasets} if profile.kind in helpers.KINDS else ()
         if signs or any(helpers.is_named(name, job.openlineage.helpers) for name in names):
-            tally.count("helpers")
+            tally.numbers["helpers"] += 1
         body = encode((profile.key, datasets, signs))
         named = [
             Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)

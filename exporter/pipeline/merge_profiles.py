@@ -217,7 +217,7 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
         event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
         is_valid = not datasets.problems(event)
-        tally.count("events" if is_valid else "faulty")
+        tally.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:
             messages.append(Message(To.EVENTS, "", order(0, event.time), event.body))
     return messages

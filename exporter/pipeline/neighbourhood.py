@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, json, msgpack
 
 from exporter.errors import UsageError
+from exporter.graph.iri import whole
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, named, object_of
-from exporter.graph.shapes.on_graph import whole
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
@@ -27,7 +27,7 @@ from exporter.pipeline.updates import day_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
 
@@ -196,10 +196,10 @@ def _quarantine(
         if reason is None:
             continue
         if source.object_key:
-            tally.count("refused")
+            tally.numbers["refused"] += 1
             yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
         else:
-            tally.count("quarantined_queries")
+            tally.numbers["quarantined_queries"] += 1
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
             yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))

@@ -120,20 +120,20 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
     known = _Known(message for message in messages if message.order[0] == _INDEXED)
     rows = list(_new(messages, ROW, known))
     doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
-    tally.count("duplicates", doubled)
-    tally.count("aggregate_duplicates", doubled * is_id(query_id))
+    tally.numbers["duplicates"] += doubled
+    tally.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
         day = day_of(min(row.start for row in each))
-        tally.count(MOVED, known.day is not None and day != known.day)
+        tally.numbers[MOVED] += known.day is not None and day != known.day
         yield from _dated(query_id, rows, known.day or day)
         for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
             yield _entry(relative, CHILD, known.day or day, b"")
         tally.named(f"{DAY}{known.day or day}")
         # The run that read a row is in the place of the time in the message's order.
         new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
-        tally.count(f"{DAY}{known.day or day}", new)
+        tally.numbers[f"{DAY}{known.day or day}"] += new
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
     for message, digest in _new(messages, LINE, known):
@@ -294,9 +294,9 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     tally = Tally()
     for place, asked in enumerate(job.forget_asked):
         for user in sorted(user for user in users if _means(asked, user)):
-            tally.count(f"{_HAS}{place} {user}")
+            tally.numbers[f"{_HAS}{place} {user}"] += 1
         for user in _nearest(asked, users):
-            tally.count(f"{_NEAR}{place} {user}")
+            tally.numbers[f"{_NEAR}{place} {user}"] += 1
     yield tally.message()
 
 
@@ -351,8 +351,8 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if not each:
             yield from (message for message in of_query if not _is_of_nobody(message, job))
         elif _is_forgotten(each, job):
-            tally.count("forgotten", len(each))
-            tally.count("forgotten_queries")
+            tally.numbers["forgotten"] += len(each)
+            tally.numbers["forgotten_queries"] += 1
         else:
             yield from of_query
     yield tally.message()

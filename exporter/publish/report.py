@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
-from exporter.graph.shapes.results import shacl_report
+from exporter.graph.shapes.on_graph import shacl_report
 from exporter.input.times import iso, parse_time
 from exporter.pipeline.outcome import LIMIT
 from exporter.pipeline.read import LEFT_OUT
@@ -106,18 +106,18 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts = outcome.counts
     report = Report(
-        rows_in=counts["rows"],
-        exported=counts["exported"],
-        duplicates=counts["duplicates"],
-        quarantined=counts["quarantined"],
-        truncated=counts["truncated"],
-        unknown_streams=counts["unknown_streams"],
-        queries=counts["queries"],
-        events=counts["events"],
-        nodes=counts["nodes"],
-        nodes_checked=counts["checked"],
+        rows_in=counts.numbers["rows"],
+        exported=counts.numbers["exported"],
+        duplicates=counts.numbers["duplicates"],
+        quarantined=counts.numbers["quarantined"],
+        truncated=counts.numbers["truncated"],
+        unknown_streams=counts.numbers["unknown_streams"],
+        queries=counts.numbers["queries"],
+        events=counts.numbers["events"],
+        nodes=counts.numbers["nodes"],
+        nodes_checked=counts.numbers["checked"],
         violations=dict(sorted(outcome.refused.items())),
-        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts["faulty"])},
+        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts.numbers["faulty"])},
         seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
@@ -132,7 +132,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         aggregate=_of_aggregates(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
         new=outcome.new if settings.update else None,
-        new_queries=counts["new_queries"] if settings.update else None,
+        new_queries=counts.numbers["new_queries"] if settings.update else None,
         made=outcome.made if settings.update else None,
     )
     if "graph" in settings.outputs:
