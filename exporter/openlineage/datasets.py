@@ -26,7 +26,7 @@ from exporter.model.identifiers import canonical_name
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
 from exporter.openlineage.facets import Json, greatest, iso, year
-from exporter.openlineage.helpers import is_hidden
+from exporter.openlineage.helpers import hidden
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
@@ -96,12 +96,12 @@ class NameSpelling(Struct, frozen=True, gc=False):
     is_seen: bool
 
 
-def spellings(profile: Profile, settings: OpenLineageSettings) -> list[NameSpelling]:
-    """Every combination of name and account under which rows may show the object."""
-    thing, found = as_thing(profile), list[NameSpelling]()
+def spellings(profile: Profile, thing: Thing, settings: OpenLineageSettings) -> list[NameSpelling]:
+    """Every combination of name and account under which rows may show the object. ``thing``: of :func:`as_thing`."""
+    found: list[NameSpelling] = []
     owners = [(owner, replace(thing, account=owner)) for owner in (*sorted(profile.accounts), None)]
-    for name in (*sorted(_names(profile)), None):
-        canonical = _whole_name(name, profile)
+    canonical_names = [(name, _whole_name(name, profile)) for name in (*sorted(_names(profile)), None)]
+    for name, canonical in canonical_names:
         for owner, owned in owners:
             named = dataset_name(owned, canonical, profile.account, settings)
             dataset = profile.account, *named, thing.kind in DATASET_KINDS
@@ -119,9 +119,9 @@ def _names(profile: Profile) -> set[str]:
 
 def _whole_name(name: str | None, profile: Profile) -> str | None:
     """The canonical name. If RENAME TO gave it without database and schema, those of the former name are added."""
-    if name is None:
-        return None
-    old, new = greatest(profile.old_names.get(name, ())), canonical_name(name)
+    if name is None or name not in profile.old_names:
+        return None if name is None else canonical_name(name)
+    old, new = greatest(profile.old_names[name]), canonical_name(name)
     return new if old is None else qualified(new, canonical_name(old))
 
 
@@ -204,10 +204,11 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
     """What an object gives for each dataset that it is under one of its spellings, by the dataset's key."""
     thing, spelled = as_thing(profile), dict[DatasetKey, list[NameSpelling]]()
     of_name: dict[str | None, DatasetName] = {}
-    for spelling in spellings(profile, settings):
+    for spelling in spellings(profile, thing, settings):
         spelled.setdefault(spelling.dataset, []).append(spelling)
         of_name.setdefault(spelling.name, spelling.dataset[1:3])
     found: dict[DatasetKey, DatasetProfile] = {}
+    hidden_names = hidden(profile, {name for _, _, name, _ in spelled}, settings)
     for key, each in spelled.items():
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
         last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
@@ -223,7 +224,7 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             things={profile.key: thing},
             left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
             fate=max([_NO_FATE, *fates]),
-            is_shown=not is_hidden(profile, key[2], settings),
+            is_shown=key[2] not in hidden_names,
             holder=max([_NO_HOLDER, *last_seen]),
             comment=profile.comment[2] if profile.comment else "",
         )

@@ -28,6 +28,7 @@ from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
 from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
+    AT_RANK,
     CHILD_OF,
     FACTS_OF,
     PARENT_JOB,
@@ -129,9 +130,9 @@ def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[M
     for message in messages:
         if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(To.QUERY, relative, order(HOLD), encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, AT_RANK[HOLD], encode((account, query_id, None)))
 
 
 def count_start(tally: Tally, day: str, job: ExportJob) -> None:
@@ -291,9 +292,9 @@ class _Extractor:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.tally.numbers["parents"] += 1
         return (
-            Message(To.PARENT, key, order(FACTS_OF), encoded)
+            Message(To.PARENT, key, AT_RANK[FACTS_OF], encoded)
             if job is None
-            else Message(To.PARENT, key, order(PARENT_JOB), encode(job))
+            else Message(To.PARENT, key, AT_RANK[PARENT_JOB], encode(job))
         )
 
     def _is_by_day(self, query_record: QueryRecord) -> bool:
@@ -324,7 +325,7 @@ class _Extractor:
         address = self._addresses.of(
             query_record.rows, day_of(facts.end) if ends_later and facts.end > facts.start else ""
         )
-        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[FACTS_OF], body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)

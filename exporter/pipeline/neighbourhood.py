@@ -19,7 +19,7 @@ from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, na
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import Message, To, by_receiver, encode, order, within
+from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, order, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
@@ -162,7 +162,7 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
                 of = named(_read_sent(message.body).of)
                 for one in sorted(asked):
                     if one.requester != iri and around.needs(of, one.ring):
-                        yield Message(To.AROUND, one.requester, order(IS_OTHER), message.body)
+                        yield Message(To.AROUND, one.requester, AT_RANK[IS_OTHER], message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:

@@ -69,7 +69,6 @@ class Tally:
 
     def __init__(self) -> None:
         self.numbers = Counter[str]()
-        self._named: set[str] = set()
         self._begun: dict[str, int] = {}
         self._last: int | None = None
         self._shapes: dict[tuple[str, str], int] = {}
@@ -77,8 +76,8 @@ class Tally:
         self.unknown = Unknown()
 
     def named(self, what: str) -> None:
-        """Make sure that the count is given, even if it is 0."""
-        self._named.add(what)
+        """Make sure that the count is there, even if it is 0."""
+        self.numbers.setdefault(what, 0)
 
     def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""
@@ -107,8 +106,7 @@ class Tally:
 
     def message(self) -> Message:
         shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
-        numbers = dict.fromkeys(self._named, 0) | {name: number for name, number in self.numbers.items() if number}
-        counted = {**numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
+        counted = {**self.numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
         body = encode({**counted, "unknown": self.unknown.entries()})
         return Message(To.TALLY, "", b"", body)
 

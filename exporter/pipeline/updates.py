@@ -27,13 +27,13 @@ from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
 from exporter.pipeline.messages import (
+    AT_RANK,
     Message,
     To,
     by_receiver,
     decode,
     encode,
     is_later,
-    order,
     requester_from,
     time_and_query,
 )
@@ -161,7 +161,7 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
 
 
 def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
-    return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
+    return Message(INDEX, query_id, AT_RANK[_INDEXED], encode((what, day, digest)))
 
 
 # --- the input of a day -----------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
 def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
-        yield Message(To.QUERY, message.key, order(CONTEXT), message.body)
+        yield Message(To.QUERY, message.key, AT_RANK[CONTEXT], message.body)
 
 
 def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -203,16 +203,16 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
         if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+                yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
         elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
-            yield Message(To.QUERY, query_id, order(JOB_OF), encode((account, name)))
+            yield Message(To.QUERY, query_id, AT_RANK[JOB_OF], encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The same messages, as those of the day when it was made before."""
     for message in messages:
-        yield message._replace(order=order(_BEFORE))
+        yield message._replace(order=AT_RANK[_BEFORE])
 
 
 def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:

@@ -94,7 +94,8 @@ def user_association(query_context: QueryContext) -> Node:
     return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})
 
 
-_ACCOUNT_KIND: Final = kind_of("ACCOUNT")
+_ACCOUNTS: Final = f"{kind_of('ACCOUNT')}/"
+"""What the keys of accounts begin with."""
 _in_sql: Final = re.compile(r"([A-Z][A-Z0-9]*)\.([A-Z]\w*)", re.ASCII).fullmatch
 
 
@@ -129,7 +130,7 @@ def owners(profile: Profile) -> list[Standing]:
     """What an object's rows say about the accounts that own it; where the object is itself an account (for example one
     that a share is opened to), what its name says about that account.
     """
-    if profile.kind == _ACCOUNT_KIND:
+    if profile.key.startswith(_ACCOUNTS):
         return [one for name in sorted(profile.names) if (one := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
