@@ -96,12 +96,12 @@ def _member(profile: Profile) -> Iterator[Message]:
     account, (start, query_id, creates) = profile.account, profile.first
     (since, _), name = min((seen, name) for name, seen in profile.names.items())
     member = _Member(
-        start, None, profile.key, sorted({one for each in profile.names for one in schema_and_database(each)})
+        start, None, profile.key, sorted({place for each in profile.names for place in schema_and_database(each)})
     )
     if not creates and since == start and schema_and_database(name):
         no_event = Event(0, "", 0, "", "", "", "")
-        kept, columns = profile.made_first[2], sorted(profile.columns)
-        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, no_event, "", NEVER)
+        keeps, columns = profile.made_first[2], sorted(profile.columns)
+        copy = Copy(profile.key, name, query_id, profile.changed, keeps, columns, no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):

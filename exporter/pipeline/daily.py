@@ -80,7 +80,7 @@ class Sharing:
     def _parts(self, query: QueryContext) -> dict[str, list[DailyReadPart]]:
         """By object, the parts that a query has read."""
         enforced = dict(zip(query.content.policies, self._enforced(query), strict=True))
-        found: dict[str, list[DailyReadPart]] = {}
+        by_key: dict[str, list[DailyReadPart]] = {}
         for alike, pattern in self._patterns(query):
             key, state = alike.object_key, query.answers.states.get(alike.object_key)
             versions = {f"{query.iris.below}{key}/{state}"} if state is not None and alike.ways else set()
@@ -88,8 +88,8 @@ class Sharing:
             life, at = query.answers.lives.get(key, 0), query.start
             count = query.facts.calls or 1
             part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
-            found.setdefault(key, []).append(part)
-        return found
+            by_key.setdefault(key, []).append(part)
+        return by_key
 
     def _patterns(self, query: QueryContext) -> list[tuple[Alike, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""

@@ -160,9 +160,9 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             yield message
             if asked and message.order[0] == IS_OWN:
                 of = named(_read_sent(message.body).of)
-                for one in sorted(asked):
-                    if one.requester != iri and around.needs(of, one.ring):
-                        yield Message(To.AROUND, one.requester, AT_RANK[IS_OTHER], message.body)
+                for request in sorted(asked):
+                    if request.requester != iri and around.needs(of, request.ring):
+                        yield Message(To.AROUND, request.requester, AT_RANK[IS_OTHER], message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -187,11 +187,11 @@ def _quarantine(
     results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob
 ) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
-    found: dict[NodeOwner, list[Result]] = {}
+    by_owner: dict[NodeOwner, list[Result]] = {}
     for result in results:
         for source in sources[result.focus]:
-            found.setdefault(source, []).append(result)
-    for source, every in sorted(found.items()):
+            by_owner.setdefault(source, []).append(result)
+    for source, every in sorted(by_owner.items()):
         reason = refusal(every)
         if reason is None:
             continue

@@ -58,8 +58,8 @@ class Unknown:
         return found if self._others is None else [*found, (OTHERS, *self._others)]
 
 
-def _sum(one: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
-    return other if one is None else (one[0] + other[0], min(one[1], other[1]))
+def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
+    return other if before is None else (before[0] + other[0], min(before[1], other[1]))
 
 
 class Tally:

@@ -146,7 +146,7 @@ class NodeWriter:
         self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
         writers = [(output(name), writer(name, job.base, job.load)) for name in names]
-        self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
+        self._writers = [(to, of_syntax.render, f"\n{of_syntax.between}") for to, of_syntax in writers]
 
     def iris(self, account: str) -> Iris:
         """The IRIs of what queries of an account name."""

@@ -196,11 +196,11 @@ class Plan:
 
     __slots__ = ("_of_values", "_required", "_wholes", "shapes")
 
-    def __init__(self, shapes: tuple[Shape, ...], found: _Tests, properties: Iterable[Property]) -> None:
+    def __init__(self, shapes: tuple[Shape, ...], tests: _Tests, properties: Iterable[Property]) -> None:
         self.shapes = shapes
-        self._required = tuple(found.required)
-        self._of_values = {predicate.term: found.of(predicate.term) for predicate in properties}
-        self._wholes = tuple(found.wholes)
+        self._required = tuple(tests.required)
+        self._of_values = {predicate.term: tests.of(predicate.term) for predicate in properties}
+        self._wholes = tuple(tests.wholes)
 
     def is_sound(self, iri: str, values: Values) -> bool:
         """Whether the node conforms to all shapes of the plan."""
@@ -289,22 +289,22 @@ class _Maker:
         self.add(shape, tests)
         return tests.as_one()
 
-    def add(self, shape: Shape, found: _Tests) -> None:
+    def add(self, shape: Shape, tests: _Tests) -> None:
         """Adds the tests of a shape whose focus node is the node itself."""
         if shape.is_deactivated:
             return
         predicate = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
         for constraint in shape.constraints:
             if shape.path is None:
-                self._add_of_node(shape, constraint, found)
+                self._add_of_node(shape, constraint, tests)
             elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
-                found.wholes.append(self._asked(shape, constraint))
+                tests.wholes.append(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
-                self._add_order(shape, constraint, predicate, found)
+                self._add_order(shape, constraint, predicate, tests)
             elif predicate is None:
-                self._add_known(shape, constraint, found)
+                self._add_known(shape, constraint, tests)
             else:
-                self._add_of_values(constraint, predicate, found)
+                self._add_of_values(constraint, predicate, tests)
 
     def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
         """Adds a constraint on the values of a property of the class."""

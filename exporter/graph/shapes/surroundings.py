@@ -81,12 +81,12 @@ class _Look:
         return found
 
     def _focus(self, target: str, classes: Iterable[NodeClass]) -> Places:
-        found: Places = {}
+        places: Places = {}
         for of in classes:
             if of not in OBJECT_OF:
                 raise TooFarError(f"{target} looks for {a(of.name)}, {BEYOND}")
-            found[self.ways.at(OWN, of)] = None
-        return found
+            places[self.ways.at(OWN, of)] = None
+        return places
 
     def at_shape(self, shape: Shape, focus: Places) -> None:
         """Follows the constraints of a shape from these focus nodes."""
@@ -164,7 +164,7 @@ class Surroundings(Graph):
         types = super().objects(node, TYPE)
         if not types:
             return class_.value in superclasses(class_of(node.value, self._base))
-        return any(class_.value in superclasses(short(one.value)) for one in types)
+        return any(class_.value in superclasses(short(type_.value)) for type_ in types)
 
 
 class NeighbourhoodShapes:
@@ -220,10 +220,10 @@ def _is_target(shape: Shape, node: Node) -> bool:
 
 def around_objects(shapes: list[Shape]) -> tuple[NeighbourhoodShapes, tuple[str, ...]]:
     """The shapes that stay around one object, and for each other shape the reason why it does not."""
-    found, reasons = [], []
+    around, reasons = [], []
     for shape in shapes:
         try:
-            found.append((shape, neighbourhood_of(shape)))
+            around.append((shape, neighbourhood_of(shape)))
         except TooFarError as error:
             reasons.append(str(error))
-    return NeighbourhoodShapes(found), tuple(reasons)
+    return NeighbourhoodShapes(around), tuple(reasons)

@@ -105,21 +105,21 @@ def above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
     names = {text for triple in hierarchy() for text in (triple.subject.value, triple.object.value)}  # type: ignore[union-attr]
-    found = {}
+    by_class = {}
     for name in sorted(names | {full(text) for text in readable()}):
         up = {value.value for value in _all_above(graph, NamedNode(name))}
-        found[short(name)] = frozenset(up)
-    return found
+        by_class[short(name)] = frozenset(up)
+    return by_class
 
 
 def _all_above(graph: Graph, class_: NamedNode) -> set[NamedNode]:
-    found, todo = set(), [class_]
+    classes, todo = set(), [class_]
     while todo:
         named_node = todo.pop()
-        if named_node not in found:
-            found.add(named_node)
+        if named_node not in classes:
+            classes.add(named_node)
             todo.extend(value for value in graph.objects(named_node, SUBCLASS) if isinstance(value, NamedNode))
-    return found
+    return classes
 
 
 def superclasses(name: str) -> frozenset[str]:
@@ -161,8 +161,8 @@ def class_of(iri: str, base: str) -> str:
     elif iri.startswith(base):
         path = iri[len(base) :]
     else:
-        place, _, path = iri.removeprefix("snowflake://").partition("/")
-        is_ours = iri.startswith("snowflake://") and place and iri.find("/", len("snowflake://")) > 0
+        authority, _, path = iri.removeprefix("snowflake://").partition("/")
+        is_ours = iri.startswith("snowflake://") and authority and iri.find("/", len("snowflake://")) > 0
         return class_of_path(path) if is_ours else "ah:Location"
     if path.startswith("account/"):
         name, slash, rest = path[len("account/") :].partition("/")
@@ -321,47 +321,47 @@ class Quick:
         range_, base = predicate.range if predicate.is_literal else "IRI", self._base
         return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
 
-    def datatype(self, constraint: Datatype, one: Property) -> Test | bool:
-        return one.is_literal and constraint.datatype.value == XSD + one.range.removeprefix("xsd:")
+    def datatype(self, constraint: Datatype, predicate: Property) -> Test | bool:
+        return predicate.is_literal and constraint.datatype.value == XSD + predicate.range.removeprefix("xsd:")
 
-    def node_kind(self, constraint: NodeKind, one: Property) -> Test | bool:
-        return (Literal if one.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
+    def node_kind(self, constraint: NodeKind, predicate: Property) -> Test | bool:
+        return (Literal if predicate.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
 
-    def class_(self, constraint: OfClass, one: Property) -> Test | bool:
-        return False if one.is_literal else self.references(constraint.class_.value).one
+    def class_(self, constraint: OfClass, predicate: Property) -> Test | bool:
+        return False if predicate.is_literal else self.references(constraint.class_.value).one
 
-    def length(self, constraint: Length, one: Property) -> Test | bool:
+    def length(self, constraint: Length, predicate: Property) -> Test | bool:
         bound = constraint.bound
-        if not one.is_literal:
+        if not predicate.is_literal:
             base = self._base
             return lambda value: constraint.allows(len(whole(value, base)))
-        if one.range != "xsd:string":
-            return lambda value: constraint.allows(len(term_of(value, one.range, "").value))
+        if predicate.range != "xsd:string":
+            return lambda value: constraint.allows(len(term_of(value, predicate.range, "").value))
         if not constraint.is_least:
             return lambda value: len(value) <= bound
         if bound <= 1:
             return bool if bound else True
         return lambda value: len(value) >= bound
 
-    def pattern(self, constraint: Pattern, one: Property) -> Test | bool:
-        found, base = constraint.expression.found, self._base
-        if not one.is_literal:
-            return lambda value: found(whole(value, base))
-        if one.range != "xsd:string":
-            return lambda value: found(term_of(value, one.range, "").value)
-        return found
+    def pattern(self, constraint: Pattern, predicate: Property) -> Test | bool:
+        matches, base = constraint.expression.found, self._base
+        if not predicate.is_literal:
+            return lambda value: matches(whole(value, base))
+        if predicate.range != "xsd:string":
+            return lambda value: matches(term_of(value, predicate.range, "").value)
+        return matches
 
-    def bound(self, constraint: Bound, one: Property) -> Test | bool:
+    def bound(self, constraint: Bound, predicate: Property) -> Test | bool:
         bound = read(constraint.bound)
-        if one.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
-            range_, base = one.range if one.is_literal else "IRI", self._base
+        if predicate.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
+            range_, base = predicate.range if predicate.is_literal else "IRI", self._base
             return lambda value: constraint.accepts(None, term_of(value, range_, base))  # type: ignore[arg-type]
         limit = bound.value
         return lambda value: constraint.allows((value > limit) - (value < limit))
 
-    def in_(self, constraint: In, one: Property) -> Test | bool:
-        if one.range != "xsd:string":
-            range_, base = one.range if one.is_literal else "IRI", self._base
+    def in_(self, constraint: In, predicate: Property) -> Test | bool:
+        if predicate.range != "xsd:string":
+            range_, base = predicate.range if predicate.is_literal else "IRI", self._base
             return lambda value: term_of(value, range_, base) in constraint.terms
         texts = frozenset(term.value for term in constraint.terms if term == Literal(term.value))
         return texts.__contains__
@@ -402,24 +402,24 @@ def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
         return never
     if others:
         rest = of_all(most, each, [])
-        return lambda found: rest(found) and all(test(found) for test in others)
+        return lambda values: rest(values) and all(test(values) for test in others)
     if most == 1:
         return _of_one(each)
     of_many = _of_many(each)
-    return of_many if most is None else lambda found: len(found) <= most and of_many(found)
+    return of_many if most is None else lambda values: len(values) <= most and of_many(values)
 
 
 def _of_one(each: list[Test]) -> OfAll:
     if not each:
-        return lambda found: len(found) == 1
+        return lambda values: len(values) == 1
     if len(each) > 1:
-        return lambda found: len(found) == 1 and all(test(found[0]) for test in each)
+        return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
     (test,) = each
     references = getattr(test, "__self__", None)
     if isinstance(references, References):
         passed = references.passed
-        return lambda found: len(found) == 1 and (found[0] in passed or test(found[0]))
-    return lambda found: len(found) == 1 and test(found[0])
+        return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
+    return lambda values: len(values) == 1 and test(values[0])
 
 
 def _of_many(each: list[Test]) -> OfAll:
