@@ -115,7 +115,7 @@ def _object(
     account, object_key = parts(key)
     version_history, received = VersionHistory(object_key), _Received()
     for message in _to_queries(account, _answers(group, version_history, received)):
-        yield later(message) if is_later(message.key, job.day) else message
+        yield later(message) if job.day and is_later(message.key, job.day) else message
     yield from received.datasets_for_queries(job, node_writer.tally)
     profile = received.known.profile
     object_history = version_history.result(profile.names)
@@ -300,6 +300,6 @@ class _Received:
             for bucket in sorted(buckets)
         ]
         return [
-            *(later(message) if is_later(message.key, job.day) else message for message in named),
+            *(later(message) if job.day and is_later(message.key, job.day) else message for message in named),
             *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
         ]

@@ -360,9 +360,9 @@ class _Extractor:
             known.parents.add(parent)
 
     def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
-        asks = requester_of(facts.query_id, address)
-        begins, ends = order(USE, facts.start, asks, 0), order(USE, facts.end, asks, 1)
-        at_once = facts.end == facts.start
+        asks, end = requester_of(facts.query_id, address), facts.end
+        begins, ends = order(USE, facts.start, asks, 0), order(USE, end, asks, 1)
+        at_once = end == facts.start
         for object_key, started, ended, both in uses:
             key = within(facts.account, object_key)
             if ended is None or at_once:
