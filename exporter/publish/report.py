@@ -101,7 +101,12 @@ class Report:
 
 
 def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
-    settings: Settings, skipped: tuple[str, ...], left: Earlier, outcome: Outcome, new: Publication, progress: Progress
+    settings: Settings,
+    skipped: tuple[str, ...],
+    before: Earlier,
+    outcome: Outcome,
+    new: Publication,
+    progress: Progress,
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts = outcome.counts
@@ -122,7 +127,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         account=settings.account,
         out=str(settings.out),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        period=_period(left, outcome),
+        period=_period(before, outcome),
         skipped_files=list(skipped),
         not_understood={
             what: {"count": number, "example": f"{file}, {unit} {at}"}
@@ -139,7 +144,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         new.text(EXPORT_FILE, _provenance(report, settings.base))
     new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
     if settings.update:
-        new.text(LOG, log(left, report, outcome))
+        new.text(LOG, log(before, report, outcome))
     if settings.forget_user or settings.forget_before:
         report = replace(report, forgotten=_forgotten(counts.numbers, new))
     new.text("report.json", report.json() + "\n")
@@ -167,9 +172,9 @@ def _seconds(progress: Progress) -> dict[str, float]:
     return {**stages, "total": round(progress.total(), 3)}
 
 
-def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
+def _period(earlier: Earlier, outcome: Outcome) -> dict[str, str] | None:
     """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
-    before, counts = left.runs[-1].get("period") if left.runs else None, outcome.counts
+    before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
         return before if outcome.days else None
     now = {"first": iso(counts.first), "last": iso(counts.last)}
@@ -192,8 +197,8 @@ def _of_aggregates(settings: Settings, numbers: dict[str, int]) -> dict[str, int
     if settings.aggregate is None:
         return None
     names = ("rows", "exported", "duplicates", "quarantined")
-    told = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
-    return {**told, "calls": numbers.get("aggregate_calls", 0)}
+    counts = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
+    return {**counts, "calls": numbers.get("aggregate_calls", 0)}
 
 
 def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
@@ -212,20 +217,20 @@ def check_account(report: Report) -> None:
     whole = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
     for counts, view in ((whole, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
         rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in whole)
-        told = exported + duplicates + quarantined
-        if told != rows:
+        accounted = exported + duplicates + quarantined
+        if accounted != rows:
             raise ExporterError(
                 f"{rows} rows{view} were read, but {exported} exported + {duplicates} duplicates + {quarantined} "
-                f"quarantined are {told}; nothing was written, please report this"
+                f"quarantined are {accounted}; nothing was written, please report this"
             )
 
 
-def log(left: Earlier, report: Report, outcome: Outcome) -> str:
+def log(before: Earlier, report: Report, outcome: Outcome) -> str:
     """The log of DIR with this run added: its counts, its new rows, its time and version; and the days of DIR, which
     only the last run has. JSON.
     """
     entry = {
-        "run": left.run,
+        "run": before.run,
         "at": report.at,
         "period": report.period,
         "version": report.version,
@@ -237,7 +242,7 @@ def log(left: Earlier, report: Report, outcome: Outcome) -> str:
         "made": outcome.made,
         "days": outcome.days,
     }
-    runs = [{name: value for name, value in run.items() if name != "days"} for run in left.runs]
+    runs = [{name: value for name, value in run.items() if name != "days"} for run in before.runs]
     return json.dumps([*runs, entry], indent=1) + "\n"
 
 
@@ -300,8 +305,8 @@ def _before(new: Publication) -> int:
     """The exported rows of all runs of the old DIR; 0 if it does not say."""
     runs = _json(new.text_before("log.json"))
     report = _json(new.text_before("report.json"))
-    told = runs if isinstance(runs, list) else [report]
-    counts = [one.get("exported") for one in told if isinstance(one, dict)]
+    reports = runs if isinstance(runs, list) else [report]
+    counts = [entry.get("exported") for entry in reports if isinstance(entry, dict)]
     return sum(count for count in counts if isinstance(count, int))
 
 
@@ -315,12 +320,12 @@ def _json(text: str | None) -> Any:
 def _reasons(new: Publication) -> str:
     """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
     counts, places = Counter[str](), dict[str, str]()
-    for one in _set_aside(new):
+    for row in _set_aside(new):
         # The text after a colon is quoted from the row.
-        reason = str(one.get("reason")).partition(": ")[0]
+        reason = str(row.get("reason")).partition(": ")[0]
         counts[reason] += 1
-        unit = "line" if "line" in one else "row"
-        places.setdefault(reason, f"{one.get('file')}, {unit} {one.get(unit)}")
+        unit = "line" if "line" in row else "row"
+        places.setdefault(reason, f"{row.get('file')}, {unit} {row.get(unit)}")
     texts = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
     return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""
 
@@ -328,6 +333,6 @@ def _reasons(new: Publication) -> str:
 def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:
     """The first quarantined rows."""
     for line in new.beginning("quarantine").splitlines():
-        told = _json(line)  # the last line may be incomplete
-        if isinstance(told, dict):
-            yield told
+        row = _json(line)  # the last line may be incomplete
+        if isinstance(row, dict):
+            yield row

@@ -131,7 +131,7 @@ def owners(profile: Profile) -> list[Standing]:
     that a share is opened to), what its name says about that account.
     """
     if profile.key.startswith(_ACCOUNTS):
-        return [one for name in sorted(profile.names) if (one := _itself(name)) is not None]
+        return [account_standing for name in sorted(profile.names) if (account_standing := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
@@ -152,7 +152,9 @@ def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     if iri is None:
         return None
     every = list(standings)
-    organizations = sorted({one.organization for one in every if one.organization is not None})
+    organizations = sorted(
+        {account_standing.organization for account_standing in every if account_standing.organization is not None}
+    )
     names = {
         account.removeprefix(f"{organization}-")
         for organization in organizations
@@ -161,7 +163,9 @@ def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
-        "ah:accountLocator": {one.locator for one in every if one.locator is not None},
+        "ah:accountLocator": {
+            account_standing.locator for account_standing in every if account_standing.locator is not None
+        },
         "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})

@@ -191,12 +191,12 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     """The versions of all copies of a table, and those of the table that they come from and no recorded query made."""
     life = ObjectHistory()
     made: list[Node] = []
-    for one in inferred:
-        made += _copy(profile.key, one, iris)
-        if not one.state.startswith("version/"):
-            life.unrecorded[one.state] = None
-        life.unrecorded_columns.update((name, state) for name, (state, is_made) in one.columns.items() if not is_made)
-        for state, _ in one.columns.values():
+    for copy in inferred:
+        made += _copy(profile.key, copy, iris)
+        if not copy.state.startswith("version/"):
+            life.unrecorded[copy.state] = None
+        life.unrecorded_columns.update((name, state) for name, (state, is_made) in copy.columns.items() if not is_made)
+        for state, _ in copy.columns.values():
             if not state.startswith("version/"):
                 life.unrecorded[state] = None
     yield from unrecorded(profile.key, life, iris)

@@ -52,7 +52,7 @@ _DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
 def accesses(query_context: QueryContext) -> list[Node]:
     """One usage for each kind of access and object, with the version and the columns that were read."""
     states, below, query = query_context.answers.states, query_context.iris.below, query_context.query
-    found = []
+    usages = []
     for access in query_context.content.accesses:
         thing = access.thing
         key = thing.key
@@ -65,8 +65,8 @@ def accesses(query_context: QueryContext) -> list[Node]:
             values["ah:objectName"] = (thing.name,)
         if access.columns:
             values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
-        found.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
-    return found
+        usages.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
+    return usages
 
 
 def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
