@@ -68,10 +68,10 @@ class HadoopFiles:
         if not self.exists(folder):
             return {}
         root, sizes = self.full(folder), dict[str, int]()
-        found = self._files.listFiles(self._path(folder), True)
-        while found.hasNext():
-            one = found.next()
-            sizes[one.getPath().toString().removeprefix(f"{root}/")] = one.getLen()
+        listing = self._files.listFiles(self._path(folder), True)
+        while listing.hasNext():
+            status = listing.next()
+            sizes[status.getPath().toString().removeprefix(f"{root}/")] = status.getLen()
         return sizes
 
     def full(self, path: str) -> str:
@@ -166,19 +166,19 @@ class HadoopFiles:
         if not self._files.rename(self._path(path), self._path(to)):
             raise OSError(f"{path} cannot be renamed to {to}")
 
-    def put(self, content: str, path: str, aside: str) -> None:
-        """Replace a small file in one step: write to ``aside``, then rename. On object stores the file is written
+    def put(self, content: str, path: str, temporary: str) -> None:
+        """Replace a small file in one step: write to ``temporary``, then rename. On object stores the file is written
         directly, because readers see the old one until the write is complete.
         """
         scheme = self._files.getUri().getScheme()
         if scheme not in ("file", *_HDFS):
             self.write(path, content)
             return
-        self.write(aside, content)
+        self.write(temporary, content)
         if scheme == "file":  # rename(2) replaces an existing file
-            self.rename(aside, path)
+            self.rename(temporary, path)
         else:
-            self.overwrite(aside, path)
+            self.overwrite(temporary, path)
 
     def overwrite(self, path: str, to: str) -> None:
         """Rename a file and replace an existing one; on HDFS in one step."""
@@ -226,15 +226,17 @@ def placed(new: Iterable[Json], old: Iterable[Json], mark: str) -> list[Json]:
     >>> placed([{"path": "a/b.nt.gz", "sha256": "1"}], [{"path": "a/b.nt.gz", "sha256": "2"}], "0123456789ab")
     [{'path': 'a/b-0123456789ab.nt.gz', 'sha256': '1'}]
     """
-    taken = {one["path"]: one["sha256"] for one in old}
+    taken = {entry["path"]: entry["sha256"] for entry in old}
     return [
-        {**one, "path": one["path"] if taken.get(one["path"], one["sha256"]) == one["sha256"] else _marked(one, mark)}
-        for one in new
+        entry
+        if taken.get(entry["path"], entry["sha256"]) == entry["sha256"]
+        else {**entry, "path": _marked(entry, mark)}
+        for entry in new
     ]
 
 
-def _marked(one: Json, mark: str) -> str:
-    folder, slash, name = one["path"].rpartition("/")
+def _marked(entry: Json, mark: str) -> str:
+    folder, slash, name = entry["path"].rpartition("/")
     stem, dot, endings = name.partition(".")
     return f"{folder}{slash}{stem}-{mark}{dot}{endings}"
 
@@ -325,25 +327,27 @@ class HadoopPlace:
         sizes.pop(folders.MARK, None)
         packed = [path for path in sizes if path.endswith(compressed.ENDING)]
         plain = {f"{root}/{path}": size for path, size in sizes.items() if path not in packed}
-        found = sums(session.start(None), folder, plain)
+        digests = sums(session.start(None), folder, plain)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             paths = [f"{root}/{path}" for path in packed]
-            found |= zip(paths, threads.map(self._files.sha256, paths), strict=True)
+            digests |= zip(paths, threads.map(self._files.sha256, paths), strict=True)
         return [
-            {"path": path, "bytes": size, "sha256": found[f"{root}/{path}"]} for path, size in sorted(sizes.items())
+            {"path": path, "bytes": size, "sha256": digests[f"{root}/{path}"]} for path, size in sorted(sizes.items())
         ]
 
-    def swap(self, folder: str, told: Json) -> None:
+    def swap(self, folder: str, described: Json) -> None:
         if self._lease is not None:
             self._lease.check()
         old = self._listed(self._out) or []
-        files = placed(told["files"], old, folder[-_DIGITS:])
-        text = manifest.text({**told, "files": files})
+        files = placed(described["files"], old, folder[-_DIGITS:])
+        text = manifest.text({**described, "files": files})
         # If this run dies, the next run finds here which files it had put into DIR, and which DIR had before.
         self.write(f"{folder}/{_BEFORE}/{manifest.NAME}", manifest.text({"files": old}))
         self.write(f"{folder}/{manifest.NAME}", text)
-        known, there = {(one["path"], one["sha256"]) for one in old}, self._files.sizes(self._out)
-        new = sorted(({one["path"] for one in files} | set(manifest.copies(files).values())) & set(there) - paths(old))
+        known, there = {(entry["path"], entry["sha256"]) for entry in old}, self._files.sizes(self._out)
+        new = sorted(
+            ({entry["path"] for entry in files} | set(manifest.copies(files).values())) & set(there) - paths(old)
+        )
         if new:
             raise UsageError(
                 f"{self.shown}: other files appeared in it during the export: {', '.join(new)}; nothing was published"
@@ -368,28 +372,28 @@ class HadoopPlace:
         gone = stale(there, old, files)
         for path in gone:
             self.delete(self.inside(path))
-        kept = {folder for path in there.keys() - set(gone) for folder in _above(path)}
-        for folder in {folder for path in gone for folder in _above(path)} - kept:
+        in_use = {folder for path in there.keys() - set(gone) for folder in _above(path)}
+        for folder in {folder for path in gone for folder in _above(path)} - in_use:
             self.delete(self.inside(folder))
 
     def _recover(self) -> None:
         """Clean up after runs that died: remove the files that they had put into DIR, unless they were published."""
         own = re.compile(rf"\.{re.escape(self.name)}\.[0-9a-f]{{{_DIGITS}}}")
-        for left in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
-            name = left.rpartition("/")[2]
-            if self.listed(left) and self._files.text(f"{left}/{folders.MARK}") != folders.work_mark(name):
-                self.notes.append(folders.not_own(self.shown, left))
+        for leftover in [path for path in self.listed(self.beside("")) if own.fullmatch(path.rpartition("/")[2])]:
+            name = leftover.rpartition("/")[2]
+            if self.listed(leftover) and self._files.text(f"{leftover}/{folders.MARK}") != folders.work_mark(name):
+                self.notes.append(folders.not_own(self.shown, leftover))
                 continue
-            journal, now = self._listed(left), self._listed(self._out)
+            journal, now = self._listed(leftover), self._listed(self._out)
             if journal and now:
                 # The run died before it replaced DIR's manifest, or before it removed the files of the former one.
-                self._tidy([*journal, *(self._listed(f"{left}/{_BEFORE}") or [])], now)
+                self._tidy([*journal, *(self._listed(f"{leftover}/{_BEFORE}") or [])], now)
             elif journal:  # the run died before DIR had a manifest, so there was no DIR before
                 for path in stale(self._files.sizes(self._out), journal, []):
                     self.delete(self.inside(path))
                 if not self._files.sizes(self._out):
                     self.delete(self._out)
-            self.delete(left)
+            self.delete(leftover)
 
     def _listed(self, folder: str) -> list[Json] | None:
         """The files that the manifest of a folder lists; None if there is none or it is not complete."""

@@ -46,14 +46,14 @@ def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str
         plain = lines.filter(~F.col("_metadata.file_path").endswith(compressed.ENDING))
         read = plain.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
         rows = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
-    found = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
-    found |= {row["path"]: row["sha256"] for row in rows}
-    if found.keys() != sizes.keys():
+    digests = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
+    digests |= {row["path"]: row["sha256"] for row in rows}
+    if digests.keys() != sizes.keys():
         raise ExporterError(
-            f"{folder}: {len(sizes)} files were written, but {len(found)} can be read; start the run again, and report "
-            "it if it happens again"
+            f"{folder}: {len(sizes)} files were written, but {len(digests)} can be read; start the run again, and "
+            "report it if it happens again"
         )
-    return found
+    return digests
 
 
 @contextmanager
@@ -171,14 +171,14 @@ class Lease:
         """The content of the lease file; None if it stays empty (its run died at once) or no longer exists."""
         until = time.monotonic() + PATIENCE
         while True:
-            told = _read(self._files.text(self._path))
-            if told is not None or time.monotonic() > until:
-                return told
+            content = _read(self._files.text(self._path))
+            if content is not None or time.monotonic() > until:
+                return content
             time.sleep(PATIENCE / 20)
 
     def _is_ours(self) -> bool:
-        told = _read(self._files.text(self._path))
-        return told is not None and told.get("id") == self._id
+        content = _read(self._files.text(self._path))
+        return content is not None and content.get("id") == self._id
 
     def _renew(self) -> None:
         while not self._over.wait(RENEWED):
@@ -187,26 +187,26 @@ class Lease:
                     self._files.write(self._path, self._content())
 
     def _content(self) -> str:
-        told = {"host": socket.gethostname(), "process": os.getpid(), "until": time.time() + LASTS}
-        return json.dumps({"id": self._id, "who": self._who, **told})
+        holder = {"host": socket.gethostname(), "process": os.getpid(), "until": time.time() + LASTS}
+        return json.dumps({"id": self._id, "who": self._who, **holder})
 
 
 def _read(text: str | None) -> dict[str, Any] | None:
     try:
-        told = json.loads(text or "")
+        content = json.loads(text or "")
     except ValueError:
         return None
-    return told if isinstance(told, dict) and isinstance(told.get("id"), str) else None
+    return content if isinstance(content, dict) and isinstance(content.get("id"), str) else None
 
 
-def _is_dead(told: dict[str, Any]) -> bool:
-    if told.get("until", 0) < time.time():
+def _is_dead(content: dict[str, Any]) -> bool:
+    if content.get("until", 0) < time.time():
         return True
-    process = told.get("process")
-    if told.get("host") != socket.gethostname() or not isinstance(process, int):
+    process = content.get("process")
+    if content.get("host") != socket.gethostname() or not isinstance(process, int):
         return False
     if process == os.getpid():  # in containers all runs may have the same process id
-        return told.get("id") not in _own
+        return content.get("id") not in _own
     try:
         os.kill(process, 0)
     except ProcessLookupError:

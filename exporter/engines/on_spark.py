@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.input import find
     from exporter.pipeline.job import ExportJob
     from exporter.publish.earlier import ExportInput

@@ -95,9 +95,9 @@ class Place(Protocol):
     def delete(self, folder: str) -> None:
         """Remove a file, or a folder, if it exists. Files in a former DIR that no export wrote are kept beside DIR."""
 
-    def swap(self, folder: str, told: dict[str, Any]) -> None:
-        """Replace DIR by a complete folder, with ``told`` as its manifest. At every moment DIR is the complete old or
-        the complete new output.
+    def swap(self, folder: str, described: dict[str, Any]) -> None:
+        """Replace DIR by a complete folder, with ``described`` as its manifest. At every moment DIR is the complete old
+        or the complete new output.
         """
 
 
@@ -124,11 +124,11 @@ class LocalPlace:
             raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
         with folders.held(self._out.with_name(f".{self.name}.lock"), self.shown):
             folders.mend(self._out)
-            for left in folders.left_behind(self._out):
-                if folders.is_own(left):
-                    self.delete(str(left))
+            for leftover in folders.left_behind(self._out):
+                if folders.is_own(leftover):
+                    self.delete(str(leftover))
                 else:
-                    self.notes.append(folders.not_own(self.shown, str(left)))
+                    self.notes.append(folders.not_own(self.shown, str(leftover)))
             yield
 
     def exists(self) -> bool:
@@ -212,14 +212,14 @@ class LocalPlace:
         stay = (there.keys() if compared is None else {*compared.others, *compared.changed}) - {folders.MARK}
         ends = {manifest.NAME, folders.MARK} - stay  # a run that is killed now leaves what the next one knows it by
         _remove_files(path, {*stay, *ends})
-        found = {*manifest.sizes(path), *(name for name in stay if name.endswith("/"))}
-        left = [name for name in found if name in stay or (name not in there and name not in ends)]
-        if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in left):
-            kept = self._out.with_name(f"{self.name}.kept-{path.name.removeprefix(f'.{self.name}.')[:12]}")
-            path.rename(kept)
-            path = kept
+        present = {*manifest.sizes(path), *(name for name in stay if name.endswith("/"))}
+        added = [name for name in present if name in stay or (name not in there and name not in ends)]
+        if any(not name.rpartition("/")[2].startswith(_OF_NFS) for name in added):
+            backup = self._out.with_name(f"{self.name}.kept-{path.name.removeprefix(f'.{self.name}.')[:12]}")
+            path.rename(backup)
+            path = backup
             self.notes.append(
-                f"{self.shown}: files in it were added or changed while it was replaced; they are in {kept} now"
+                f"{self.shown}: files in it were added or changed while it was replaced; they are in {backup} now"
             )
         for name in (manifest.NAME, folders.MARK):
             if name in ends:
@@ -227,9 +227,9 @@ class LocalPlace:
         with suppress(OSError):
             path.rmdir()
 
-    def swap(self, folder: str, told: dict[str, Any]) -> None:
+    def swap(self, folder: str, described: dict[str, Any]) -> None:
         new = Path(folder)
-        self.write(f"{folder}/{manifest.NAME}", manifest.text(told))
+        self.write(f"{folder}/{manifest.NAME}", manifest.text(described))
         _carry_ledgers(self._out, new)
         was = stat.S_IMODE(self._out.stat().st_mode) if self._out.is_dir() else 0
         if was & 0o077 & ~self._mode:
@@ -261,15 +261,15 @@ def _remove_work(folder: Path) -> None:
 
 def _remove_files(folder: Path, stay: set[str]) -> None:
     """Remove the files in a folder except some, and the folders that are empty then. What cannot be removed stays."""
-    kept = {str(folder / path) for path in stay}
+    staying = {str(folder / path) for path in stay}
     for above, _, names in os.walk(folder, topdown=False):
         for name in names:
             path = os.path.join(above, name)  # noqa: PTH118 - many paths
-            if path not in kept:
+            if path not in staying:
                 with suppress(OSError):
                     os.unlink(path)  # noqa: PTH108 - as above
         with suppress(OSError):
-            if above in kept:
+            if above in staying:
                 continue
             os.rmdir(above)  # noqa: PTH106 - as above
 

@@ -303,17 +303,17 @@ def _local(builder: SparkSession.Builder, input_bytes: int | None, of_classes: s
         return _local(builder, input_bytes, "")
 
 
-def _wanted(input_bytes: int | None, told: Mapping[str, str], of_classes: str) -> dict[str, str]:
+def _wanted(input_bytes: int | None, given: Mapping[str, str], of_classes: str) -> dict[str, str]:
     """Our settings that the user has not set: many for a session on this machine, few for one on a cluster."""
-    os.environ.setdefault("PYSPARK_PYTHON", told.get("spark.pyspark.python", sys.executable))
-    if not _is_local(told.get("spark.master", "local")):
+    os.environ.setdefault("PYSPARK_PYTHON", given.get("spark.pyspark.python", sys.executable))
+    if not _is_local(given.get("spark.master", "local")):
         wanted = _FAR
     else:
         # Otherwise Java resolves the machine's own name, and Spark does not start if that fails (some containers).
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         tuned = _for_size(input_bytes)
         wanted = {"spark.master": "local[*]", **_LOCAL, **tuned, _JAVA: tuned[_JAVA] + of_classes + _temporary()}
-    return {name: value for name, value in wanted.items() if name not in told}
+    return {name: value for name, value in wanted.items() if name not in given}
 
 
 def _temporary() -> str:
@@ -377,18 +377,18 @@ _OPTIONS: Final = {
 
 def _settings_of_user() -> dict[str, str]:
     """The settings in the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS, which have priority over ours."""
-    told: dict[str, str] = {}
+    given: dict[str, str] = {}
     for folder in _conf_folders():
         file = folder / "spark-defaults.conf"
         if file.is_file():
             lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
-            told |= dict(_setting(line) for line in lines if line and line[0] != "#")
+            given |= dict(_setting(line) for line in lines if line and line[0] != "#")
     for before, after in pairwise(shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))):
         if before == "--conf":
-            told |= dict([_setting(after)])
+            given |= dict([_setting(after)])
         elif before in _OPTIONS:
-            told[_OPTIONS[before]] = after
-    return told
+            given[_OPTIONS[before]] = after
+    return given
 
 
 def _setting(line: str) -> tuple[str, str]:

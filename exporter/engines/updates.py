@@ -319,7 +319,7 @@ def _dated(
     index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
     dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
     counts = engine.counts(dated)
-    done.is_anew = bool(counts[MOVED]) or job.forgets
+    done.is_anew = bool(counts.numbers[MOVED]) or job.forgets
     if done.is_anew:
         known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
         if job.forget_asked:
@@ -332,13 +332,13 @@ def _dated(
     new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
     store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, To.PLACE])], f"{_ROWS}/{job.run:05d}")
     done.counts.join(counts)
-    if counts["unreadable"] or counts["not_understood"]:
+    if counts.numbers["unreadable"] or counts.numbers["not_understood"]:
         aside = engine.shuffle(
             [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
         )
         stored = engine.write_texts([aside], "unreadable")
         done.counts.join(engine.counts(stored))
-        if counts["unreadable"]:
+        if counts.numbers["unreadable"]:
             store.publish(stored, "unreadable", f"run={job.run:05d}")
     if not job.forgets:
         store.carry(["quarantine/run=*"])
@@ -403,7 +403,7 @@ class _Day(Generic[Messages]):
         store.save(
             [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
         )
-        if made.counts["clones"]:
+        if made.counts.numbers["clones"]:
             store.save([engine.filter(made.made[0], [To.TALLY])], f"{_CLONES}/{day}")
         for outputs, name in zip(made.outputs, made.names, strict=True):
             store.publish(outputs, name, f"day={day}")
@@ -421,7 +421,7 @@ class _Day(Generic[Messages]):
         """
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
         changed = [*made.quarantined, *self._late]
-        if made.counts[JOBS]:
+        if made.counts.numbers[JOBS]:
             changed.append(engine.filter(made.made[-1], [To.JOB]))
         if not (changed or store.has(name)):
             return None

@@ -199,7 +199,7 @@ def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
 
 def shown(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The entries of objects that hold data."""
-    return (one for one in entries if not one.is_tag)
+    return (entry for entry in entries if not entry.is_tag)
 
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
@@ -212,8 +212,8 @@ def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) 
     that its queries made on them.
     """
     remarks = by_key(said)
-    datasets = sorted(shown(entries), key=lambda one: one.key)
-    yield from _catalogs(datasets, [one.key for one in entries if one.is_tag], iris)
+    datasets = sorted(shown(entries), key=lambda item: item.key)
+    yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
     yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
     for entry in datasets:
         yield from _dataset(entry, remarks.get(entry.key, _NOTHING), iris)
@@ -275,23 +275,23 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
         yield Node(CATALOG, iri, CATALOG.types, values)
 
 
-def _schema(one: Entry) -> str | None:
+def _schema(entry: Entry) -> str | None:
     """``DB.SCHEMA`` of a name of three parts; None for every other name."""
-    match = _in_schema(canonical_name(one.title))
+    match = _in_schema(canonical_name(entry.title))
     return match[1] if match else None
 
 
-def _dataset(one: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
+def _dataset(entry: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
     """The nodes of an object that holds data: the dataset, its columns and its places."""
-    key = one.key
-    places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in one.locations}
+    key = entry.key
+    places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in entry.locations}
     schema = iris.path(f"{key}/columns")
     values: Values = {
-        "dcterms:title": (one.title,),
-        "dcterms:description": (f"{one.domain} {one.title}",),
+        "dcterms:title": (entry.title,),
+        "dcterms:description": (f"{entry.domain} {entry.title}",),
         "dcterms:identifier": (key,),
     }
-    former = [name for name in one.former if name != one.title]
+    former = [name for name in entry.former if name != entry.title]
     if former:
         values["dcterms:alternative"] = tuple(former)
     if remark.modified is not None:
@@ -299,25 +299,25 @@ def _dataset(one: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
     values.update(_themes("dcat:theme", None, remark, iris))
     if places:
         values["dcat:distribution"] = tuple(places.values())
-    if one.columns:
+    if entry.columns:
         values["csvw:tableSchema"] = (schema,)
     yield Node(DATASET, iris.object(key), DATASET.types, values)
     for url, iri in places.items():
         where = iris.object(f"{LOCATION_KIND}/{segment(url)}")
         yield _node(DISTRIBUTION, iri, **{"dcterms:title": url, "dcat:accessURL": where})
-    if one.columns:
-        columns = tuple(sorted(iris.column(key, name) for name, _ in one.columns))
+    if entry.columns:
+        columns = tuple(sorted(iris.column(key, name) for name, _ in entry.columns))
         yield Node(TABLE_SCHEMA, schema, TABLE_SCHEMA.types, {"csvw:column": columns})
-    for name, ids in one.columns:
-        yield _column(one, name, ids, remark, iris)
+    for name, ids in entry.columns:
+        yield _column(entry, name, ids, remark, iris)
 
 
-def _column(one: Entry, name: str, ids: tuple[str, ...], remark: Remark, iris: Iris) -> Node:
+def _column(entry: Entry, name: str, ids: tuple[str, ...], remark: Remark, iris: Iris) -> Node:
     values: Values = {"csvw:name": (name,)}
     if ids:
         values["dcterms:identifier"] = ids
     values.update(_themes("dcterms:subject", name, remark, iris))
-    return Node(COLUMN, iris.column(one.key, name), COLUMN.types, values)
+    return Node(COLUMN, iris.column(entry.key, name), COLUMN.types, values)
 
 
 def _themes(term: str, column: str | None, remark: Remark, iris: Iris) -> Values:

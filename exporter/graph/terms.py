@@ -6,6 +6,7 @@ Some classes vary by row: those of objects by their kind, those of settings by t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class NodeClass:
     properties: tuple[Property, ...]
     typed: bool = False
 
-    @property
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """The classes of a node, for node classes that are not ``typed``."""
         return (self.name, *self.also)

@@ -90,25 +90,25 @@ def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
 
 def _says_nothing_somewhere(objects: Objects) -> bool:
     """Whether there is an object without id, name and location, or a column without a name."""
-    for one in objects or ():
-        if one is None or _is_nothing(one):
+    for document in objects or ():
+        if document is None or _is_nothing(document):
             return True
-        for column in one.columns or ():
+        for column in document.columns or ():
             if column is None or _is_blank(column.column_name):
                 return True
     return False
 
 
-def _is_nothing(one: ReadDocument | WrittenDocument | GuardedDocument) -> bool:
-    name = one.location if one.object_name is None else one.object_name
-    if name is None and one.locations:
-        name = one.locations[0]
-    ident = text(one.object_id)
-    return _is_blank(name) and (ident in _NO_ID or (_is_blank(one.object_domain) and usable_id(ident) is None))
+def _is_nothing(document: ReadDocument | WrittenDocument | GuardedDocument) -> bool:
+    name = document.location if document.object_name is None else document.object_name
+    if name is None and document.locations:
+        name = document.locations[0]
+    ident = text(document.object_id)
+    return _is_blank(name) and (ident in _NO_ID or (_is_blank(document.object_domain) and usable_id(ident) is None))
 
 
 def _is_nobody(agent: AgentDocument) -> bool:
-    return all(known_text(one) is None for one in (agent.agent_type, agent.agent_id, agent.agent_name))
+    return all(known_text(value) is None for value in (agent.agent_type, agent.agent_id, agent.agent_name))
 
 
 def _is_blank(value: Text) -> bool:
@@ -170,23 +170,23 @@ def _named(what: str, name: str) -> str:
 
 def _of_document(document: documents.Document) -> Iterator[str]:
     for name, field in _ARRAYS:
-        for one in getattr(document, field) or ():
-            if one is not None:
-                yield from _of_object(one, name)
+        for element in getattr(document, field) or ():
+            if element is not None:
+                yield from _of_object(element, name)
     if document.change is not None:
         yield from _of_change(document.change)
 
 
-def _of_object(one: Any, name: str) -> Iterator[str]:
-    yield from _domain(one.object_domain)
-    if _identifies_nothing(one):
+def _of_object(element: Any, name: str) -> Iterator[str]:
+    yield from _domain(element.object_domain)
+    if _identifies_nothing(element):
         yield f"property {name}[].objectId"
-    for policy in getattr(one, "policies", None) or ():
+    for policy in getattr(element, "policies", None) or ():
         yield from _policy(policy)
-    for join in getattr(one, "join_objects", None) or ():
+    for join in getattr(element, "join_objects", None) or ():
         for side in (join.node, join.join_object) if join is not None else ():
             yield from _domain(None if side is None else side.object_domain)
-    for column in one.columns or ():
+    for column in element.columns or ():
         for policy in getattr(column, "policies", None) or ():
             yield from _policy(policy)
         for sources in _SOURCES:

@@ -50,8 +50,8 @@ Over = tuple[Requester, SettingOfQuery, int]
 class SettingsInForce:
     """The settings of one object. ``drops``: its drops since its last version."""
 
-    def __init__(self, held: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
-        self._held = {setting_in_force.said[1:4]: setting_in_force for setting_in_force in held}
+    def __init__(self, settings: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
+        self._held = {setting_in_force.said[1:4]: setting_in_force for setting_in_force in settings}
         self._drops = list(drops)
         self._of_elements: dict[str, list[Drop]] = {}
         self._taken: dict[str, Take] = {}
@@ -81,7 +81,7 @@ class SettingsInForce:
         key, names = setting[1:4], setting[4]
         if names or not is_of_several(key[1]):
             return [key] if key in self._held else []
-        return [texts for texts, held in self._held.items() if takes_back(key[1], texts[1], held.said[4])]
+        return [texts for texts, in_force in self._held.items() if takes_back(key[1], texts[1], in_force.said[4])]
 
     def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
         """Apply the drop of columns. Gives the settings that it ends."""
@@ -95,15 +95,17 @@ class SettingsInForce:
         """
         names = {former: (new, change) for former, new, change in renames}
         moved = [(key, *names[key[0]]) for key in self._held if key[0] in names]
-        kept = [one for one in moved if self._dropped(self._held[one[0]].said, self._held[one[0]].since, at) is None]
-        before = [self._held[key] for key, _, _ in kept]
+        carried_keys = [
+            move for move in moved if self._dropped(self._held[move[0]].said, self._held[move[0]].since, at) is None
+        ]
+        before = [self._held[key] for key, _, _ in carried_keys]
         over = [self._end(key, at) for key, _, _ in moved]
         carried: list[Carried] = []
-        for held, (_, new, change) in zip(before, kept, strict=True):
-            said: SettingOfQuery = (change, new, *held.said[2:])
+        for in_force, (_, new, change) in zip(before, carried_keys, strict=True):
+            said: SettingOfQuery = (change, new, *in_force.said[2:])
             over += [self._end(key, at) for key in [said[1:4]] if key in self._held]
             self._held[said[1:4]] = SettingInForce(requester, said, at)
-            carried.append((held.requester.query_id, held.said, said))
+            carried.append((in_force.requester.query_id, in_force.said, said))
         return over, carried
 
     def drop(self, requester: Requester, at: int) -> None:
@@ -120,8 +122,10 @@ class SettingsInForce:
         same name, gives the former settings, which end.
         """
         if creates and (self._drops or replaces):
-            for key, held in list(self._held.items()):
-                if held.requester != requester and (replaces or _dropped(self._drops, held.since, at) is not None):
+            for key, in_force in list(self._held.items()):
+                if in_force.requester != requester and (
+                    replaces or _dropped(self._drops, in_force.since, at) is not None
+                ):
                     yield self._end(key, at)
         self._drops = []
 
@@ -163,10 +167,10 @@ class Names:
     stays.
     """
 
-    def __init__(self, held: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, names: Iterable[tuple[str, int, int]] = ()) -> None:
         self._at = 0
         self._pending: dict[str, int] = {}
-        self._held = list(held)
+        self._held = list(names)
 
     def held(self) -> list[tuple[str, int, int]]:
         """The names in order, each with the times when it was first and last seen."""
@@ -203,18 +207,18 @@ class Names:
         The statement that takes it can read the object, so a name holds while it is seen.
         """
         self._settle()
-        held = self._held
-        if len({match_name(name) for name in chain((name for name, _, _ in held), seen)}) < 2:
-            held = [_whole(seen)] if seen else []
-        if not held:
+        names = self._held
+        if len({match_name(name) for name in chain((name for name, _, _ in names), seen)}) < 2:
+            names = [_whole(seen)] if seen else []
+        if not names:
             return []
-        last_seen = held[-1][2]
+        last_seen = names[-1][2]
         over = [taken] if taken is not None else []
         if dropped is not None and dropped >= last_seen:
             over.append(dropped)
         end = max(min(over), last_seen + 1) if over else None
-        ends = [*(since for _, since, _ in held[1:]), end]
-        return [Named(since, name, until, last) for (name, since, last), until in zip(held, ends, strict=True)]
+        ends = [*(since for _, since, _ in names[1:]), end]
+        return [Named(since, name, until, last) for (name, since, last), until in zip(names, ends, strict=True)]
 
 
 def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:

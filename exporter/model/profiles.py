@@ -245,11 +245,10 @@ def add(
     keys of all objects that the query's rows name. ``learned``: contents that were already added, with their account:
     for them only times are added.
     """
-    told, account = object_uses(facts.content), facts.account
-    uses = told.said
+    account, end, uses = facts.account, facts.end, object_uses(facts.content)
     is_known = learned is not None and learned.get(facts.content) == account
     seen = facts.start, facts.start
-    for key, object_use in uses.items():
+    for key, object_use in uses.said.items():
         profile = profiles.get((account, key))
         if profile is None:
             profiles[account, key] = profile = Profile(account, key)
@@ -258,32 +257,32 @@ def add(
         for name in object_use.names:
             _see(profile.names, name, seen)
         for drop in object_use.drops:
-            profile.drops.add((facts.end, facts.query_id, drop))
+            profile.drops.add((end, facts.query_id, drop))
         for name in object_use.takes:
-            profile.takes.add((facts.end, facts.query_id, name))
-        shown = (facts.end if object_use.changes else facts.start), facts.query_id
+            profile.takes.add((end, facts.query_id, name))
+        shown = (end if object_use.changes else facts.start), facts.query_id
         profile.shown = max(profile.shown, shown)
-        _time(profile, object_use, facts)
-        for after, name in told.names.get(key, ()):
+        _time(profile, object_use, facts, end)
+        for after, name in uses.names.get(key, ()):
             profile.called = max(profile.called, (facts.start, after, name))
-    for thing in chain(told.around, runs_in(facts.history)):
+    for thing in chain(uses.around, runs_in(facts.history)):
         _stand_by(profiles, account, thing, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
-    return tuple(uses)
+    return tuple(uses.said)
 
 
-def _time(profile: Profile, object_use: ObjectUse, facts: QueryFacts) -> None:
-    """Add when the query names, changes and makes the object."""
-    for told in object_use.remade:
-        profile.remade.add(Event(facts.end, facts.query_id, facts.start, *told))
+def _time(profile: Profile, object_use: ObjectUse, facts: QueryFacts, end: int) -> None:
+    """Add when the query names, changes and makes the object. ``end``: of the query."""
+    for made_again in object_use.remade:
+        profile.remade.add(Event(end, facts.query_id, facts.start, *made_again))
     effect = object_use.effect
     if object_use.names:
         profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
     if effect.makes or effect.drops:
-        profile.changed = _earliest(profile.changed, facts.end)
+        profile.changed = _earliest(profile.changed, end)
     if effect.makes:
-        made = facts.end, facts.query_id, not (effect.creates or effect.empties)
+        made = end, facts.query_id, not (effect.creates or effect.empties)
         profile.made_first = min(profile.made_first, made)
 
 

@@ -76,23 +76,27 @@ def with_streams(document: Document) -> list[str]:
     columns = _columns(document)
     known = {name: _stream_of(columns[name], streams) for name in columns}
     unknown: set[str] = set()
-    for place, one in _named_elements(document):
-        name = _system_view(one)
+    for place, element in _named_elements(document):
+        name = _system_view(element)
         if name is not None:
-            stream = None if isinstance(one, WrittenDocument | ChangeDocument) else known[name]
+            stream = None if isinstance(element, WrittenDocument | ChangeDocument) else known[name]
             if stream is None:
                 unknown.add(f"{place} {UNKNOWN_STREAM}")
             else:
-                one.object_domain, one.object_id, one.object_name = stream.domain, stream.object_id, stream.name
+                element.object_domain, element.object_id, element.object_name = (
+                    stream.domain,
+                    stream.object_id,
+                    stream.name,
+                )
     return sorted(unknown)
 
 
-def _system_view(one: Named) -> str | None:
+def _system_view(element: Named) -> str | None:
     """The name of the system view, in upper case without quotes; None if the element names something else."""
-    name = known_text(one.object_name)
-    if name is None or usable_id(text(one.object_id)) is not None:
+    name = known_text(element.object_name)
+    if name is None or usable_id(text(element.object_id)) is not None:
         return None
-    return system_view(name) if kind_of(normal_domain(text(one.object_domain))) in READ_AS_STREAM else None
+    return system_view(name) if kind_of(normal_domain(text(element.object_domain))) in READ_AS_STREAM else None
 
 
 def _stream_of(columns: set[str], streams: dict[Thing, set[str]] | None) -> Thing | None:
@@ -128,24 +132,24 @@ def _streams(document: Document) -> dict[Thing, set[str]] | None:
 def _columns(document: Document) -> dict[str, set[str]]:
     """System view -> the columns that the row names of it."""
     columns: dict[str, set[str]] = {}
-    for _, one in _named_elements(document):
-        name = _system_view(one)
+    for _, element in _named_elements(document):
+        name = _system_view(element)
         if name is not None:
             of_view = columns.setdefault(name, set())
-            if isinstance(one, ReadDocument):
-                of_view.update(column.name for column in known_columns(one.columns))
-            elif isinstance(one, SourceDocument):
-                of_view.update(column for column in (known_text(one.column_name),) if column is not None)
+            if isinstance(element, ReadDocument):
+                of_view.update(column.name for column in known_columns(element.columns))
+            elif isinstance(element, SourceDocument):
+                of_view.update(column for column in (known_text(element.column_name),) if column is not None)
     return columns
 
 
 def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
     """Each element of the document that names an object, with the place that names it."""
     for place, array in _ARRAYS.items():
-        for one in getattr(document, array) or ():
-            if one is not None:
-                yield place, one
-                yield from ((place, inside) for inside in _inside(one))
+        for element in getattr(document, array) or ():
+            if element is not None:
+                yield place, element
+                yield from ((place, inside) for inside in _inside(element))
     if document.change is not None:
         yield "object_modified_by_ddl", document.change
 
@@ -208,7 +212,7 @@ def shown(content: Content) -> dict[str, Shown]:
             if key != view:
                 (certain if alone else possible)[view][key, None, None] = name
     showns = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}
-    return {view: one for view, one in showns.items() if one.certain or one.possible}
+    return {view: behind for view, behind in showns.items() if behind.certain or behind.possible}
 
 
 def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, alone: bool) -> Shown:
@@ -217,7 +221,7 @@ def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, a
 
 
 def _sorted(pairs: dict[Pair, str | None]) -> tuple[tuple[Pair, str | None], ...]:
-    return tuple(sorted(pairs.items(), key=lambda one: tuple(text or "" for text in one[0])))
+    return tuple(sorted(pairs.items(), key=lambda pair: tuple(text or "" for text in pair[0])))
 
 
 def _is_data(thing: Thing) -> bool:

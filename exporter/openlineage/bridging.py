@@ -175,7 +175,7 @@ class _Query:
             facts.start,
             max(facts.start, facts.end),
             read,
-            sorted(self._created(), key=lambda one: one.ref),
+            sorted(self._created(), key=lambda created: created.ref),
             fills,
             self._known(change.thing for change in facts.content.changes),
             self._known(dropped(facts)),
@@ -212,7 +212,7 @@ class _Query:
                 for key in output.keys:
                     for column, namespace, name, source, is_base in uses.sources.get(key, ()):
                         columns.setdefault(column, []).append((namespace, name, source, is_base))
-                sources = {one[:2] for each in columns.values() for one in each}
+                sources = {origin[:2] for each in columns.values() for origin in each}
                 inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
                 adds = any(way.columns for way in output.ways)
                 by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
@@ -375,14 +375,14 @@ class Helpers:
                 views.add(ref[:2])
         return read, views
 
-    def _create(self, one: Created, step: Step) -> None:
-        window = one.ref, one.window
+    def _create(self, created: Created, step: Step) -> None:
+        window = created.ref, created.window
         qualifies = (READ, *window) in self._marks and (FILLED, *window) in self._marks
-        if one.is_sure or (qualifies and (STRANGE, *window) not in self._marks):
-            kind = "view" if one.is_view else "table"
-            self._set(one.ref, step, HelperState(kind, is_plain=self._is_unclear(one.ref, step)))
-        elif one.ref in self._states:
-            self._set(one.ref, step, None)
+        if created.is_sure or (qualifies and (STRANGE, *window) not in self._marks):
+            kind = "view" if created.is_view else "table"
+            self._set(created.ref, step, HelperState(kind, is_plain=self._is_unclear(created.ref, step)))
+        elif created.ref in self._states:
+            self._set(created.ref, step, None)
 
     def _fill(self, fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> bool:
         """Add what the query writes. Returns whether the helper is no output of it."""
@@ -488,7 +488,7 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     """The names that, on that day, two sessions give to a table without an id, and no DROP is between: temporary tables
     may be beside each other, and nothing tells which of them a query uses. Sessions that are not known may be two.
     """
-    found: set[tuple[DatasetName, int]] = set()
+    twice: set[tuple[DatasetName, int]] = set()
     before: dict[Ref, tuple[str, int]] = {}
     for at, what, ref in sorted((at, what, ref) for what, ref, at in marks if what == GONE or what.startswith(MADE)):
         known = before.pop(ref, None)
@@ -496,8 +496,8 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
             continue
         before[ref] = what, at // DAY
         if known is not None and (known[0] != what or what == MADE) and known[1] == at // DAY:
-            found.add((ref[:2], at // DAY))
-    return found
+            twice.add((ref[:2], at // DAY))
+    return twice
 
 
 def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:

@@ -127,7 +127,7 @@ def _is_grant(setting: Setting) -> bool:
 
 def tags(content: Content, keys: Collection[str]) -> list[Json]:
     """The tags that are set on the dataset of the objects ``keys``; those on its columns have ``field``."""
-    found = {
+    by_tag = {
         (canonical_name(setting.element), setting.value or "", setting.column_name)
         for change in content.changes
         for setting in change.settings
@@ -138,7 +138,7 @@ def tags(content: Content, keys: Collection[str]) -> list[Json]:
     }
     return [
         without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
-        for key, value, field in sorted(found, key=nothing_first)
+        for key, value, field in sorted(by_tag, key=nothing_first)
     ]
 
 

@@ -26,7 +26,7 @@ from exporter.model.identifiers import canonical_name
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
 from exporter.openlineage.facets import Json, greatest, iso, year
-from exporter.openlineage.helpers import is_hidden
+from exporter.openlineage.helpers import hidden
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
@@ -49,12 +49,12 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None
         return
     former = {(change.thing.key, change.new_name): change.thing.name for change in content.changes if is_rename(change)}
     at = max(facts.start, facts.end)
-    for one in written(content):
-        name = one.thing.name
+    for output in written(content):
+        name = output.thing.name
         if name is not None:
-            fates = profiles[facts.account, one.thing.key].fates
-            before = former.get((one.thing.key, name)) if one.state == "RENAME" else None
-            fate: Fate = (at, facts.query_id, one.state or "", before or "")
+            fates = profiles[facts.account, output.thing.key].fates
+            before = former.get((output.thing.key, name)) if output.state == "RENAME" else None
+            fate: Fate = (at, facts.query_id, output.state or "", before or "")
             fates[name] = max(fates.get(name, fate), fate)
     for change in content.changes:
         text = _comment_after(change)
@@ -96,17 +96,17 @@ class NameSpelling(Struct, frozen=True, gc=False):
     is_seen: bool
 
 
-def spellings(profile: Profile, settings: OpenLineageSettings) -> list[NameSpelling]:
-    """Every combination of name and account under which rows may show the object."""
-    thing, found = as_thing(profile), list[NameSpelling]()
+def spellings(profile: Profile, thing: Thing, settings: OpenLineageSettings) -> list[NameSpelling]:
+    """Every combination of name and account under which rows may show the object. ``thing``: of :func:`as_thing`."""
+    spelled: list[NameSpelling] = []
     owners = [(owner, replace(thing, account=owner)) for owner in (*sorted(profile.accounts), None)]
-    for name in (*sorted(_names(profile)), None):
-        canonical = _whole_name(name, profile)
+    canonical_names = [(name, _whole_name(name, profile)) for name in (*sorted(_names(profile)), None)]
+    for name, canonical in canonical_names:
         for owner, owned in owners:
             named = dataset_name(owned, canonical, profile.account, settings)
             dataset = profile.account, *named, thing.kind in DATASET_KINDS
-            found.append(NameSpelling(name, owner, dataset, (name, owner) in profile.seen_as))
-    return found
+            spelled.append(NameSpelling(name, owner, dataset, (name, owner) in profile.seen_as))
+    return spelled
 
 
 def _names(profile: Profile) -> set[str]:
@@ -119,9 +119,9 @@ def _names(profile: Profile) -> set[str]:
 
 def _whole_name(name: str | None, profile: Profile) -> str | None:
     """The canonical name. If RENAME TO gave it without database and schema, those of the former name are added."""
-    if name is None:
-        return None
-    old, new = greatest(profile.old_names.get(name, ())), canonical_name(name)
+    if name is None or name not in profile.old_names:
+        return None if name is None else canonical_name(name)
+    old, new = greatest(profile.old_names[name]), canonical_name(name)
     return new if old is None else qualified(new, canonical_name(old))
 
 
@@ -204,10 +204,11 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
     """What an object gives for each dataset that it is under one of its spellings, by the dataset's key."""
     thing, spelled = as_thing(profile), dict[DatasetKey, list[NameSpelling]]()
     of_name: dict[str | None, DatasetName] = {}
-    for spelling in spellings(profile, settings):
+    for spelling in spellings(profile, thing, settings):
         spelled.setdefault(spelling.dataset, []).append(spelling)
         of_name.setdefault(spelling.name, spelling.dataset[1:3])
-    found: dict[DatasetKey, DatasetProfile] = {}
+    by_key: dict[DatasetKey, DatasetProfile] = {}
+    hidden_names = hidden(profile, {name for _, _, name, _ in spelled}, settings)
     for key, each in spelled.items():
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
         last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
@@ -216,18 +217,18 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             for name in names
             if name in profile.fates
         ]
-        found[key] = DatasetProfile(
+        by_key[key] = DatasetProfile(
             *key,
             is_seen=any(spelling.is_seen for spelling in each),
             columns=set(profile.columns),
             things={profile.key: thing},
             left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
             fate=max([_NO_FATE, *fates]),
-            is_shown=not is_hidden(profile, key[2], settings),
+            is_shown=key[2] not in hidden_names,
             holder=max([_NO_HOLDER, *last_seen]),
             comment=profile.comment[2] if profile.comment else "",
         )
-    return found
+    return by_key
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:
@@ -274,7 +275,7 @@ def dataset_event(
     what happened to it before that.
     """
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
-    objects_facet = facets.objects([one for one in objects if one], settings.producer)
+    objects_facet = facets.objects([facet for facet in objects if facet], settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso(begun),
         "producer": settings.producer,

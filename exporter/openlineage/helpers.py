@@ -20,7 +20,7 @@ from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.openlineage.naming import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from exporter.model.answers import Dataset
     from exporter.model.facts import QueryFacts, Thing
@@ -184,15 +184,20 @@ def is_helper(profile: Profile, settings: OpenLineageSettings) -> bool:
     """Whether the object is a helper under every name that it had. A table that got another name is none."""
     if profile.made is None or profile.given or profile.old_names:
         return False
-    return bool(profile.names) and all(is_hidden(profile, canonical_name(name), settings) for name in profile.names)
+    names = {canonical_name(name) for name in profile.names}
+    return bool(names) and hidden(profile, names, settings) == names
 
 
-def is_hidden(profile: Profile, name: str, settings: OpenLineageSettings) -> bool:
-    """Whether the object gets no event of its own under this name (a dataset's), because it is a helper and nothing on
-    record keeps it from being bridged.
+def hidden(profile: Profile, names: Iterable[str], settings: OpenLineageSettings) -> set[str]:
+    """Those of the names (of datasets) under which the object gets no event of its own, because it is a helper and
+    nothing on record keeps it from being bridged.
     """
     if not settings.helpers or profile.kind not in KINDS or profile.unclear:
-        return False
+        return set()
+    return {name for name in names if _is_hidden(profile, name, settings)}
+
+
+def _is_hidden(profile: Profile, name: str, settings: OpenLineageSettings) -> bool:
     by_name, others = is_named(name, settings.helpers), profile.given or profile.old_names
     if by_name and others and profile.made is None:
         return True  # a table that gets the name of a helper before it is dropped

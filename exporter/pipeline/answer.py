@@ -21,11 +21,12 @@ from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, UseAtEnd, UseAtStart, VersionHistory
 from exporter.model.object_state import Absence, Event, ObjectHistory, Profile, Requester
 from exporter.openlineage import helpers
-from exporter.openlineage.datasets import spellings
+from exporter.openlineage.datasets import as_thing, spellings
 from exporter.pipeline.clones import read_copy
 from exporter.pipeline.messages import (
     ABSENCES,
     ANSWER,
+    AT_RANK,
     BEFORE,
     CLONES,
     COPIES,
@@ -114,7 +115,7 @@ def _object(
     account, object_key = parts(key)
     version_history, received = VersionHistory(object_key), _Received()
     for message in _to_queries(account, _answers(group, version_history, received)):
-        yield later(message) if is_later(message.key, job.day) else message
+        yield later(message) if job.day and is_later(message.key, job.day) else message
     yield from received.datasets_for_queries(job, node_writer.tally)
     profile = received.known.profile
     object_history = version_history.result(profile.names)
@@ -127,7 +128,8 @@ def _object(
         if taken is not None:
             object_history.unrecorded[taken[0]] = taken[1]
     own = list(nodes.of_object(profile, object_history, iris)) if node_writer.is_asked else []
-    copied = list(copies(profile, version_history.inferred(profile.columns), iris))
+    inferred = version_history.inferred(profile.columns)
+    copied = list(copies(profile, inferred, iris)) if inferred else []
     if job.day:
         passing = [node for requester, ending in endings for node in ended(requester.query_id, [ending], iris)]
         if taken is not None:
@@ -185,7 +187,7 @@ def _without_restored(
 
 def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
     for (query_id, address), object_answer in answers:
-        yield Message(To.WRITTEN, written_at(address, account, query_id), order(ANSWER), encode(object_answer))
+        yield Message(To.WRITTEN, written_at(address, account, query_id), AT_RANK[ANSWER], encode(object_answer))
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
@@ -202,7 +204,7 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
         yield from lasting
     for message in changing + node_writer.more(passing):
         yield snapshot(Message(message.to, refused_key(To.OBJECT, key), b"", message.body))
-    yield snapshot(Message(To.OBJECT, key, order(BEFORE), encode(now)))
+    yield snapshot(Message(To.OBJECT, key, AT_RANK[BEFORE], encode(now)))
 
 
 def _take(decoded: list[int | str] | None) -> Take | None:
@@ -282,21 +284,22 @@ class _Received:
         profile, buckets, parents = self.known.profile, self.known.buckets, self.known.parents
         if not job.events or not (buckets or parents):
             return []
+        thing = as_thing(profile)
         datasets = [
             (spelling.name, spelling.account, *spelling.dataset[1:3], self._datasets[spelling.dataset])
-            for spelling in spellings(profile, job.openlineage)
+            for spelling in spellings(profile, thing, job.openlineage)
             if spelling.is_seen
         ]
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
-        names = {name for _, _, _, name, _ in datasets} if profile.kind in helpers.KINDS else ()
+        names = {name for _, _, _, name, _ in datasets} if thing.kind in helpers.KINDS else ()
         if signs or any(helpers.is_named(name, job.openlineage.helpers) for name in names):
-            tally.count("helpers")
+            tally.numbers["helpers"] += 1
         body = encode((profile.key, datasets, signs))
         named = [
             Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)
             for bucket in sorted(buckets)
         ]
         return [
-            *(later(message) if is_later(message.key, job.day) else message for message in named),
+            *(later(message) if job.day and is_later(message.key, job.day) else message for message in named),
             *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
         ]

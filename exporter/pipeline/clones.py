@@ -22,7 +22,19 @@ from exporter.model.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, Copy, d
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Event, Take
 from exporter.model.objects import containers
-from exporter.pipeline.messages import ABSENCES, CLONES, COPIES, Message, To, by_receiver, encode, order, parts, within
+from exporter.pipeline.messages import (
+    ABSENCES,
+    AT_RANK,
+    CLONES,
+    COPIES,
+    Message,
+    To,
+    by_receiver,
+    encode,
+    order,
+    parts,
+    within,
+)
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
@@ -71,7 +83,7 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
         for event in sorted(profile.remade):
             for text in sorted({database(name) for name in (event.target, event.source) if name}):
                 for to in (To.CLONED, To.CLONED_FROM):
-                    message = Message(to, within(profile.account, text), order(_EVENT), encode(event))
+                    message = Message(to, within(profile.account, text), AT_RANK[_EVENT], encode(event))
                     if job.clones:
                         yield message
                     if job.day:
@@ -84,12 +96,12 @@ def _member(profile: Profile) -> Iterator[Message]:
     account, (start, query_id, creates) = profile.account, profile.first
     (since, _), name = min((seen, name) for name, seen in profile.names.items())
     member = _Member(
-        start, None, profile.key, sorted({one for each in profile.names for one in schema_and_database(each)})
+        start, None, profile.key, sorted({place for each in profile.names for place in schema_and_database(each)})
     )
     if not creates and since == start and schema_and_database(name):
         no_event = Event(0, "", 0, "", "", "", "")
-        kept, columns = profile.made_first[2], sorted(profile.columns)
-        copy = Copy(profile.key, name, query_id, profile.changed, kept, columns, no_event, "", NEVER)
+        keeps, columns = profile.made_first[2], sorted(profile.columns)
+        copy = Copy(profile.key, name, query_id, profile.changed, keeps, columns, no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):
@@ -155,7 +167,7 @@ def _clones_of(account: str, member: _Member, events: list[Event], job: ExportJo
             if any(later > clone and later.target == clone.target and later.end < began for later in events)
         }
         still = sorted(clone for clone in clones if clone not in over)
-        yield Message(To.OBJECT, within(account, member.key), order(CLONES), encode(still))
+        yield Message(To.OBJECT, within(account, member.key), AT_RANK[CLONES], encode(still))
 
 
 def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
@@ -186,7 +198,7 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
     for event in sorted(profile.remade):
         if event.operation != BEGINS:
             messages.append(
-                Message(To.CONTAINED, within(account, database(event.target)), order(_EVENT), encode(event))
+                Message(To.CONTAINED, within(account, database(event.target)), AT_RANK[_EVENT], encode(event))
             )
     own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
     content = encode(_Content(profile.key, own, profile.shown))
@@ -229,7 +241,7 @@ def _to_names(account: str, object_key: str, contents: list[_Content], events: I
             yield Message(To.NAME, key, order(ENDED, 0, object_key), encode((object_key, _ends(own, undone, shown))))
             absences += _absences(own, undone, name)
     if absences:
-        yield Message(To.OBJECT, within(account, object_key), order(ABSENCES), encode(absences))
+        yield Message(To.OBJECT, within(account, object_key), AT_RANK[ABSENCES], encode(absences))
 
 
 def _undone(events: Iterable[Event]) -> dict[Event, Event]:

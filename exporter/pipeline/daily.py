@@ -80,16 +80,16 @@ class Sharing:
     def _parts(self, query: QueryContext) -> dict[str, list[DailyReadPart]]:
         """By object, the parts that a query has read."""
         enforced = dict(zip(query.content.policies, self._enforced(query), strict=True))
-        found: dict[str, list[DailyReadPart]] = {}
+        by_key: dict[str, list[DailyReadPart]] = {}
         for alike, pattern in self._patterns(query):
             key, state = alike.object_key, query.answers.states.get(alike.object_key)
-            versions = {query.iris.state(key, state)} if state is not None and alike.ways else set()
+            versions = {f"{query.iris.below}{key}/{state}"} if state is not None and alike.ways else set()
             rules = tuple(sorted({enforced[policy] for policy in alike.policies}))
             life, at = query.answers.lives.get(key, 0), query.start
             count = query.facts.calls or 1
             part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
-            found.setdefault(key, []).append(part)
-        return found
+            by_key.setdefault(key, []).append(part)
+        return by_key
 
     def _patterns(self, query: QueryContext) -> list[tuple[Alike, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""
@@ -146,7 +146,7 @@ def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             nodes = [_node(*decode(next(group).body))]
         results = node_writer.checked(nodes)
         if refusal(results) is not None:
-            node_writer.tally.count(REFUSED)
+            node_writer.tally.numbers[REFUSED] += 1
         yield from node_writer.results(results)
         yield from node_writer.texts(nodes)
     yield node_writer.tally.message()

@@ -28,6 +28,7 @@ from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
 from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
+    AT_RANK,
     CHILD_OF,
     FACTS_OF,
     PARENT_JOB,
@@ -129,9 +130,9 @@ def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[M
     for message in messages:
         if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(To.QUERY, relative, order(HOLD), encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, AT_RANK[HOLD], encode((account, query_id, None)))
 
 
 def count_start(tally: Tally, day: str, job: ExportJob) -> None:
@@ -202,7 +203,7 @@ def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             continue
         by_account, lines = messages_of_queries(group, job)
         history = latest(lines) if lines else NO_HISTORY
-        extractor.tally.count("history_doubled", max(len(lines) - 1, 0))
+        extractor.tally.numbers["history_doubled"] += max(len(lines) - 1, 0)
         for account, query_messages in by_account.items():
             yield from extractor.query(account, query_id, query_messages, history)
     yield from extractor.sums()
@@ -252,14 +253,14 @@ class _Extractor:
         known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
-        self.tally.count("duplicates", doubled)
-        self.tally.count("aggregate_duplicates", doubled * is_aggregate)
+        self.tally.numbers["duplicates"] += doubled
+        self.tally.numbers["aggregate_duplicates"] += doubled * is_aggregate
         if query_messages.reasons:
             if children:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
         elif len(distinct_rows) > 1 and disagree(distinct_rows):
-            self.tally.count("quarantined_queries")
+            self.tally.numbers["quarantined_queries"] += 1
             yield quarantine_query(
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
             )
@@ -289,11 +290,11 @@ class _Extractor:
 
     def _parent(self, key: str, encoded: bytes, job: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
-        self.tally.count("parents", 1)
+        self.tally.numbers["parents"] += 1
         return (
-            Message(To.PARENT, key, order(FACTS_OF), encoded)
+            Message(To.PARENT, key, AT_RANK[FACTS_OF], encoded)
             if job is None
-            else Message(To.PARENT, key, order(PARENT_JOB), encode(job))
+            else Message(To.PARENT, key, AT_RANK[PARENT_JOB], encode(job))
         )
 
     def _is_by_day(self, query_record: QueryRecord) -> bool:
@@ -307,7 +308,7 @@ class _Extractor:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
-        self.tally.count("rows_of_quarantined", len(each))
+        self.tally.numbers["rows_of_quarantined"] += len(each)
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
@@ -316,7 +317,7 @@ class _Extractor:
         facts = query_record.facts()
         too_much = beyond(facts.content)
         if too_much is not None:
-            self.tally.count("quarantined_queries")
+            self.tally.numbers["quarantined_queries"] += 1
             yield quarantine_query(facts, too_much)
             return
         account, body, uses = facts.account, encode(query_record), self._prepare(facts)
@@ -324,7 +325,7 @@ class _Extractor:
         address = self._addresses.of(
             query_record.rows, day_of(facts.end) if ends_later and facts.end > facts.start else ""
         )
-        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), order(FACTS_OF), body)
+        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[FACTS_OF], body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)
@@ -336,8 +337,8 @@ class _Extractor:
             yield from _to_parents(facts, address)
         self.tally.note_query(facts)
         events = [event for _, event in remade(facts.content)]
-        self.tally.count("clones", any(event.source for event in events))
-        self.tally.count("ends", any(event.operation in {*ENDS, RESTORES} for event in events))
+        self.tally.numbers["clones"] += any(event.source for event in events)
+        self.tally.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
         self._people.add(facts)
         at = bucket(address)
         for object_key in add(self._profiles, facts, self._learned):
@@ -359,9 +360,9 @@ class _Extractor:
             known.parents.add(parent)
 
     def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
-        asks = requester_of(facts.query_id, address)
-        begins, ends = order(USE, facts.start, asks, 0), order(USE, facts.end, asks, 1)
-        at_once = facts.end == facts.start
+        asks, end = requester_of(facts.query_id, address), facts.end
+        begins, ends = order(USE, facts.start, asks, 0), order(USE, end, asks, 1)
+        at_once = end == facts.start
         for object_key, started, ended, both in uses:
             key = within(facts.account, object_key)
             if ended is None or at_once:

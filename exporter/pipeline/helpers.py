@@ -17,6 +17,7 @@ from exporter.openlineage.bridging import Helpers, Mark, SavedHelpers, Step, ste
 from exporter.openlineage.events import name_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
+    AT_RANK,
     BEFORE,
     BRIDGE,
     FACTS_OF,
@@ -66,7 +67,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                 if name is None and facts is not None:
                     name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
-                named_for = Message(To.WRITTEN, child, order(JOB_NAME), encode((role, name)))
+                named_for = Message(To.WRITTEN, child, AT_RANK[JOB_NAME], encode((role, name)))
                 yield later(named_for) if is_later(child, job.day) else named_for
 
 
@@ -114,7 +115,7 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
             address, step = _read_step(message.body)
             body = encode(helpers.bridge(step))
             account, query_id = written_of(address)
-            yield Message(To.WRITTEN, address, order(BRIDGE), body)
-            yield Message(To.PARENT, within(account, query_id), order(PARENT_BRIDGE), body)
+            yield Message(To.WRITTEN, address, AT_RANK[BRIDGE], body)
+            yield Message(To.PARENT, within(account, query_id), AT_RANK[PARENT_BRIDGE], body)
     if job.day:
-        yield snapshot(Message(To.HELPERS, key, order(BEFORE), encode(helpers.kept() if helpers else before)))
+        yield snapshot(Message(To.HELPERS, key, AT_RANK[BEFORE], encode(helpers.kept() if helpers else before)))

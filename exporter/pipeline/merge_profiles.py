@@ -25,6 +25,7 @@ from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_
 from exporter.openlineage.facets import lifecycle
 from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, read_ends, to_databases, to_ends, to_holders
 from exporter.pipeline.messages import (
+    AT_RANK,
     DATASETS,
     DROPS,
     KNOWN,
@@ -93,7 +94,7 @@ def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
             continue
         known = _together(read_known(message.body) for message in group)
         profile = known.profile
-        yield Message(To.OBJECT, key, order(KNOWN), encode(known))
+        yield Message(To.OBJECT, key, AT_RANK[KNOWN], encode(known))
         if job.day:
             lasting = replace(profile, drops=set(), elements=set(), signs=set(), takes=set(), remade=set())
             yield snapshot(Message(To.PROFILE, key, b"", encode(Known(lasting, set(), set()))))
@@ -161,7 +162,7 @@ def _to_elements(profile: Profile) -> list[Message]:
         for element in sorted(profile.elements)
     ]
     if profile.drops:
-        messages.append(Message(To.ELEMENT, within(account, key), order(_DROPPED), encode(sorted(profile.drops))))
+        messages.append(Message(To.ELEMENT, within(account, key), AT_RANK[_DROPPED], encode(sorted(profile.drops))))
     return messages
 
 
@@ -207,17 +208,17 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     for _, other in each[1:]:
         dataset.add(other)
     facets = facets_of(dataset, settings)
-    body, at = encode((dataset.key, facets_for_runs(facets))), order(DATASETS)
+    body, at = encode((dataset.key, facets_for_runs(facets))), AT_RANK[DATASETS]
     messages = [
         Message(To.OBJECT, within(account, object_key), at, body)
         for object_key in sorted({object_key for object_key, _ in each if object_key})
     ]
     if job.day:
-        messages.append(snapshot(Message(To.DATASET, key, order(0), encode((_DAY_BEFORE, dataset)))))
+        messages.append(snapshot(Message(To.DATASET, key, AT_RANK[0], encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
         event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
         is_valid = not datasets.problems(event)
-        tally.count("events" if is_valid else "faulty")
+        tally.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:
             messages.append(Message(To.EVENTS, "", order(0, event.time), event.body))
     return messages
@@ -274,7 +275,7 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
         state += [(_HAS_ID, object_key, encode(known[object_key])) for object_key in sorted(known)]
         messages += [snapshot(Message(To.NAME, key, order(what, 0, by), body)) for what, by, body in state]
     if known and nameless:
-        at, same = order(SAME_NAMES), encode(sorted(known))
+        at, same = AT_RANK[SAME_NAMES], encode(sorted(known))
         messages += [Message(To.OBJECT, within(account, object_key), at, same) for object_key in sorted(nameless)]
     return messages
 
@@ -320,10 +321,10 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
             take, is_news = decode(message.body), message.order[0] == _TAKEN
     if job.day:
         yield from map(snapshot, objects.values())
-        yield snapshot(Message(To.ELEMENT, key, order(_DROPPED), encode(sorted(drops))))
+        yield snapshot(Message(To.ELEMENT, key, AT_RANK[_DROPPED], encode(sorted(drops))))
         if take is not None:
-            yield snapshot(Message(To.ELEMENT, key, order(_WAS_TAKEN), encode(take)))
+            yield snapshot(Message(To.ELEMENT, key, AT_RANK[_WAS_TAKEN], encode(take)))
     if drops or take is not None or is_news:
         data = encode((element, sorted(drops), take))
         for object_key in objects:
-            yield Message(To.OBJECT, within(account, object_key), order(DROPS), data)
+            yield Message(To.OBJECT, within(account, object_key), AT_RANK[DROPS], data)

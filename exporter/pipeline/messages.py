@@ -113,6 +113,8 @@ def order(rank: int, at: int = 0, by: str = "", phase: int = 0) -> bytes:
     return _FIXED(rank, at + _OFFSET) + by.encode("utf-8", "surrogatepass") + b"\0" + bytes((phase,))
 
 
+AT_RANK: Final = tuple(map(order, range(10)))
+"""The orders of messages that need no time, by their rank."""
 _read_fixed: Final = struct.Struct(">BQ").unpack_from
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, json, msgpack
 
 from exporter.errors import UsageError
+from exporter.graph.iri import whole
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, named, object_of
-from exporter.graph.shapes.on_graph import whole
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT as THE_OBJECT
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import Message, To, by_receiver, encode, order, within
+from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, order, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
@@ -27,7 +27,7 @@ from exporter.pipeline.updates import day_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
 
@@ -160,9 +160,9 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             yield message
             if asked and message.order[0] == IS_OWN:
                 of = named(_read_sent(message.body).of)
-                for one in sorted(asked):
-                    if one.requester != iri and around.needs(of, one.ring):
-                        yield Message(To.AROUND, one.requester, order(IS_OTHER), message.body)
+                for request in sorted(asked):
+                    if request.requester != iri and around.needs(of, request.ring):
+                        yield Message(To.AROUND, request.requester, AT_RANK[IS_OTHER], message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -187,19 +187,19 @@ def _quarantine(
     results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob
 ) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
-    found: dict[NodeOwner, list[Result]] = {}
+    by_owner: dict[NodeOwner, list[Result]] = {}
     for result in results:
         for source in sources[result.focus]:
-            found.setdefault(source, []).append(result)
-    for source, every in sorted(found.items()):
+            by_owner.setdefault(source, []).append(result)
+    for source, every in sorted(by_owner.items()):
         reason = refusal(every)
         if reason is None:
             continue
         if source.object_key:
-            tally.count("refused")
+            tally.numbers["refused"] += 1
             yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
         else:
-            tally.count("quarantined_queries")
+            tally.numbers["quarantined_queries"] += 1
             count_start(tally, source.day, job)
             body = source.account, source.query_id, source.relatives, reason, source.day
             yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))

@@ -5,12 +5,13 @@ Each partition has its counts. Their sums are the numbers of the report.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.graph.shapes.results import ALLOWED, Result, in_order
+from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order
 from exporter.graph.store import load_digest
 from exporter.model.identifiers import TRUNCATED
 from exporter.model.views import UNKNOWN_STREAM
@@ -57,30 +58,26 @@ class Unknown:
         return found if self._others is None else [*found, (OTHERS, *self._others)]
 
 
-def _sum(one: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
-    return other if one is None else (one[0] + other[0], min(one[1], other[1]))
+def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
+    return other if before is None else (before[0] + other[0], min(before[1], other[1]))
 
 
 class Tally:
-    """Counts by name; the first start by account and the last of all (microseconds since 1970); a digest of the queries
-    for the name of the load, independent of their order.
+    """``numbers``: counts by name. Beside them the first start by account and the last of all (microseconds since
+    1970), and a digest of the queries for the name of the load, independent of their order.
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self.numbers = Counter[str]()
         self._begun: dict[str, int] = {}
         self._last: int | None = None
         self._shapes: dict[tuple[str, str], int] = {}
         self._load = 0
         self.unknown = Unknown()
 
-    def count(self, what: str, number: int = 1) -> None:
-        if number:
-            self._numbers[what] = self._numbers.get(what, 0) + number
-
     def named(self, what: str) -> None:
-        """Make sure that the count exists, even if it is 0."""
-        self._numbers.setdefault(what, 0)
+        """Make sure that the count is there, even if it is 0."""
+        self.numbers.setdefault(what, 0)
 
     def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""
@@ -94,14 +91,14 @@ class Tally:
     def written(self, facts: QueryFacts, fresh: Fresh) -> None:
         """Count a query that is exported, with what of it is new."""
         rows = fresh.rows
-        self.count("exported", rows)
-        self.count("new_queries", fresh.is_query)
+        self.numbers["exported"] += rows
+        self.numbers["new_queries"] += fresh.is_query
         if facts.calls is not None:
-            self.count("aggregate_exported", rows)
-            self.count("aggregate_calls", facts.calls if rows else 0)
-        self.count("queries")
-        self.count("truncated", any(text.endswith(TRUNCATED) for text in facts.content.incomplete))
-        self.count("unknown_streams", any(text.endswith(UNKNOWN_STREAM) for text in facts.content.incomplete))
+            self.numbers["aggregate_exported"] += rows
+            self.numbers["aggregate_calls"] += facts.calls if rows else 0
+        self.numbers["queries"] += 1
+        self.numbers["truncated"] += any(text.endswith(TRUNCATED) for text in facts.content.incomplete)
+        self.numbers["unknown_streams"] += any(text.endswith(UNKNOWN_STREAM) for text in facts.content.incomplete)
 
     def result(self, severity: str, shape: str) -> None:
         """Count a result of validation."""
@@ -109,7 +106,7 @@ class Tally:
 
     def message(self) -> Message:
         shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
-        counted = {**self._numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
+        counted = {**self.numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
         body = encode({**counted, "unknown": self.unknown.entries()})
         return Message(To.TALLY, "", b"", body)
 
@@ -125,7 +122,7 @@ class Counts:
     order. ``shapes``: (severity, shape) -> number of results. ``unknown``: what is not understood.
     """
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: Counter[str] = field(default_factory=Counter)
     begun: dict[str, int] = field(default_factory=dict)
     last: int | None = None
     load: int = 0
@@ -137,7 +134,9 @@ class Counts:
         """The sums of the tallies from :class:`exporter.pipeline.outcome.Tally`."""
         counts = cls()
         for tally in tallies:
-            numbers = {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
+            numbers = Counter(
+                {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
+            )
             shapes = {(severity, shape): number for severity, shape, number in tally.get("shapes", ())}
             for what, number, (file, at, unit) in tally.get("unknown", ()):
                 counts.unknown.add(what, number, (file, at, unit))
@@ -146,8 +145,7 @@ class Counts:
 
     def join(self, other: Counts) -> Counts:
         """Add the other counts to these; returns self."""
-        for name, number in other.numbers.items():
-            self.numbers[name] = self.numbers.get(name, 0) + number
+        self.numbers.update(other.numbers)
         for account, at in other.begun.items():
             self.begun[account] = min(at, self.begun.get(account, at))
         self.last = max((number for number in (self.last, other.last) if number is not None), default=None)
@@ -162,10 +160,6 @@ class Counts:
     def first(self) -> int | None:
         """The first start of all queries (microseconds since 1970); None without a query."""
         return min(self.begun.values(), default=None)
-
-    def __getitem__(self, name: str) -> int:
-        """A number by its name; 0 if no partition counted it."""
-        return self.numbers.get(name, 0)
 
     def violations(self) -> dict[str, int]:
         """The number of results that refuse a node, by shape."""
@@ -229,4 +223,4 @@ def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
     for entry in entries:
         unknown.add(*entry)
     by_shape = {(severity, shape): number for severity, shape, number in shapes}
-    return Outcome(Counts(sums, begun, last, load, by_shape, unknown), refused, results_of(results))
+    return Outcome(Counts(Counter(sums), begun, last, load, by_shape, unknown), refused, results_of(results))

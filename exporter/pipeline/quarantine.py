@@ -55,7 +55,7 @@ def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
                 reason = reason or message.body.decode()
             elif reason is not None:
                 account, query_id, relatives, _, day = decode(message.body)
-                tally.count("quarantined_queries")
+                tally.numbers["quarantined_queries"] += 1
                 yield Message(To.QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
     yield tally.message()
 
@@ -81,7 +81,7 @@ def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             elif message.to == To.QUARANTINED_ROWS:
                 block, index, unit, reason, text, is_aggregate = decode(message.body)
                 line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
-                tally.count("quarantined", run == job.run)
-                tally.count("aggregate_quarantined", is_aggregate and run == job.run)
+                tally.numbers["quarantined"] += run == job.run
+                tally.numbers["aggregate_quarantined"] += is_aggregate and run == job.run
                 yield Message(To.QUARANTINE, label, message.order, orjson.dumps(line))
     yield tally.message()

@@ -118,9 +118,9 @@ class Screen:
         key = self.key
         if key is None:
             return self
-        kept = [pattern("privacy.keep", text, USERS) for text in self.keep]
+        to_keep = [pattern("privacy.keep", text, USERS) for text in self.keep]
         every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.made(name)}
-        hidden = frozenset(name for name in every if not any(one.fits(name) for one in kept))
+        hidden = frozenset(name for name in every if not any(names_of.fits(name) for names_of in to_keep))
         digests = known_users.digests(earlier, key)
         others = digests.keys() - set(map(key.pseudonym, hidden))
         return replace(self, names=hidden, earlier=frozenset(f"{one} {digests[one]}".strip() for one in others))

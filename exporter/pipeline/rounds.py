@@ -168,12 +168,12 @@ def export(
         with progress.stage("read"):
             extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{turn}")
             counts = engine.counts(extracted)
-        progress.counted("rows", counts["rows"])
-        if counts["quarantined_queries"]:
+        progress.counted("rows", counts.numbers["rows"])
+        if counts.numbers["quarantined_queries"]:
             excluded.append(engine.map(engine.filter(extracted, [To.QUARANTINED]), exclude_quarantined, job))
             continue
-        clones = bool(counts["clones"]) or (before is not None and before.has_clones)
-        ends = bool(counts["ends"])
+        clones = bool(counts.numbers["clones"]) or (before is not None and before.has_clones)
+        ends = bool(counts.numbers["ends"])
         known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
         with progress.stage("answer"):
             answered = engine.persist(_answered(engine, extracted, known, before), f"{job.day}answered-{turn}")
@@ -184,18 +184,18 @@ def export(
             of_queries = engine.counts(stored)
             counts.join(of_queries)
         for what in ("nodes", "events"):
-            progress.counted(what, counts[what])
+            progress.counted(what, counts.numbers[what])
         made = [answered, stored]
-        if needs_neighbourhoods(job) and not (counts["quarantined_queries"] or counts["refused"]):
+        if needs_neighbourhoods(job) and not (counts.numbers["quarantined_queries"] or counts.numbers["refused"]):
             with progress.stage("surround"):
                 made.append(engine.persist(_neighbourhoods(engine, made, known), f"{job.day}neighbourhoods-{turn}"))
                 counts.join(engine.counts(made[-1]))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
-        judged, judging = (of_queries, [stored]) if of_queries["quarantined_queries"] else (counts, made)
+        judged, judging = (of_queries, [stored]) if of_queries.numbers["quarantined_queries"] else (counts, made)
         results += [engine.filter(messages, [To.RESULT]) for messages in judging]
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
-        if not (judged["quarantined_queries"] or judged["refused"]):
+        if not (judged.numbers["quarantined_queries"] or judged.numbers["refused"]):
             texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
             if job.daily:
                 with progress.stage("days"):
@@ -206,7 +206,7 @@ def export(
         excluded += [engine.map(messages, exclude_quarantined, job) for messages in quarantined[1 - len(made) :]]
         if before is not None and (started := _started(judged)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
-        if judged["refused"]:
+        if judged.numbers["refused"]:
             excluded.append(_of_things(engine, extracted, made, job, turn))
     raise endless(counts.violations(), job)
 
@@ -215,7 +215,7 @@ def _started(counts: Counts) -> str | None:
     """The first earlier day on which a query started that this day of an update refuses; None if there is none. Raises
     :class:`NotByDay` if the day refuses a thing.
     """
-    if counts["refused"]:
+    if counts.numbers["refused"]:
         raise NotByDay
     days = [name for name in counts.numbers if name.startswith(STARTED)]
     return min(days).removeprefix(STARTED) if days else None
@@ -237,9 +237,9 @@ def _outputs(
     """The texts of queries and things, and the quarantine. ``inputs``: the messages of the rounds before."""
     extracted, answered, *_ = inputs
     due = [before.due] if before else []
-    written = _written(engine, [*inputs, *due], job, has_parents=bool(counts["parents"]))
+    written = _written(engine, [*inputs, *due], job, has_parents=bool(counts.numbers["parents"]))
     outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(unchanged), job)]
-    if counts["rows_of_quarantined"] or counts["unreadable"] or counts["not_understood"]:
+    if counts.numbers["rows_of_quarantined"] or counts.numbers["unreadable"] or counts.numbers["not_understood"]:
         outputs.append(
             engine.shuffle(
                 [engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
@@ -268,7 +268,7 @@ def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it exte
     of_days = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
     made = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
     counted = engine.counts(made)
-    if counted[REFUSED_DAYS]:
+    if counted.numbers[REFUSED_DAYS]:
         raise UsageError(
             f"these shapes refuse reads by day: {', '.join(sorted(counted.violations()))}. With --reads daily the "
             "queries behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
@@ -326,7 +326,7 @@ def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
     """The messages, and what events say in place of helpers, if there may be any: queries send what they did to helpers
     to the helpers of their account.
     """
-    if not job.events or not (counts["helpers"] or (before is not None and before.is_due)):
+    if not job.events or not (counts.numbers["helpers"] or (before is not None and before.is_due)):
         return inputs
     with progress.stage("bridge"):
         due = [before.due] if before else []
@@ -367,6 +367,6 @@ def _of_things(
     mentions = engine.map(engine.filter(extracted, [To.WRITTEN]), name_users_of_objects, job)
     refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
     quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"refused-{turn}")
-    if not engine.counts(quarantined)["quarantined_queries"]:
+    if not engine.counts(quarantined).numbers["quarantined_queries"]:
         raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
     return engine.map(engine.filter(quarantined, [To.QUARANTINED]), exclude_quarantined, job)

@@ -14,8 +14,8 @@ import msgspec
 from exporter.errors import UsageError
 from exporter.graph.catalog import Entry, Remark, catalog_nodes, documents, tag_nodes
 from exporter.graph.iri import Iris
-from exporter.graph.shapes.on_nodes import Checks
-from exporter.graph.shapes.results import ALLOWED
+from exporter.graph.shapes.checks import Checks
+from exporter.graph.shapes.on_graph import ALLOWED
 from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
@@ -26,7 +26,7 @@ from exporter.pipeline.outcome import Tally
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.pipeline.job import ExportJob
 
 PIECE: Final = 1 << 18
@@ -146,7 +146,7 @@ class NodeWriter:
         self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
         writers = [(output(name), writer(name, job.base, job.load)) for name in names]
-        self._writers = [(to, one.render, f"\n{one.between}") for to, one in writers]
+        self._writers = [(to, of_syntax.render, f"\n{of_syntax.between}") for to, of_syntax in writers]
 
     def iris(self, account: str) -> Iris:
         """The IRIs of what queries of an account name."""
@@ -167,7 +167,7 @@ class NodeWriter:
             return []
         messages, reason = self.results(results), refusal(results)
         if reason is not None:
-            self.tally.count("refused")
+            self.tally.numbers["refused"] += 1
             messages.append(Message(To.REFUSED, refused_key(to, key), b"", reason.encode()))
         return messages
 
@@ -226,9 +226,9 @@ class NodeWriter:
         return [Message(to, "", b"", text.encode()) for (to, _, _), text in zip(self._writers, texts, strict=True)]
 
     def _count(self, nodes: int) -> None:
-        self.tally.count("nodes", nodes)
+        self.tally.numbers["nodes"] += nodes
         if self._checks is not None:
-            self.tally.count("checked", nodes)
+            self.tally.numbers["checked"] += nodes
 
 
 def refusal(results: list[Result]) -> str | None:

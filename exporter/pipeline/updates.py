@@ -27,13 +27,13 @@ from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.facts import History
 from exporter.pipeline.messages import (
+    AT_RANK,
     Message,
     To,
     by_receiver,
     decode,
     encode,
     is_later,
-    order,
     requester_from,
     time_and_query,
 )
@@ -120,20 +120,20 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tal
     known = _Known(message for message in messages if message.order[0] == _INDEXED)
     rows = list(_new(messages, ROW, known))
     doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
-    tally.count("duplicates", doubled)
-    tally.count("aggregate_duplicates", doubled * is_id(query_id))
+    tally.numbers["duplicates"] += doubled
+    tally.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
         day = day_of(min(row.start for row in each))
-        tally.count(MOVED, known.day is not None and day != known.day)
+        tally.numbers[MOVED] += known.day is not None and day != known.day
         yield from _dated(query_id, rows, known.day or day)
         for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
             yield _entry(relative, CHILD, known.day or day, b"")
         tally.named(f"{DAY}{known.day or day}")
         # The run that read a row is in the place of the time in the message's order.
         new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
-        tally.count(f"{DAY}{known.day or day}", new)
+        tally.numbers[f"{DAY}{known.day or day}"] += new
         for of_child in sorted(known.children):
             tally.named(f"{DAY}{of_child}")
     for message, digest in _new(messages, LINE, known):
@@ -161,7 +161,7 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
 
 
 def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
-    return Message(INDEX, query_id, order(_INDEXED), encode((what, day, digest)))
+    return Message(INDEX, query_id, AT_RANK[_INDEXED], encode((what, day, digest)))
 
 
 # --- the input of a day -----------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
 def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
-        yield Message(To.QUERY, message.key, order(CONTEXT), message.body)
+        yield Message(To.QUERY, message.key, AT_RANK[CONTEXT], message.body)
 
 
 def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -203,16 +203,16 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
         if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(To.QUERY, query_id, order(HOLD), encode((account, query_id, reason)))
+                yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
         elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
-            yield Message(To.QUERY, query_id, order(JOB_OF), encode((account, name)))
+            yield Message(To.QUERY, query_id, AT_RANK[JOB_OF], encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The same messages, as those of the day when it was made before."""
     for message in messages:
-        yield message._replace(order=order(_BEFORE))
+        yield message._replace(order=AT_RANK[_BEFORE])
 
 
 def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -294,9 +294,9 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     tally = Tally()
     for place, asked in enumerate(job.forget_asked):
         for user in sorted(user for user in users if _means(asked, user)):
-            tally.count(f"{_HAS}{place} {user}")
+            tally.numbers[f"{_HAS}{place} {user}"] += 1
         for user in _nearest(asked, users):
-            tally.count(f"{_NEAR}{place} {user}")
+            tally.numbers[f"{_NEAR}{place} {user}"] += 1
     yield tally.message()
 
 
@@ -351,8 +351,8 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if not each:
             yield from (message for message in of_query if not _is_of_nobody(message, job))
         elif _is_forgotten(each, job):
-            tally.count("forgotten", len(each))
-            tally.count("forgotten_queries")
+            tally.numbers["forgotten"] += len(each)
+            tally.numbers["forgotten_queries"] += 1
         else:
             yield from of_query
     yield tally.message()

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.graph.nodes.queries import Links
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.model.facts import QueryFacts
     from exporter.openlineage.events import Event
     from exporter.pipeline.job import ExportJob
@@ -158,18 +158,18 @@ class _Writer:
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
         if reason is not None:
-            node_writer.tally.count("quarantined_queries")
+            node_writer.tally.numbers["quarantined_queries"] += 1
             count_start(node_writer.tally, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return
         node_writer.tally.written(facts, fresh)
         yield from texts
-        node_writer.tally.count("events", len(events))
+        node_writer.tally.numbers["events"] += len(events)
         for event in events:
             yield Message(To.EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         if job.day and answers.bridge not in (None, _NO_BRIDGE):
             name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
-            node_writer.tally.count(JOBS)
+            node_writer.tally.numbers[JOBS] += 1
             yield Message(To.JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 

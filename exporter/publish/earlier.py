@@ -83,7 +83,7 @@ def earlier(place: Place, settings: Settings) -> Earlier:
             "--update and --replace"
         )
     _check(place.shown, manifest, settings)
-    state = sum(one["bytes"] for one in manifest["files"] if one["path"].startswith(f"{STATE}/"))
+    state = sum(file["bytes"] for file in manifest["files"] if file["path"].startswith(f"{STATE}/"))
     return Earlier(tuple(log), log[-1]["days"], state)
 
 
@@ -155,8 +155,8 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     if log.is_file():
         return list(_json(log))
     if report.is_file():
-        told = _json(report)
-        return [{"run": 1, "version": told["version"], **{name: told[name] for name in _COUNTS}}]
+        content = _json(report)
+        return [{"run": 1, "version": content["version"], **{name: content[name] for name in _COUNTS}}]
     raise UsageError(f"{folder}: {no_export(folder)}")
 
 
@@ -166,11 +166,13 @@ def no_export(folder: Path) -> str:
     return f"{why}; give a folder that exporter export wrote"
 
 
-def runs_as_text(found: list[dict[str, Any]]) -> str:
+def runs_as_text(listed: list[dict[str, Any]]) -> str:
     """The runs as a table, with the sums of all runs."""
     head = ("run", "at", *(name.replace("_", " ") for name in _COUNTS), "days written")
-    rows = [(str(one["run"]), one.get("at", "-"), *(f"{one[name]:,}" for name in _COUNTS), _days(one)) for one in found]
-    sums = ("all", "", *(f"{sum(one[name] for one in found):,}" for name in _COUNTS), "")
+    rows = [
+        (str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in _COUNTS), _days(run)) for run in listed
+    ]
+    sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in _COUNTS), "")
     widths = [max(len(row[place]) for row in (head, *rows, sums)) for place in range(len(head))]
     return "\n".join(_line(row, widths) for row in (head, *rows, sums))
 

@@ -79,12 +79,12 @@ def of_export(manifest: str | None) -> list[Json] | None:
     wrote no ``format``: their manifests are recognised by their keys.
     """
     try:
-        told = json.loads(manifest or "")
+        content = json.loads(manifest or "")
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or not isinstance(told.get("version"), str):
+    if not isinstance(content, dict) or not isinstance(content.get("version"), str):
         return None
-    if told.get("format") != FORMAT and ("format" in told or not told.keys() >= _BEFORE_FORMAT):
+    if content.get("format") != FORMAT and ("format" in content or not content.keys() >= _BEFORE_FORMAT):
         return None
     files = entries(manifest)
     return files if files and all(_DIGEST.fullmatch(file["sha256"]) for file in files) else None
@@ -128,7 +128,7 @@ def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Jso
     """
     named = {file["path"]: file for file in files}
     named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
-    same = {path for path, one in named.items() if there.get(path) == one["bytes"] and is_same(one)}
+    same = {path for path, entry in named.items() if there.get(path) == entry["bytes"] and is_same(entry)}
     others = [path for path in there if path not in named and path != NAME and not _OF_PUSH.fullmatch(path)]
     changed = [path for path in named if path in there and path not in same]
     return Compared(sorted(others), sorted(changed), sorted(named.keys() - there.keys()), bool(same))
@@ -143,15 +143,15 @@ def sizes(folder: Path) -> dict[str, int]:
     """Path in a folder -> size in bytes of each file below it; -1 for links, pipes and devices. Links are not
     followed.
     """
-    found: dict[str, int] = {}
+    by_path: dict[str, int] = {}
     for above, folders, names in os.walk(folder):
         inside = os.path.relpath(above, folder)
         for name in (*names, *folders):
             about = os.lstat(f"{above}/{name}")
             if not stat.S_ISDIR(about.st_mode):
                 path = name if inside == "." else f"{inside}/{name}"
-                found[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
-    return found
+                by_path[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
+    return by_path
 
 
 def compared_here(folder: Path) -> Compared | None:
@@ -165,12 +165,12 @@ def compared_here(folder: Path) -> Compared | None:
         return None
     since = (folder / NAME).stat().st_mtime_ns
 
-    def is_same(one: Json) -> bool:
-        is_older = os.lstat(f"{folder}/{one['path']}").st_mtime_ns < since
-        return is_older or bool(_described(folder / one["path"], folder)["sha256"] == one["sha256"])
+    def is_same(entry: Json) -> bool:
+        is_older = os.lstat(f"{folder}/{entry['path']}").st_mtime_ns < since
+        return is_older or bool(_described(folder / entry["path"], folder)["sha256"] == entry["sha256"])
 
-    told = compared(files, sizes(folder), is_same)
-    return told._replace(others=sorted([*told.others, *_empty(folder, files)]))
+    result = compared(files, sizes(folder), is_same)
+    return result._replace(others=sorted([*result.others, *_empty(folder, files)]))
 
 
 def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
@@ -193,9 +193,9 @@ def _described(path: Path, folder: Path) -> Json:
         return {"path": path.relative_to(folder).as_posix(), "bytes": file.tell(), "sha256": digest}
 
 
-def text(told: Json) -> str:
+def text(content: Json) -> str:
     """The manifest as JSON text."""
-    return json.dumps(told, indent=1, default=str) + "\n"
+    return json.dumps(content, indent=1, default=str) + "\n"
 
 
 def plain(path: str) -> str:
@@ -261,14 +261,14 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
     if files is None:
         yield f"{folder / NAME}: is damaged, so the files of the export are not known"
         return
-    told = {file["path"]: (file["bytes"], file["sha256"]) for file in files}
-    told |= {name: told[path] for path, name in copies(files).items()}
+    expected = {file["path"]: (file["bytes"], file["sha256"]) for file in files}
+    expected |= {name: expected[path] for path, name in copies(files).items()}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for path, (size, digest) in told.items():
+    for path, (size, digest) in expected.items():
         wrong = _wrong(folder, path, size, digest) if path in there else "is missing"
         if wrong:
             yield f"{folder / path}: {wrong}"
-    for path in sorted(there - told.keys() - {NAME, MARK}):
+    for path in sorted(there - expected.keys() - {NAME, MARK}):
         if not path.startswith(f"{DELIVERIES}/"):
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 

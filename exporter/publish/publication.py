@@ -150,12 +150,12 @@ class Publication:
 
     def path(self, name: str) -> str:
         """The full path of a file or folder of the new DIR: in its own folder, or where it was left in the old one."""
-        is_left = any(one in self._left for one in _and_above(name))
+        is_left = any(above in self._left for above in _and_above(name))
         return self._place.inside(name) if is_left else f"{self.folder}/{name}"
 
     def names(self, folder: str) -> list[str]:
         """The sorted names in a folder of the new DIR, below it; empty if it does not exist."""
-        left = {one for one in self._left if one.rpartition("/")[0] == folder}
+        left = {name for name in self._left if name.rpartition("/")[0] == folder}
         return sorted({*_below(folder, self._place.listed(self.path(folder))), *left})
 
     def names_before(self, folder: str) -> list[str]:
@@ -169,7 +169,7 @@ class Publication:
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""
         own = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
-        return [*own, *(one["path"] for one in self._entries_left())]
+        return [*own, *(entry["path"] for entry in self._entries_left())]
 
     def entries_before(self) -> list[dict[str, Any]]:
         """The entries of the old manifest: path, bytes and sha256 of each file."""
@@ -178,7 +178,7 @@ class Publication:
     def _entries_left(self) -> list[dict[str, Any]]:
         """The entries of the old manifest for what was left where it is."""
         before = self.entries_before() if self._left else []
-        return [one for one in before if any(above in self._left for above in _and_above(one["path"]))]
+        return [entry for entry in before if any(above in self._left for above in _and_above(entry["path"]))]
 
     def has(self, name: str) -> bool:
         """Whether a folder in the new DIR has any content yet."""
@@ -206,7 +206,9 @@ class Publication:
         DIR.
         """
         self._place.delete(self.work)
-        listed = sorted([*self._place.described(self.folder), *self._entries_left()], key=lambda one: str(one["path"]))
+        listed = sorted(
+            [*self._place.described(self.folder), *self._entries_left()], key=lambda entry: str(entry["path"])
+        )
         self._place.swap(self.folder, {"format": manifest.FORMAT, **told, "files": listed})
         self._is_published = True
 

@@ -17,7 +17,7 @@ import msgspec
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
-from exporter.graph.shapes.results import shacl_report
+from exporter.graph.shapes.on_graph import shacl_report
 from exporter.input.times import iso, parse_time
 from exporter.pipeline.outcome import LIMIT
 from exporter.pipeline.read import LEFT_OUT
@@ -103,28 +103,33 @@ class Report:
 
 
 def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
-    settings: Settings, skipped: tuple[str, ...], left: Earlier, outcome: Outcome, new: Publication, progress: Progress
+    settings: Settings,
+    skipped: tuple[str, ...],
+    before: Earlier,
+    outcome: Outcome,
+    new: Publication,
+    progress: Progress,
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts = outcome.counts
     report = Report(
-        rows_in=counts["rows"],
-        exported=counts["exported"],
-        duplicates=counts["duplicates"],
-        quarantined=counts["quarantined"],
-        truncated=counts["truncated"],
-        unknown_streams=counts["unknown_streams"],
-        queries=counts["queries"],
-        events=counts["events"],
-        nodes=counts["nodes"],
-        nodes_checked=counts["checked"],
+        rows_in=counts.numbers["rows"],
+        exported=counts.numbers["exported"],
+        duplicates=counts.numbers["duplicates"],
+        quarantined=counts.numbers["quarantined"],
+        truncated=counts.numbers["truncated"],
+        unknown_streams=counts.numbers["unknown_streams"],
+        queries=counts.numbers["queries"],
+        events=counts.numbers["events"],
+        nodes=counts.numbers["nodes"],
+        nodes_checked=counts.numbers["checked"],
         violations=dict(sorted(outcome.refused.items())),
-        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts["faulty"])},
+        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts.numbers["faulty"])},
         seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        period=_period(left, outcome),
+        period=_period(before, outcome),
         skipped_files=list(skipped),
         not_understood={
             what: {"count": number, "example": f"{file}, {unit} {at}"}
@@ -134,14 +139,14 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         aggregate=_of_aggregates(settings, counts.numbers),
         filtered=_filtered(settings.privacy.filters, counts.numbers),
         new=outcome.new if settings.update else None,
-        new_queries=counts["new_queries"] if settings.update else None,
+        new_queries=counts.numbers["new_queries"] if settings.update else None,
         made=outcome.made if settings.update else None,
     )
     if "graph" in settings.outputs:
         new.text(EXPORT_FILE, _provenance(report, settings.base))
     new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
     if settings.update:
-        new.text(LOG, log(left, report, outcome))
+        new.text(LOG, log(before, report, outcome))
     if settings.forget_user or settings.forget_before:
         report = replace(report, forgotten=_forgotten(counts.numbers, new))
     new.text("report.json", report.json() + "\n")
@@ -169,9 +174,9 @@ def _seconds(progress: Progress) -> dict[str, float]:
     return {**stages, "total": round(progress.total(), 3)}
 
 
-def _period(left: Earlier, outcome: Outcome) -> dict[str, str] | None:
+def _period(earlier: Earlier, outcome: Outcome) -> dict[str, str] | None:
     """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
-    before, counts = left.runs[-1].get("period") if left.runs else None, outcome.counts
+    before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
         return before if outcome.days else None
     now = {"first": iso(counts.first), "last": iso(counts.last)}
@@ -194,8 +199,8 @@ def _of_aggregates(settings: Settings, numbers: dict[str, int]) -> dict[str, int
     if settings.aggregate is None:
         return None
     names = ("rows", "exported", "duplicates", "quarantined")
-    told = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
-    return {**told, "calls": numbers.get("aggregate_calls", 0)}
+    counts = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
+    return {**counts, "calls": numbers.get("aggregate_calls", 0)}
 
 
 def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
@@ -214,20 +219,20 @@ def check_account(report: Report) -> None:
     whole = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
     for counts, view in ((whole, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
         rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in whole)
-        told = exported + duplicates + quarantined
-        if told != rows:
+        accounted = exported + duplicates + quarantined
+        if accounted != rows:
             raise ExporterError(
                 f"{rows} rows{view} were read, but {exported} exported + {duplicates} duplicates + {quarantined} "
-                f"quarantined are {told}; nothing was written, please report this"
+                f"quarantined are {accounted}; nothing was written, please report this"
             )
 
 
-def log(left: Earlier, report: Report, outcome: Outcome) -> str:
+def log(before: Earlier, report: Report, outcome: Outcome) -> str:
     """The log of DIR with this run added: its counts, its new rows, its time and version; and the days of DIR, which
     only the last run has. JSON.
     """
     entry = {
-        "run": left.run,
+        "run": before.run,
         "at": report.at,
         "period": report.period,
         "version": report.version,
@@ -239,7 +244,7 @@ def log(left: Earlier, report: Report, outcome: Outcome) -> str:
         "made": outcome.made,
         "days": outcome.days,
     }
-    runs = [{name: value for name, value in run.items() if name != "days"} for run in left.runs]
+    runs = [{name: value for name, value in run.items() if name != "days"} for run in before.runs]
     # Of a year it has many lines, for which json's own indent takes five times as long.
     return msgspec.json.format(json.dumps([*runs, entry]), indent=1) + "\n"
 
@@ -303,8 +308,8 @@ def _before(new: Publication) -> int:
     """The exported rows of all runs of the old DIR; 0 if it does not say."""
     runs = _json(new.text_before("log.json"))
     report = _json(new.text_before("report.json"))
-    told = runs if isinstance(runs, list) else [report]
-    counts = [one.get("exported") for one in told if isinstance(one, dict)]
+    reports = runs if isinstance(runs, list) else [report]
+    counts = [entry.get("exported") for entry in reports if isinstance(entry, dict)]
     return sum(count for count in counts if isinstance(count, int))
 
 
@@ -318,12 +323,12 @@ def _json(text: str | None) -> Any:
 def _reasons(new: Publication) -> str:
     """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
     counts, places = Counter[str](), dict[str, str]()
-    for one in _set_aside(new):
+    for row in _set_aside(new):
         # The text after a colon is quoted from the row.
-        reason = str(one.get("reason")).partition(": ")[0]
+        reason = str(row.get("reason")).partition(": ")[0]
         counts[reason] += 1
-        unit = "line" if "line" in one else "row"
-        places.setdefault(reason, f"{one.get('file')}, {unit} {one.get(unit)}")
+        unit = "line" if "line" in row else "row"
+        places.setdefault(reason, f"{row.get('file')}, {unit} {row.get(unit)}")
     texts = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
     return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""
 
@@ -331,6 +336,6 @@ def _reasons(new: Publication) -> str:
 def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:
     """The first quarantined rows."""
     for line in new.beginning("quarantine").splitlines():
-        told = _json(line)  # the last line may be incomplete
-        if isinstance(told, dict):
-            yield told
+        row = _json(line)  # the last line may be incomplete
+        if isinstance(row, dict):
+            yield row

@@ -51,16 +51,16 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
     if not (folder / "report.json").is_file():
         raise UsageError(f"{folder}: {no_export(folder)}")
     taken = _taken(folder)
-    found: dict[str, dict[str, Any]] = {}
-    for told, run, query_id in _set_aside(folder):
-        is_again = _is_given_again(QuarantinedRow(told, run, query_id), taken)
-        new = {"reason": told["reason"], "rows": 0, "given_again": 0, "example": told}
-        one = found.setdefault(told["reason"], new)
-        if one["rows"] == one["given_again"] and not is_again:
-            one["example"] = told
-        one["rows"] += 1
-        one["given_again"] += is_again
-    return sorted(found.values(), key=lambda one: (-one["rows"], one["reason"]))
+    by_reason: dict[str, dict[str, Any]] = {}
+    for entry, run, query_id in _set_aside(folder):
+        is_again = _is_given_again(QuarantinedRow(entry, run, query_id), taken)
+        new = {"reason": entry["reason"], "rows": 0, "given_again": 0, "example": entry}
+        group = by_reason.setdefault(entry["reason"], new)
+        if group["rows"] == group["given_again"] and not is_again:
+            group["example"] = entry
+        group["rows"] += 1
+        group["given_again"] += is_again
+    return sorted(by_reason.values(), key=lambda group: (-group["rows"], group["reason"]))
 
 
 def _is_given_again(row: QuarantinedRow, taken: Mapping[str, int]) -> bool:
@@ -73,9 +73,9 @@ def _set_aside(folder: Path) -> Iterator[QuarantinedRow]:
         of_run = _of_run(path.name)
         with path.open(encoding="utf-8") as lines:
             for line in lines:
-                told = json.loads(line)
+                entry = json.loads(line)
                 yield QuarantinedRow(
-                    told, int(of_run[1]) if of_run else 0, _query_id(told["as_it_came"]) if of_run else None
+                    entry, int(of_run[1]) if of_run else 0, _query_id(entry["as_it_came"]) if of_run else None
                 )
 
 
@@ -86,9 +86,9 @@ def _query_id(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     names = given if isinstance(given, dict) else {}
-    found = next((value for name, value in names.items() if name.lower() == "query_id"), None)
+    query_id = next((value for name, value in names.items() if name.lower() == "query_id"), None)
     # A row whose id has half of a surrogate pair is never accepted, so no later run has it.
-    return found if isinstance(found, str) and _HALF.search(found) is None else None
+    return query_id if isinstance(query_id, str) and _HALF.search(query_id) is None else None
 
 
 def _taken(folder: Path) -> dict[str, int]:
@@ -97,11 +97,11 @@ def _taken(folder: Path) -> dict[str, int]:
         quarantined_row.query_id for quarantined_row in _set_aside(folder) if quarantined_row.query_id is not None
     }
     files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if wanted else []
-    found: dict[str, int] = {}
+    latest: dict[str, int] = {}
     for path in files:
         for query_id, order in _rows_of(path, wanted):
-            found[query_id] = max(found.get(query_id, 0), time_and_query(order)[0])
-    return found
+            latest[query_id] = max(latest.get(query_id, 0), time_and_query(order)[0])
+    return latest
 
 
 def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
@@ -113,8 +113,8 @@ def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     ids = pa.array(sorted(wanted), pa.string())
     for batch in parquet.ParquetFile(path).iter_batches(columns=["to", "key", "order"]):
         is_row = pc.match_substring_regex(batch.column("to"), _DAYS)
-        kept = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
-        yield from zip(kept.column("key").to_pylist(), kept.column("order").to_pylist(), strict=True)
+        chosen = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
+        yield from zip(chosen.column("key").to_pylist(), chosen.column("order").to_pylist(), strict=True)
 
 
 # --- to be mended -----------------------------------------------------------------------------------------------------
@@ -145,10 +145,10 @@ class RowsToMend:
             if line is not None:
                 yield line
 
-    def _count(self, what: str, told: dict[str, Any]) -> None:
-        unit = "line" if "line" in told else "row"
+    def _count(self, what: str, entry: dict[str, Any]) -> None:
+        unit = "line" if "line" in entry else "row"
         self._counts[what] += 1
-        self._places.setdefault(what, f"{told['file']}, {unit} {told.get(unit, '?')}")
+        self._places.setdefault(what, f"{entry['file']}, {unit} {entry.get(unit, '?')}")
 
     def _is_left_out(self, row: QuarantinedRow, taken: Mapping[str, int]) -> bool:
         """Whether the row is not written: nothing is to be done, or the quarantine does not have it."""
@@ -211,12 +211,12 @@ def _names(text: str) -> set[str] | None:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def reasons_as_text(found: list[dict[str, Any]], folder: str) -> str:
+def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
     """The reasons as text for people, and what to do."""
-    if not found:
+    if not groups:
         return "Nothing was quarantined."
-    texts = [_reason(one) for one in found]
-    is_done = all(one["rows"] == one["given_again"] for one in found)
+    texts = [_reason(group) for group in groups]
+    is_done = all(group["rows"] == group["given_again"] for group in groups)
     todo = (
         f"To correct them:  exporter quarantine {visible(shlex.quote(folder))} --rows > rows.ndjson\n"
         "Then export rows.ndjson: with --update they are added to the existing output."
@@ -225,13 +225,15 @@ def reasons_as_text(found: list[dict[str, Any]], folder: str) -> str:
     return "\n\n".join([*texts, done if is_done else todo])
 
 
-def _reason(one: dict[str, Any]) -> str:
-    example = one["example"]
+def _reason(group: dict[str, Any]) -> str:
+    example = group["example"]
     unit = "line" if "line" in example else "row"
     text = example["as_it_came"]
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
-    rows, again = _rows(one["rows"]), one["given_again"]
-    whose = "its query" if one["rows"] == 1 else "all their queries" if again == one["rows"] else f"{again:,} of them"
+    rows, again = _rows(group["rows"]), group["given_again"]
+    whose = (
+        "its query" if group["rows"] == 1 else "all their queries" if again == group["rows"] else f"{again:,} of them"
+    )
     since = f" (a later run exported {whose})" if again else ""
     place = f"such as {example['file']}, {unit} {example.get(unit, '?')}:"
-    return f"{rows}: {visible(one['reason'])}{since}\n  {visible(place)}\n  {visible(cut)}"
+    return f"{rows}: {visible(group['reason'])}{since}\n  {visible(place)}\n  {visible(cut)}"

@@ -67,12 +67,12 @@ class Contract:
 
     def _items(self) -> Iterator[Item]:
         for target, physical in self.objects:
-            columns = tuple(one.column for one in self.properties if one.of == target)
+            columns = tuple(declared.column for declared in self.properties if declared.of == target)
             yield Filled(target, is_view="view" in physical.lower(), properties=columns)
-        for one in self.properties:
-            for text in one.sources:
+        for declared in self.properties:
+            for text in declared.sources:
                 source, column = self._source(text)
-                yield Edge(source, one.of, column, one.column)
+                yield Edge(source, declared.of, column, declared.column)
 
     def _source(self, text: str) -> tuple[Dataset, str | None]:
         """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
@@ -89,7 +89,7 @@ class Contract:
             inner = last[1:-1].replace('""', '"') if last.startswith('"') else last
             column = last if parts_of(inner) else inner
         namespace, database, schema = self._home
-        before = [one for one in (database, schema) if one][: 3 - len(parts)] if parts else []
+        before = [part for part in (database, schema) if part][: 3 - len(parts)] if parts else []
         return dataset(namespace, ".".join([*before, *parts]) if parts else text, self.path), column
 
     def read(self, root: yaml.MappingNode, server: str | None) -> None:
@@ -102,34 +102,34 @@ class Contract:
                 "3 of the Open Data Contract Standard are read, such as v3.1.0"
             )
         self._home = _home(list(whole.each("servers")), server, self.path)
-        for one in whole.each("schema"):
-            target = self._object(one)
-            self.objects.append((target, one.text("physicalType")))
-            for each in one.each("properties"):
+        for item in whole.each("schema"):
+            target = self._object(item)
+            self.objects.append((target, item.text("physicalType")))
+            for each in item.each("properties"):
                 self._property(target, each)
         if not self.objects:
             raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
 
-    def _object(self, one: _Place) -> Dataset:
-        name = one.text("physicalName") or one.text("name")
+    def _object(self, item: _Place) -> Dataset:
+        name = item.text("physicalName") or item.text("name")
         if not name:
-            raise UsageError(f"{one.place}: an object of the schema has a name or physicalName")
+            raise UsageError(f"{item.place}: an object of the schema has a name or physicalName")
         parts = parts_of(name)
         namespace, database, schema = self._home
         before = [database, schema][: max(3 - len(parts), 0)] if parts else []
         if not all(before):
             raise UsageError(
-                f"{one.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
+                f"{item.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
                 "DATABASE.SCHEMA.NAME, or give the contract a server of type snowflake with database and schema"
             )
-        return dataset(namespace, ".".join([*before, name]), one.place)
+        return dataset(namespace, ".".join([*before, name]), item.place)
 
-    def _property(self, target: Dataset, one: _Place) -> None:
-        name = one.text("physicalName") or one.text("name")
+    def _property(self, target: Dataset, item: _Place) -> None:
+        name = item.text("physicalName") or item.text("name")
         if not name:
-            raise UsageError(f"{one.place}: a property has a name or physicalName")
-        self.properties.append(Property(target, match_name(name), one.texts(SOURCES), one.node))
-        waiting = [*one.each("properties"), *one.below("items")]
+            raise UsageError(f"{item.place}: a property has a name or physicalName")
+        self.properties.append(Property(target, match_name(name), item.texts(SOURCES), item.node))
+        waiting = [*item.each("properties"), *item.below("items")]
         while waiting:
             inner = waiting.pop()
             self.nested += bool(inner.texts(SOURCES))
@@ -210,11 +210,11 @@ class _Place:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts in the list of a key."""
-        found = tuple(node for node in self._list(key))
-        for node in found:
+        nodes = tuple(node for node in self._list(key))
+        for node in nodes:
             if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
                 raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list of names")
-        return tuple(str(node.value).strip() for node in found)
+        return tuple(str(node.value).strip() for node in nodes)
 
     def each(self, key: str) -> Iterator[_Place]:
         """The mappings in the list of a key."""
@@ -247,13 +247,18 @@ def _is_null(node: yaml.Node) -> bool:
 
 def _home(servers: list[_Place], wanted: str | None, path: str) -> tuple[str, str, str]:
     """The namespace, database and schema of the server in Snowflake; empty where the contract does not say them."""
-    names = [one.text("server") for one in servers]
+    names = [server.text("server") for server in servers]
     if wanted is not None and wanted not in names:
         raise UsageError(f"{path}: has no server {visible(wanted)}; it has {', '.join(map(visible, names)) or 'none'}")
-    ours = [one for one in servers if one.text("type") == "snowflake" and wanted in (None, one.text("server"))]
+    ours = [
+        server for server in servers if server.text("type") == "snowflake" and wanted in (None, server.text("server"))
+    ]
     if wanted is not None and not ours:
         raise UsageError(f"{path}: the server {visible(wanted)} is not of type snowflake")
-    homes = {(one.text("account"), one.text("database"), one.text("schema")): one.text("server") for one in ours}
+    homes = {
+        (server.text("account"), server.text("database"), server.text("schema")): server.text("server")
+        for server in ours
+    }
     if len(homes) > 1:
         raise UsageError(
             f"{path}: has several servers of Snowflake; give --server NAME: {', '.join(map(visible, homes.values()))}"

@@ -45,7 +45,7 @@ def check(declarations: list[Declaration], out: Path) -> None:
     """Raises UsageError where it is not one data contract that can be filled, or ``out`` is another file than this
     contract, filled before or not.
     """
-    contracts = [one.contract for one in declarations if one.contract is not None]
+    contracts = [declaration.contract for declaration in declarations if declaration.contract is not None]
     if len(contracts) != 1:
         number = len(contracts) or "none"
         raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number} of those given is one")
@@ -55,15 +55,15 @@ def check(declarations: list[Declaration], out: Path) -> None:
 
 def write(compared: Compared, path: Path) -> str:
     """Writes the filled contract; a note of what was added."""
-    contract = next(one.contract for one in compared.declarations if one.contract is not None)
+    contract = next(declaration.contract for declaration in compared.declarations if declaration.contract is not None)
     names: dict[tuple[str, str], list[str]] = {}
-    for one in compared.edges:
-        if one.verdict == UNDECLARED and one.target.column and one.source.column:
-            names.setdefault(one.target.key, []).append(_name(one.source))
+    for edge in compared.edges:
+        if edge.verdict == UNDECLARED and edge.target.column and edge.source.column:
+            names.setdefault(edge.target.key, []).append(_name(edge.source))
     added = {
-        number: names[compared.roots[one.of], one.column]
-        for number, one in enumerate(contract.properties)
-        if one.of in compared.roots and (compared.roots[one.of], one.column) in names
+        number: names[compared.roots[declared.of], declared.column]
+        for number, declared in enumerate(contract.properties)
+        if declared.of in compared.roots and (compared.roots[declared.of], declared.column) in names
     }
     single.save(path, filled(contract, added))
     lines = sum(map(len, added.values()))
@@ -79,13 +79,13 @@ def _name(source: End) -> str:
 
 def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     """The text of the contract. ``added``: the number of a property in ``contract.properties`` -> what it gets."""
-    nodes = [id(one.node) for one in contract.properties]
+    nodes = [id(declared.node) for declared in contract.properties]
     edits = list[_Edit]()
     for number, names in added.items():
-        one = contract.properties[number]
-        if nodes.count(id(one.node)) > 1:
-            raise UsageError(f"{_place(contract, one)}: the property is an alias (*) of another one; write it out")
-        edits.append(_edit(contract.text, one, [_written(name) for name in names]))
+        declared = contract.properties[number]
+        if nodes.count(id(declared.node)) > 1:
+            raise UsageError(f"{_place(contract, declared)}: the property is an alias (*) of another one; write it out")
+        edits.append(_edit(contract.text, declared, [_written(name) for name in names]))
     text = contract.text
     for begin, end, new in sorted(edits, reverse=True):
         text = text[:begin] + new + text[end:]
@@ -93,31 +93,31 @@ def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     return text
 
 
-def _place(contract: Contract, one: Property) -> str:
-    return f"{contract.path}, line {one.node.start_mark.line + 1}"
+def _place(contract: Contract, declared: Property) -> str:
+    return f"{contract.path}, line {declared.node.start_mark.line + 1}"
 
 
 def _written(name: str) -> str:
     return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
 
 
-def _edit(text: str, one: Property, names: list[str]) -> _Edit:
+def _edit(text: str, declared: Property, names: list[str]) -> _Edit:
     """How the names get into the text of a property."""
     flow = f"[{', '.join(names)}]"
-    keys = {key.value: (key, value) for key, value in one.node.value}
+    keys = {key.value: (key, value) for key, value in declared.node.value}
     if SOURCES in keys:
         value = keys[SOURCES][1]
         if isinstance(value, yaml.SequenceNode):
             return _longer(text, value, names)
         begin, end = value.start_mark.index, value.end_mark.index
         return begin, end, flow if text[begin - 1 : begin].isspace() else f" {flow}"
-    if one.node.flow_style:
-        return _before_closing(text, one.node, f"{SOURCES}: {flow}", bool(one.node.value))
-    indent = " " * one.node.value[0][0].start_mark.column
+    if declared.node.flow_style:
+        return _before_closing(text, declared.node, f"{SOURCES}: {flow}", bool(declared.node.value))
+    indent = " " * declared.node.value[0][0].start_mark.column
     line = _line_end(text)
     block = f"{SOURCES}:{line}" + f"{line}".join(f"{indent}  - {name}" for name in names)
     before = [keys[name][0] for name in _BEFORE if name in keys]
-    last, value = one.node.value[-1]
+    last, value = declared.node.value[-1]
     if not before and isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">"):
         at = _end_of_line(text, value.end_mark.index)
         return at, at, f"{line}{indent}{block}"
@@ -164,7 +164,9 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
         old, _ = compose(contract.text.encode("utf-8"), contract.path)
     except UsageError:
         raise refused from None
-    places = {one.node.start_mark.index: added.get(number, []) for number, one in enumerate(contract.properties)}
+    places = {
+        declared.node.start_mark.index: added.get(number, []) for number, declared in enumerate(contract.properties)
+    }
     if old is None or new is None or not _same(old, new, places, set()):
         raise refused
 
@@ -180,19 +182,19 @@ def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], known
         return bool(old.value == new.value)
     if isinstance(old, yaml.SequenceNode):
         return len(old.value) == len(new.value) and all(
-            _same(one, other, places, known) for one, other in zip(old.value, new.value, strict=True)
+            _same(item, other, places, known) for item, other in zip(old.value, new.value, strict=True)
         )
     more = places.get(old.start_mark.index, [])
     before, after = ([pair for pair in node.value if not more or pair[0].value != SOURCES] for node in (old, new))
     if more and _names(new) != [*_names(old), *more]:
         return False
     return len(before) == len(after) and all(
-        _same(one, other, places, known)
+        _same(item, other, places, known)
         for pair, changed in zip(before, after, strict=True)
-        for one, other in zip(pair, changed, strict=True)
+        for item, other in zip(pair, changed, strict=True)
     )
 
 
 def _names(node: yaml.Node) -> list[str]:
-    found = [value for key, value in node.value if key.value == SOURCES]
-    return [one.value for one in found[-1].value] if found and isinstance(found[-1], yaml.SequenceNode) else []
+    lists = [value for key, value in node.value if key.value == SOURCES]
+    return [text.value for text in lists[-1].value] if lists and isinstance(lists[-1], yaml.SequenceNode) else []

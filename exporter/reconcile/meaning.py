@@ -141,20 +141,20 @@ class Meanings:
     def _in_places(self, name: str) -> Mapping[str, list[_Period]]:
         """The periods in which objects had a name, by the part of IRIs that stands for their account."""
         if name not in self._periods:
-            found = defaultdict[str, list[_Period]](list)
+            by_account = defaultdict[str, list[_Period]](list)
             for turn in self._known.turns(name):
                 if _kind(turn) in DATASET_KINDS and _kind(turn) in _NAMED:
-                    found[turn.account].append(_period(turn))
-            self._periods[name] = {place: _preferred(periods) for place, periods in found.items()}
+                    by_account[turn.account].append(_period(turn))
+            self._periods[name] = {place: _preferred(periods) for place, periods in by_account.items()}
         return self._periods[name]
 
     def _line(self, name: str, periods: list[_Period], time: int | None) -> Meaning:
-        holding = [one for one in periods if _holds(one, time)]
-        meant = {one.turn.iri for one in holding}
+        holding = [period for period in periods if _holds(period, time)]
+        meant = {period.turn.iri for period in holding}
         if len(meant) > 1:
-            things = ", ".join(sorted(one.turn.thing for one in holding))
+            things = ", ".join(sorted(period.turn.thing for period in holding))
             return Unknown("ambiguous", f"{name} is the name of several objects at that time: {things}")
-        later = [one for one in periods if time is not None and one.since > time]
+        later = [period for period in periods if time is not None and period.since > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
         chosen = holding[-1] if holding else later[0] if later else periods[-1]
         place = periods.index(chosen)
@@ -163,20 +163,20 @@ class Meanings:
             begin -= 1
         while end + 1 < len(periods) and self._follows(periods[end], periods[end + 1]):
             end += 1
-        turns = [one.turn for one in periods[begin : end + 1]]
+        turns = [period.turn for period in periods[begin : end + 1]]
         now = self._known.names_of(chosen.turn.iri)[-1]
         members = frozenset(turn.iri for turn in turns)
         return Line(turns[0].iri, chosen.turn.iri, now.name, now.domain, members)
 
-    def _follows(self, one: _Period, other: _Period) -> bool:
+    def _follows(self, period: _Period, other: _Period) -> bool:
         """Whether the second object took the place of the first: the first ended with the name, and the second began
         with it, but for the names of a helper.
         """
-        first, second = self._known.names_of(one.turn.iri), self._known.names_of(other.turn.iri)
-        if one.turn.iri == other.turn.iri:
+        first, second = self._known.names_of(period.turn.iri), self._known.names_of(other.turn.iri)
+        if period.turn.iri == other.turn.iri:
             return True
         before = second[: second.index(other.turn)]
-        return first[-1] == one.turn and all(is_named(turn.name, HELPERS) for turn in before)
+        return first[-1] == period.turn and all(is_named(turn.name, HELPERS) for turn in before)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
@@ -204,13 +204,13 @@ def _spelled(account: str) -> str:
 
 def _locations(store: Store) -> dict[Dataset, Line]:
     """The places outside of Snowflake that rows show, by their OpenLineage names."""
-    found = dict[Dataset, Line]()
+    lines = dict[Dataset, Line]()
     for iri, url, label, domain in select(store, _LOCATIONS, "the locations").rows:
         namespace, name = external_dataset(str(url), "")
         line = Line(str(iri), str(iri), label or str(url), domain or "Location", frozenset((str(iri),)))
         if namespace:
-            found.setdefault(Dataset(namespace, name), line)
-    return found
+            lines.setdefault(Dataset(namespace, name), line)
+    return lines
 
 
 def _kind(turn: Turn) -> str:
@@ -227,16 +227,16 @@ def _preferred(periods: list[_Period]) -> list[_Period]:
     without one, which are the same objects in rows that do not give it.
     """
     for some in (
-        [one for one in periods if _kind(one.turn) in _SHARED_NAMES and one.turn.ident],
-        [one for one in periods if one.turn.ident],
-        [one for one in periods if _kind(one.turn) in _SHARED_NAMES],
+        [period for period in periods if _kind(period.turn) in _SHARED_NAMES and period.turn.ident],
+        [period for period in periods if period.turn.ident],
+        [period for period in periods if _kind(period.turn) in _SHARED_NAMES],
     ):
         if some:
             return some
     return periods
 
 
-def _holds(one: _Period, time: int | None) -> bool:
+def _holds(period: _Period, time: int | None) -> bool:
     if time is None:
-        return one.until is None
-    return one.since <= time and (one.until is None or time < one.until)
+        return period.until is None
+    return period.since <= time and (period.until is None or time < period.until)

@@ -14,11 +14,10 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 
 from exporter.ask.questions import select
 from exporter.errors import RefusedError, UsageError
-from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import Graph
-from exporter.graph.shapes.on_graph import validate
+from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.shapes.results import violations
+from exporter.graph.shapes.values import hierarchy
 from exporter.graph.terms import PREFIXES, Node, full
 from exporter.graph.vocabulary import (
     COLUMN,
@@ -75,7 +74,9 @@ def write(compared: Compared, store: Store, path: Path) -> None:
     """Writes the graph, once it is validated. Raises RefusedError where the shapes refuse it."""
     base = base_of(store)
     nodes = sorted(_Nodes(compared, store, base).all(), key=lambda node: node.iri)
-    together = hashlib.sha256("".join(sorted(one.digest for one in compared.declarations)).encode()).hexdigest()
+    together = hashlib.sha256(
+        "".join(sorted(declaration.digest for declaration in compared.declarations)).encode()
+    ).hexdigest()
     _validate(nodes, base)
     writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{together[:20]}")
     text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
@@ -102,10 +103,10 @@ def _validate(nodes: list[Node], base: str) -> None:
     writer = writer_of("ntriples", base)
     text = "\n".join(writer.render(node) for node in nodes)
     triples: list[Triple] = [quad.triple for quad in parse(text.encode(), RdfFormat.N_TRIPLES)]
-    found = validate(Graph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
-    if violations(found):
-        one = found[0]
-        raise RefusedError(f"the shapes refuse {one.focus}: {one.message} ({one.shape}). Nothing was written")
+    results = validate(Graph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
+    if violations(results):
+        result = results[0]
+        raise RefusedError(f"the shapes refuse {result.focus}: {result.message} ({result.shape}). Nothing was written")
 
 
 class _Nodes:
@@ -113,35 +114,35 @@ class _Nodes:
 
     def __init__(self, compared: Compared, store: Store, base: str) -> None:
         self._compared, self._store, self._base = compared, store, base
-        self._edges = [one for one in compared.edges if one.verdict != UNDECLARED]
+        self._edges = [edge for edge in compared.edges if edge.verdict != UNDECLARED]
         self._objects = set[str]()
         self._columns = dict[tuple[str, str], str]()
         self._used = set[tuple[str, str]]()
 
     def all(self) -> Iterator[Node]:
-        ends = (end.meaning for one in self._edges for end in (one.source, one.target))
+        ends = (end.meaning for edge in self._edges for end in (edge.source, edge.target))
         wanted = {meaning.iri for meaning in ends if isinstance(meaning, Line)}
         rows = self._compared.seen.rows(_COLUMNS, wanted)
         self._columns = {(str(thing), match_name(str(name))): str(column) for thing, column, name in rows}
         yield from self._declarations()
         yield from self._datasets()
-        yield from (self._edge(one) for one in self._edges)
+        yield from (self._edge(edge) for edge in self._edges)
         yield from self._repeated()
 
     def _declarations(self) -> Iterator[Node]:
         seen = set[str]()
-        for one in self._compared.declarations:
-            if one.digest in seen:
+        for declaration in self._compared.declarations:
+            if declaration.digest in seen:
                 continue
-            seen.add(one.digest)
+            seen.add(declaration.digest)
             values: Values = {
-                "rdfs:label": (one.name,),
-                "ah:format": (one.form,),
-                "ah:digest": (f"sha256:{one.digest}",),
+                "rdfs:label": (declaration.name,),
+                "ah:format": (declaration.form,),
+                "ah:digest": (f"sha256:{declaration.digest}",),
             }
-            if one.at is not None:
-                values["prov:generatedAtTime"] = (one.at,)
-            yield Node(DECLARATION, f"declared/by/{one.digest[:20]}", DECLARATION.types, values)
+            if declaration.at is not None:
+                values["prov:generatedAtTime"] = (declaration.at,)
+            yield Node(DECLARATION, f"declared/by/{declaration.digest[:20]}", DECLARATION.types, values)
 
     def _declared_in(self, numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(sorted({f"declared/by/{self._compared.declarations[one].digest[:20]}" for one in numbers}))
@@ -149,15 +150,15 @@ class _Nodes:
     def _datasets(self) -> Iterator[Node]:
         about: dict[Dataset, dict[str, set[str]]] = {}
         jobs = set[str]()
-        for one in self._edges:
-            for end in (one.source, one.target):
+        for edge in self._edges:
+            for end in (edge.source, edge.target):
                 facts = about.setdefault(_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()})
-                facts["in"].update(self._declared_in(one.declared))
+                facts["in"].update(self._declared_in(edge.declared))
                 facts["of"].update(end.members)
-            if _dataset(one.source) != _dataset(one.target):
-                about[_dataset(one.target)]["from"].add(_iri("dataset", *_dataset(one.source)))
-            about[_dataset(one.target)]["by"].update(_iri("job", job) for job in one.jobs)
-            jobs |= one.jobs
+            if _dataset(edge.source) != _dataset(edge.target):
+                about[_dataset(edge.target)]["from"].add(_iri("dataset", *_dataset(edge.source)))
+            about[_dataset(edge.target)]["by"].update(_iri("job", job) for job in edge.jobs)
+            jobs |= edge.jobs
         for dataset, facts in about.items():
             values: Values = {"rdfs:label": (dataset.name,)}
             if dataset.namespace:
@@ -175,28 +176,28 @@ class _Nodes:
         for job in jobs:
             yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
 
-    def _edge(self, one: ComparedEdge) -> Node:
-        source, target = _iri("dataset", *_dataset(one.source)), _iri("dataset", *_dataset(one.target))
+    def _edge(self, edge: ComparedEdge) -> Node:
+        source, target = _iri("dataset", *_dataset(edge.source)), _iri("dataset", *_dataset(edge.target))
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
-        for name, end in (("source", one.source), ("target", one.target)):
+        for name, end in (("source", edge.source), ("target", edge.target)):
             if end.column:
                 values[f"ah:{name}ColumnName"] = (end.column,)
                 iri = self._columns.get((end.meaning.iri, end.column)) if isinstance(end.meaning, Line) else None
                 if iri is not None:
                     values[f"ah:{name}Column"] = (iri,)
                     self._used.add((iri, end.meaning.iri))  # type: ignore[union-attr]
-        values["ah:verdict"] = (one.verdict.upper(),)
-        if one.reason:
-            values["ah:verdictReason"] = (one.reason,)
-        if one.runs:
-            first, last = one.runs[0], one.runs[-1]
-            values["ah:queryCount"] = (max(one.queries, 1),)
+        values["ah:verdict"] = (edge.verdict.upper(),)
+        if edge.reason:
+            values["ah:verdictReason"] = (edge.reason,)
+        if edge.runs:
+            first, last = edge.runs[0], edge.runs[-1]
+            values["ah:queryCount"] = (max(edge.queries, 1),)
             idents: tuple[Value, ...] = tuple(dict.fromkeys(run.ident for run in (first, last) if run.ident))
             if idents:
                 values["ah:evidenceQueryId"] = idents
             values["ah:firstSeen"], values["ah:lastSeen"] = (first.time,), (last.time,)
-        values["ah:declaredIn"] = self._declared_in(one.declared)
-        key = (source, one.source.column or "", target, one.target.column or "")
+        values["ah:declaredIn"] = self._declared_in(edge.declared)
+        key = (source, edge.source.column or "", target, edge.target.column or "")
         return Node(DECLARED_DERIVATION, _iri("edge", *key), DECLARED_DERIVATION.types, values)
 
     def _repeated(self) -> Iterator[Node]:
@@ -210,8 +211,8 @@ class _Nodes:
 
     def _types(self, iri: str) -> tuple[str, ...]:
         quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full("rdf:type")), None)
-        found = {_short(quad.object.value) for quad in quads if isinstance(quad.object, NamedNode)}
-        return tuple(sorted(found))
+        types = {_short(quad.object.value) for quad in quads if isinstance(quad.object, NamedNode)}
+        return tuple(sorted(types))
 
     def _text(self, iri: str, term: str) -> str:
         quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full(term)), None)
@@ -224,7 +225,9 @@ def _dataset(end: End) -> Dataset:
 
 
 def _iri(what: str, *key: str) -> str:
-    digest = hashlib.sha256("\0".join(f"{len(one)}:{one}" for one in key).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(
+        "\0".join(f"{len(part)}:{part}" for part in key).encode("utf-8", "surrogatepass")
+    ).hexdigest()
     return f"declared/{what}/{digest[:20]}"
 
 

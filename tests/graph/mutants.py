@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
 
     Term = NamedNode | BlankNode | Literal
 

@@ -21,7 +21,7 @@ from exporter.graph.shapes.reading import ShapesGraph, compiled, severity_of
 from tests.graph.any_shapes import PREFIXES
 
 if TYPE_CHECKING:
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
 
 FILES: Final = tuple(sorted((Path(__file__).parent / "core").glob("*.ttl")))
 _PARTS: Final = ("shapes", "data", "report")

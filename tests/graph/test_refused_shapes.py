@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from exporter.errors import UsageError
-from exporter.graph.shapes.on_nodes import Checks
+from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.reading import load, own_files
 from exporter.graph.validate import check
 from tests.graph.any_shapes import PREFIXES

@@ -14,7 +14,7 @@ from rdflib.collection import Collection
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.by_pyshacl import graph_of
-from exporter.graph.shapes.results import shacl_report
+from exporter.graph.shapes.on_graph import shacl_report
 from exporter.graph.validate import ENGINES, check
 from tests.ask.jena import java
 from tests.graph.any_shapes import PREFIXES
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rdflib.term import Node
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
 
 BY: Final = pytest.mark.parametrize("by", ENGINES)
 SHAPES: Final = """

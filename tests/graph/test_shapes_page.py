@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.components import COMPONENTS, PARAMETERS
 from exporter.graph.shapes.neighbourhood import LINKS, OBJECT_OF
-from exporter.graph.shapes.on_nodes import Checks
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.shape_graphs import ROOT
 

@@ -14,8 +14,8 @@ from pyoxigraph import RdfFormat, Triple, parse
 
 from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
-from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.values import hierarchy
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from tests.histories import Json
 
 JOB: Final = ExportJob("ACME-PROD", "snowflake://ACME-PROD/")

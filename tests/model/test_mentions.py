@@ -14,7 +14,7 @@ from exporter.model import profiles as mentions
 from exporter.model.facts import Thing
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, merge
-from exporter.openlineage.datasets import spellings
+from exporter.openlineage.datasets import as_thing, spellings
 from exporter.openlineage.inputs_and_outputs import written
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.system.cache import Recent
@@ -73,7 +73,7 @@ def shows_each_thing(query: QueryFacts) -> None:
         profile = profiles[query.account, thing.key]
         assert {thing.name} - {None} <= profile.names.keys() | profile.old_names.keys()
         assert {thing.account} - {None} <= profile.accounts
-        seen = [one for one in spellings(profile, SETTINGS) if one.is_seen]
+        seen = [one for one in spellings(profile, as_thing(profile), SETTINGS) if one.is_seen]
         assert (thing.name, thing.account) in {(one.name, one.account) for one in seen}
 
 

@@ -31,7 +31,10 @@ def profile(key: str = "table/1", names: tuple[str, ...] = ("D.S.T",), **more: A
 
 
 def spelled(one: Profile) -> dict[tuple[str | None, str | None], tuple[str, str, bool]]:
-    return {(each.name, each.account): (*each.dataset[1:3], each.is_seen) for each in spellings(one, SETTINGS)}
+    return {
+        (each.name, each.account): (*each.dataset[1:3], each.is_seen)
+        for each in spellings(one, as_thing(one), SETTINGS)
+    }
 
 
 # --- spellings --------------------------------------------------------------------------------------------------------

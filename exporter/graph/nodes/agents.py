@@ -94,7 +94,8 @@ def user_association(query_context: QueryContext) -> Node:
     return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})
 
 
-_ACCOUNT_KIND: Final = kind_of("ACCOUNT")
+_ACCOUNTS: Final = f"{kind_of('ACCOUNT')}/"
+"""What the keys of accounts begin with."""
 _in_sql: Final = re.compile(r"([A-Z][A-Z0-9]*)\.([A-Z]\w*)", re.ASCII).fullmatch
 
 
@@ -129,8 +130,8 @@ def owners(profile: Profile) -> list[Standing]:
     """What an object's rows say about the accounts that own it; where the object is itself an account (for example one
     that a share is opened to), what its name says about that account.
     """
-    if profile.kind == _ACCOUNT_KIND:
-        return [one for name in sorted(profile.names) if (one := _itself(name)) is not None]
+    if profile.key.startswith(_ACCOUNTS):
+        return [account_standing for name in sorted(profile.names) if (account_standing := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
@@ -151,7 +152,9 @@ def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     if iri is None:
         return None
     every = list(standings)
-    organizations = sorted({one.organization for one in every if one.organization is not None})
+    organizations = sorted(
+        {account_standing.organization for account_standing in every if account_standing.organization is not None}
+    )
     names = {
         account.removeprefix(f"{organization}-")
         for organization in organizations
@@ -160,7 +163,9 @@ def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
-        "ah:accountLocator": {one.locator for one in every if one.locator is not None},
+        "ah:accountLocator": {
+            account_standing.locator for account_standing in every if account_standing.locator is not None
+        },
         "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})

@@ -70,14 +70,14 @@ def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]
             derivation.source_column,
         )
         alike[names].append(derivation)
-    found: dict[Target, list[Node]] = defaultdict(list)
+    by_target: dict[Target, list[Node]] = defaultdict(list)
     for names, each in alike.items():
-        ways = tuple(sorted({one.source_type for one in each}))
+        ways = tuple(sorted({column_derivation.source_type for column_derivation in each}))
         node = Node(
             DERIVATION_PATTERN, shared_iri("derived", iris, *names, ways), _TYPES, _pattern_values(each[0], ways, iris)
         )
-        found[each[0].target_key, each[0].target_column].append(node)
-    return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in found.items()}
+        by_target[each[0].target_key, each[0].target_column].append(node)
+    return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in by_target.items()}
 
 
 def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -> Values:
@@ -97,11 +97,11 @@ def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -
 
 def leading_to_patterns(nodes: list[Node], query_context: QueryContext) -> list[Node]:
     """The nodes, with references from versions of columns to their patterns."""
-    found = {
+    by_version = {
         query_context.iris.column_state(key, query_context.version, column): tuple([node.iri for node in each])
         for (key, column), each in derivation_patterns(query_context.content, query_context.iris).items()
     }
-    return [_leading(node, found.get(node.iri)) for node in nodes]
+    return [_leading(node, by_version.get(node.iri)) for node in nodes]
 
 
 def _leading(node: Node, iris: tuple[str, ...] | None) -> Node:
@@ -133,8 +133,8 @@ def without_shared(nodes: list[Node], links: Links, query_context: QueryContext)
     if only_reads(query_context.content):
         return nodes, links
     used = tuple(sorted(node.iri for node in _of_accesses(query_context.content, query_context.iris)))
-    left = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], query_context)
-    return left, links._replace(usages=(), derivations={}, patterns=used)
+    remaining = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], query_context)
+    return remaining, links._replace(usages=(), derivations={}, patterns=used)
 
 
 def with_shared_settings(nodes: list[Node], iris: Iris) -> tuple[list[Node], list[Node]]:
@@ -148,8 +148,8 @@ def with_shared_settings(nodes: list[Node], iris: Iris) -> tuple[list[Node], lis
     }
     if not shared:
         return nodes, []
-    left = [_referring(node, shared) for node in nodes if node.iri not in shared]
-    return left, list({node.iri: node for node in shared.values()}.values())
+    remaining = [_referring(node, shared) for node in nodes if node.iri not in shared]
+    return remaining, list({node.iri: node for node in shared.values()}.values())
 
 
 def _referring(node: Node, shared: dict[str, Node]) -> Node:
@@ -275,15 +275,15 @@ def _part_iri(iri: str, part: DailyReadPart) -> str:
     return f"{above}part/{_digest(path, part.pattern, part.enforced, sorted(part.versions))}"
 
 
-def _read_values(read: Read, told: Read | DailyReadPart, part: DailyReadPart | None) -> Values:
+def _read_values(read: Read, counted: Read | DailyReadPart, part: DailyReadPart | None) -> Values:
     """Without what follows: the object from the pattern, and the last time from the first if they are equal."""
     values: Values = {
-        "prov:startedAtTime": (told.first,),
-        "ah:queryCount": (told.count,),
+        "prov:startedAtTime": (counted.first,),
+        "ah:queryCount": (counted.count,),
         "prov:wasAssociatedWith": tuple(sorted(read.agents)),
     }
-    if told.last != told.first:
-        values["ah:lastStartedAtTime"] = (told.last,)
+    if counted.last != counted.first:
+        values["ah:lastStartedAtTime"] = (counted.last,)
     if read.role is not None:
         values["ah:roleName"] = (read.role,)
     if read.runs_as is not None:
@@ -323,12 +323,12 @@ def shared_enforcements(query_context: QueryContext) -> list[Node]:
     """``enforced/DIGEST``: the policies that were enforced, in the order of the facts. Queries share a node where the
     same version of a policy was enforced in the same way.
     """
-    found = []
+    enforcements = []
     for reference in query_context.content.policies:
         values = enforcement_values(reference, query_context)
         iri = shared_iri("enforced", query_context.iris, *sorted(values.items()))
-        found.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
-    return found
+        enforcements.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
+    return enforcements
 
 
 def shared_iri(kind: str, iris: Iris, *what: Any) -> str:

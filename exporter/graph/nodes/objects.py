@@ -47,10 +47,11 @@ _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 def of_object(profile: Profile, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The object, the names that it had, its columns, and its versions that no recorded query made."""
-    names = [_name(profile.key, named, iris) for named in life.names]
-    yield _object(profile, life, names, iris)
+    thing, place = iris.object(profile.key), f"{iris.below}{profile.key}"
+    names = [_name(place, named) for named in life.names]
+    yield Node(OBJECT, thing, _types(profile.kind, tuple(sorted(profile.domains))), _object(profile, life, names, iris))
     yield from names
-    yield from _columns(profile, iris)
+    yield from _columns(profile, thing, place)
     yield from (_source(profile.key, source, iris) for source in life.sources)
     yield from unrecorded(profile.key, life, iris)
 
@@ -72,13 +73,14 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     return stay, pass_
 
 
-def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris) -> Node:
+def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris) -> Values:
+    """The values of the node of an object."""
     values: Values = {}
-    label, name = label_of(profile, life), _last_name(life)
-    inside = () if name is None else containers(profile.kind, name)
+    kind, label, name = profile.kind, label_of(profile, life), _last_name(life)
+    inside = () if name is None else containers(kind, name)
     if label is not None:
         values["rdfs:label"] = (label,)
-    values["ah:domain"] = (domain_label(profile.kind),)
+    values["ah:domain"] = (domain_label(kind),)
     if profile.object_id is not None:
         values["ah:objectId"] = (profile.object_id,)
     canonical = canonical_of(profile)
@@ -91,7 +93,7 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
         "dcterms:isPartOf": [iris.object(thing.key) for thing in inside[:1]],
-        "ah:sameNameAs": {iris.path(key) for key in life.same_names},
+        "ah:sameNameAs": {f"{iris.below}{key}" for key in life.same_names},
         "ah:argumentSignature": profile.signatures,
         "ah:returnType": profile.data_types,
         "ah:stageKind": profile.stage_kinds,
@@ -100,7 +102,7 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
         "ah:account": {account for account in accounts if account is not None},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})
-    return Node(OBJECT, iris.object(profile.key), _types(profile.kind, tuple(sorted(profile.domains))), values)
+    return values
 
 
 def label_of(profile: Profile, life: ObjectHistory) -> str | None:
@@ -133,7 +135,7 @@ def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
     return (*exact, *KIND_CLASSES.get(kind, policy), *_EVERY)
 
 
-def _name(key: str, named: Named, iris: Iris) -> Node:
+def _name(place: str, named: Named) -> Node:
     """``OBJECT/called/TIME/NAME``."""
     values: Values = {
         "ah:nameText": (named.name,),
@@ -143,7 +145,7 @@ def _name(key: str, named: Named, iris: Iris) -> Node:
     if named.until is not None:
         values["ah:validUntil"] = (named.until,)
     values["ah:lastSeen"] = (named.seen,)
-    iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
+    iri = f"{place}/called/{segment(iso(named.since))}/{segment(named.name)}"
     return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
 
 
@@ -172,9 +174,8 @@ def _source(view: str, source: ViewSource, iris: Iris) -> Node:
     return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)
 
 
-def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
+def _columns(profile: Profile, thing: str, place: str) -> Iterator[Node]:
     """One entity for each column. A renamed column is another entity from then on, which refers to the former one."""
-    thing = iris.object(profile.key)
     for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
         ids, former = profile.columns.get(name), profile.renamed_from.get(name)
         values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:matchName": (match_name(name),)}
@@ -182,20 +183,20 @@ def _columns(profile: Profile, iris: Iris) -> Iterator[Node]:
             values["ah:columnId"] = tuple(sorted(ids))
         values["ah:columnOf"] = (thing,)
         if former:
-            values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
-        yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)
+            values["ah:renamedFrom"] = tuple(sorted(f"{place}/column/{segment(before)}" for before in former))
+        yield Node(COLUMN, f"{place}/column/{segment(name)}", COLUMN.types, values)
 
 
 def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
     """The versions of all copies of a table, and those of the table that they come from and no recorded query made."""
     life = ObjectHistory()
     made: list[Node] = []
-    for one in inferred:
-        made += _copy(profile.key, one, iris)
-        if not one.state.startswith("version/"):
-            life.unrecorded[one.state] = None
-        life.unrecorded_columns.update((name, state) for name, (state, is_made) in one.columns.items() if not is_made)
-        for state, _ in one.columns.values():
+    for copy in inferred:
+        made += _copy(profile.key, copy, iris)
+        if not copy.state.startswith("version/"):
+            life.unrecorded[copy.state] = None
+        life.unrecorded_columns.update((name, state) for name, (state, is_made) in copy.columns.items() if not is_made)
+        for state, _ in copy.columns.values():
             if not state.startswith("version/"):
                 life.unrecorded[state] = None
     yield from unrecorded(profile.key, life, iris)
@@ -206,7 +207,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
     made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
-    derived = iris.state(source, inferred.state)
+    derived = f"{iris.below}{source}/{inferred.state}"
     columns = sorted(inferred.columns.items())
     values: Values = {
         "prov:specializationOf": (thing,),
@@ -222,15 +223,15 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
         derivations = [_derivation_iri(source, copy.key, made, name, iris) for name, _ in columns]
         values["prov:qualifiedDerivation"] = tuple(derivations)
     values["ah:objectName"] = (copy.name,)
-    yield Node(VERSION, iris.state(copy.key, made), VERSION_CLASSES[True], values)
+    yield Node(VERSION, f"{iris.below}{copy.key}/{made}", VERSION_CLASSES[True], values)
     before: Values = {
         "prov:specializationOf": (thing,),
-        "prov:wasDerivedFrom": (iris.state(copy.key, made),),
+        "prov:wasDerivedFrom": (f"{iris.below}{copy.key}/{made}",),
         "ah:inferredFrom": values["ah:inferredFrom"],
     }
     if copy.is_kept:  # a version that no other follows is the last one, and its time is known
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, iris.state(copy.key, text), VERSION_CLASSES[False], before)
+    yield Node(VERSION, f"{iris.below}{copy.key}/{text}", VERSION_CLASSES[False], before)
     for name, (state, _) in columns:
         yield from _column(source, inferred, name, state, iris)
 
@@ -247,7 +248,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         COLUMN_VERSION_CLASSES[True],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, made),),
+            "dcterms:isPartOf": (f"{iris.below}{copy.key}/{made}",),
             "prov:wasGeneratedBy": (query,),
             "prov:wasDerivedFrom": (held,),
         },
@@ -258,7 +259,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         COLUMN_VERSION_CLASSES[False],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, text),),
+            "dcterms:isPartOf": (f"{iris.below}{copy.key}/{text}",),
             "ah:priorColumnVersion": (own,),
         },
     )
@@ -267,7 +268,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         _derivation_iri(source, copy.key, made, name, iris),
         COLUMN_DERIVATION.types,
         {
-            "prov:entity": (iris.state(source, inferred.state),),
+            "prov:entity": (f"{iris.below}{source}/{inferred.state}",),
             "prov:hadActivity": (query,),
             "ah:sourceType": ("DIRECT",),
             "ah:sourceObject": (iris.object(source),),

@@ -52,7 +52,7 @@ _DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
 def accesses(query_context: QueryContext) -> list[Node]:
     """One usage for each kind of access and object, with the version and the columns that were read."""
     states, below, query = query_context.answers.states, query_context.iris.below, query_context.query
-    found = []
+    usages = []
     for access in query_context.content.accesses:
         thing = access.thing
         key = thing.key
@@ -65,8 +65,8 @@ def accesses(query_context: QueryContext) -> list[Node]:
             values["ah:objectName"] = (thing.name,)
         if access.columns:
             values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
-        found.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
-    return found
+        usages.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
+    return usages
 
 
 def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def versions(query_context: QueryContext, derived: Mapping[str, tuple[str, ...]]
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
         _add_drop(query_context.answers.endings.get(key), query_context.iris, values)
-        yield Node(VERSION, query_context.iris.state(key, query_context.version), _MADE, values)
+        yield Node(VERSION, f"{query_context.iris.below}{key}/{query_context.version}", _MADE, values)
 
 
 def _made(key: str, query_context: QueryContext) -> Values:
@@ -150,7 +150,7 @@ def _made(key: str, query_context: QueryContext) -> Values:
     ending, prior = query_context.answers.endings.get(key), query_context.answers.priors.get(key)
     _add_until(ending, values)
     if prior is not None:
-        values["ah:priorVersion"] = (query_context.iris.state(key, prior),)
+        values["ah:priorVersion"] = (f"{query_context.iris.below}{key}/{prior}",)
     return values
 
 
@@ -265,24 +265,25 @@ def unrecorded(key: str, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The versions of an object and of its columns that no recorded query made, and that some node refers to; and those
     of the object that the UNDROP of its schema or database made.
     """
-    thing = iris.object(key)
+    thing, place = iris.object(key), f"{iris.below}{key}"
     for state, ending in sorted(life.unrecorded.items()):
         values: Values = {"prov:specializationOf": (thing,)}
         _add_drop(ending, iris, values)
-        yield Node(VERSION, iris.state(key, state), _UNMADE, values)
+        yield Node(VERSION, f"{place}/{state}", _UNMADE, values)
     for one in life.restored:
         values = {
             "prov:specializationOf": (thing,),
             "prov:wasGeneratedBy": (iris.query(one.query_id),),
             "prov:generatedAtTime": (one.at,),
-            "ah:priorVersion": (iris.state(key, one.prior),),
+            "ah:priorVersion": (f"{place}/{one.prior}",),
         }
         _add_until(one.ending, values)
         _add_drop(one.ending, iris, values)
-        yield Node(VERSION, iris.version(key, one.query_id), _MADE, values)
+        yield Node(VERSION, f"{place}/version/{segment(one.query_id)}", _MADE, values)
     for column, state in sorted(life.unrecorded_columns):
+        name = segment(column)
         values = {
-            "prov:specializationOf": (iris.column(key, column),),
-            "dcterms:isPartOf": (iris.state(key, state),),
+            "prov:specializationOf": (f"{place}/column/{name}",),
+            "dcterms:isPartOf": (f"{place}/{state}",),
         }
-        yield Node(COLUMN_VERSION, iris.column_state(key, state, column), _COLUMN_UNMADE, values)
+        yield Node(COLUMN_VERSION, f"{place}/{state}/column/{name}", _COLUMN_UNMADE, values)

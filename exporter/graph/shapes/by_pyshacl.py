@@ -20,6 +20,7 @@ from exporter.graph.shapes.constraints import flags_of
 from exporter.graph.shapes.literals import Expression
 from exporter.graph.shapes.model import BlankNode, NamedNode, sh, text
 from exporter.graph.shapes.model import Literal as Plain
+from exporter.graph.shapes.on_graph import Result, Terms, in_order
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import (
     compiled,
@@ -29,7 +30,6 @@ from exporter.graph.shapes.reading import (
     problem_of_sparql,
     severity_of,
 )
-from exporter.graph.shapes.results import Result, Terms, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

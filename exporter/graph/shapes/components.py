@@ -15,7 +15,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes import constraints
-from exporter.graph.shapes.classes import readable, superclasses
 from exporter.graph.shapes.constraints import (
     All,
     Any,
@@ -32,6 +31,7 @@ from exporter.graph.shapes.constraints import (
 from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.model import RDFS, SH, Literal, NamedNode, Term, sh
 from exporter.graph.shapes.paths import Predicate
+from exporter.graph.shapes.values import readable, superclasses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -266,7 +266,7 @@ class Targets:
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None for a node shape;
-    ``severity``: as in :class:`~exporter.graph.shapes.results.Result`; ``messages``: its sh:message, in the order of
+    ``severity``: as in :class:`~exporter.graph.shapes.on_graph.Result`; ``messages``: its sh:message, in the order of
     their texts.
     """
 

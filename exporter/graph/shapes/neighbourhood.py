@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.graph.shapes.classes import superclasses
 from exporter.graph.shapes.model import SUBCLASS, TYPE
 from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, Repeated, Sequence
+from exporter.graph.shapes.values import superclasses
 from exporter.graph.terms import (
     COLUMN_VERSION_CLASSES,
     DOMAIN_CLASSES,

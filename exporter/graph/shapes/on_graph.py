@@ -1,44 +1,25 @@
-"""Shapes on any RDF graph, or on one node as a graph of its own where the fast tests do not settle the matter."""
+"""Shapes on any RDF graph, or on one node as a graph of its own where the fast tests do not settle the matter; their
+results, and the report of them in SHACL's vocabulary (SHACL, section 3.6).
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.graph.shapes.classes import class_of, superclasses
-from exporter.graph.shapes.model import TYPE, XSD, BlankNode, Graph, Literal, NamedNode, Term, text
-from exporter.graph.shapes.results import Result, Terms, in_order
+from exporter.graph.iri import whole
+from exporter.graph.shapes.model import TYPE, BlankNode, Graph, Literal, NamedNode, Term, text
+from exporter.graph.shapes.values import class_of, superclasses, term_of
 from exporter.graph.terms import full
-from exporter.input.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from pyoxigraph import Quad, Triple
 
     from exporter.graph.shapes.model import Finding, Shape, Targets
     from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.terms import Node, NodeClass, Property, Value
-
-_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
-    "xsd:dateTime": iso,
-    "xsd:integer": str,
-    "xsd:boolean": lambda value: "true" if value else "false",
-}
-
-
-def whole(iri: str, base: str) -> str:
-    """An IRI as a node has it (a path or whole) -> the whole IRI."""
-    return iri if "://" in iri else base + iri
-
-
-def term_of(value: Value, range_: str, base: str) -> Term:
-    """A value in memory as an RDF term, by the range of its property."""
-    if range_ == "xsd:string":
-        return Literal(str(value))
-    if range_ in _TEXTS:
-        return Literal(_TEXTS[range_](value), datatype=NamedNode(XSD + range_.removeprefix("xsd:")))
-    return NamedNode(whole(str(value), base))
+    from exporter.graph.terms import Node, NodeClass, Property
 
 
 class NodeGraph:
@@ -104,7 +85,7 @@ def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[R
     """The results of the shapes on the graph, in order. Names of graphs are ignored: all quads are one graph.
 
     Only superclasses that the graph states are known: add those of the ontology
-    (:func:`exporter.graph.shapes.classes.hierarchy`).
+    (:func:`exporter.graph.shapes.values.hierarchy`).
     """
     graph = triples if isinstance(triples, Graph) else Graph(triples)
     return in_order(
@@ -154,3 +135,89 @@ def _default_message(shape: Shape, finding: Finding) -> str:
     """The message for a shape that has no sh:message."""
     where = "" if shape.path is None else f" on {shape.path}"
     return f"does not meet {finding.constraint.component}{where}"
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+ALLOWED: Final = frozenset({"Warning", "Info"})
+"""Severities that are no violation."""
+
+
+class Terms(NamedTuple):
+    """The parts of a result as Turtle writes them, for the validation report. ``path``: None for the node as a whole; a
+    path of several steps is a blank node, as SHACL requires (section 2.3.1). ``value``: None where no single value is
+    at fault. ``messages``: the sh:message of the shape, each with its language; empty where it has none.
+    """
+
+    focus: str
+    shape: str
+    path: str | None
+    value: str | None
+    messages: tuple[str, ...]
+
+
+class Result(NamedTuple):
+    """One validation result (SHACL, section 3.6.2), as texts: IRIs are whole, a blank node is ``_:name``.
+
+    ``focus``: the node; ``shape``: the shape that it does not conform to; ``path``: the IRI of the property, or a path
+    as SPARQL writes it (None: the node as a whole); ``value``: the value at fault (None: a value is missing, or their
+    number is at fault); ``severity``: ``Violation``, ``Warning``, ``Info``, or another IRI; ``component``: the IRI of
+    the constraint component; ``terms``: the same parts as RDF terms.
+    """
+
+    focus: str
+    shape: str
+    path: str | None
+    value: str | None
+    severity: str
+    message: str
+    component: str
+    terms: Terms
+
+
+def in_order(results: Iterable[Result]) -> list[Result]:
+    """The results in an order that depends on nothing but the results themselves."""
+    return sorted(results, key=lambda result: [(part is not None, part) for part in result[:-1]])
+
+
+def violations(results: Iterable[Result]) -> int:
+    """How many results are violations: all but warnings and information. A graph with results of these two alone may
+    be published, though in the words of SHACL (section 3.4) it conforms only where there are no results at all.
+    """
+    return sum(result.severity not in ALLOWED for result in results)
+
+
+_REPORT: Final = "https://w3id.org/access-history/report"
+_HEADER: Final = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+
+
+def shacl_report(results: Iterable[Result], *, is_cut: bool = False) -> str:
+    """The results as Turtle. As in SHACL, ``sh:conforms`` is true only where there are none, not even warnings.
+    ``is_cut``: whether there are more, which the report then says.
+
+    Only a path of several steps and a shape without a name are blank nodes, as SHACL has them (section 2.3.1).
+    """
+    every = [(f"{_REPORT}/result/{number}", result) for number, result in enumerate(results, start=1)]
+    listed = "".join(f" ;\n    sh:result <{iri}>" for iri, _ in every)
+    report = f"<{_REPORT}> a sh:ValidationReport ;\n    sh:conforms {str(not every).lower()}{listed} .\n"
+    cut = (
+        f"# Only the first {len(every)} results are here; report.json counts all of them by shape.\n" if is_cut else ""
+    )
+    return "\n".join([cut + _HEADER, report, *(_described(iri, result) for iri, result in every)])
+
+
+def _described(iri: str, result: Result) -> str:
+    terms = result.terms
+    severity = f"sh:{result.severity}" if result.severity.isalpha() else f"<{result.severity}>"
+    lines = [
+        f"<{iri}> a sh:ValidationResult",
+        f"sh:focusNode {terms.focus}",
+        f"sh:sourceShape {terms.shape}",
+        f"sh:sourceConstraintComponent <{result.component}>",
+        f"sh:resultSeverity {severity}",
+        *(f"sh:resultMessage {message}" for message in terms.messages or (str(Literal(result.message)),)),
+        *([] if terms.path is None else [f"sh:resultPath {terms.path}"]),
+        *([] if terms.value is None else [f"sh:value {terms.value}"]),
+    ]
+    return " ;\n    ".join(lines) + " .\n"

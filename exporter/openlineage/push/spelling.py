@@ -52,24 +52,24 @@ def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
 
 def with_inputs(event: Json, inputs: list[Json]) -> Json:
     """The event with these inputs only, and with the column lineage from them."""
-    kept = {(one["namespace"], one["name"]) for one in inputs}
+    sources = {(dataset["namespace"], dataset["name"]) for dataset in inputs}
 
     def narrow(output: Json) -> Json:
         facets = dict(output.get("facets") or {})
         for name, key in (("columnLineage", "inputFields"), (TWICE_TOLD, "inputs")):
             if name in facets:
-                facets[name] = _of_sources(facets[name], key, kept)
+                facets[name] = _of_sources(facets[name], key, sources)
         has_columns = bool(facets.get("columnLineage", {}).get("fields"))
         return {**output, "facets": facets if has_columns else without_facet(facets, "columnLineage")}
 
-    return {**event, "inputs": inputs, "outputs": [narrow(one) for one in event["outputs"]]}
+    return {**event, "inputs": inputs, "outputs": [narrow(dataset) for dataset in event["outputs"]]}
 
 
-def _of_sources(facet: Json, key: str, kept: set[tuple[str, str]]) -> Json:
+def _of_sources(facet: Json, key: str, names: set[tuple[str, str]]) -> Json:
     """A facet of sources by column, with the sources in these datasets only."""
 
     def own(sources: list[Json]) -> list[Json]:
-        return [source for source in sources if (source.get("namespace"), source.get("name")) in kept]
+        return [source for source in sources if (source.get("namespace"), source.get("name")) in names]
 
     fields = {column: {**lineage, key: own(lineage[key])} for column, lineage in (facet.get("fields") or {}).items()}
     narrowed = {**facet, "fields": {column: field for column, field in fields.items() if field[key]}}
@@ -83,8 +83,8 @@ def _with_fields(output: Json, columns: set[str]) -> Json:
     facets = dict(output["facets"])
     for name in ("columnLineage", TWICE_TOLD):
         if "fields" in facets.get(name, {}):
-            kept = {column: lineage for column, lineage in facets[name]["fields"].items() if column in columns}
-            facets[name] = {**facets[name], "fields": kept}
+            by_column = {column: lineage for column, lineage in facets[name]["fields"].items() if column in columns}
+            facets[name] = {**facets[name], "fields": by_column}
     return {**output, "facets": facets}
 
 
@@ -189,7 +189,7 @@ class Spelling:
             spelled["dataset"] = self._dataset(spelled["dataset"])
         for side in ("inputs", "outputs"):
             if spelled.get(side):
-                spelled[side] = [self._dataset(one) for one in spelled[side]]
+                spelled[side] = [self._dataset(dataset) for dataset in spelled[side]]
         return spelled
 
     def unfit(self, event: Json) -> dict[tuple[str, str], str]:
@@ -200,10 +200,10 @@ class Spelling:
             (dataset["namespace"], dataset["name"]): why for dataset in datasets(event) if (why := self._unfit(dataset))
         }
 
-    def _unfit(self, one: Json) -> str | None:
+    def _unfit(self, dataset: Json) -> str | None:
         if self.urns:
-            return unfit(one["namespace"], self._name(one["namespace"], one["name"]))
-        return None if self._holds(one["namespace"] + one["name"]) else _BREAKS
+            return unfit(dataset["namespace"], self._name(dataset["namespace"], dataset["name"]))
+        return None if self._holds(dataset["namespace"] + dataset["name"]) else _BREAKS
 
     def unfit_columns(self, event: Json) -> Iterator[str]:
         """The columns in the event's datasets that the backend cannot hold, each with the reason."""
@@ -231,11 +231,13 @@ class Spelling:
         name = job_name(job["namespace"], job["name"]) if self.urns else job["name"]
         return {**job, "name": name if self._holds(name) else _CONTROL.sub(_escaped, name)}
 
-    def _reference(self, one: Json) -> Json:
+    def _reference(self, reference: Json) -> Json:
         """A reference to a dataset, or to a column of one."""
-        namespace = one.get("namespace", "")
-        spelled = {**one, "name": self._name(namespace, one["name"])} if "name" in one else dict(one)
-        return {**spelled, "field": self._column(namespace, one["field"])} if one.get("field") else spelled
+        namespace = reference.get("namespace", "")
+        spelled = (
+            {**reference, "name": self._name(namespace, reference["name"])} if "name" in reference else dict(reference)
+        )
+        return {**spelled, "field": self._column(namespace, reference["field"])} if reference.get("field") else spelled
 
     # --- parts of an event that have names ------------------------------------------------------------------------
 
@@ -248,11 +250,11 @@ class Spelling:
             spelled["root"] = {**parent["root"], "job": self._job(parent["root"]["job"])}
         return {**run, "facets": {**run["facets"], "parent": spelled}}
 
-    def _dataset(self, one: Json) -> Json:
-        namespace = one["namespace"]
-        spelled = {**one, "name": self._name(namespace, one["name"])}
-        if one.get("facets"):
-            spelled["facets"] = {name: self._facet(namespace, name, facet) for name, facet in one["facets"].items()}
+    def _dataset(self, dataset: Json) -> Json:
+        namespace = dataset["namespace"]
+        spelled = {**dataset, "name": self._name(namespace, dataset["name"])}
+        if dataset.get("facets"):
+            spelled["facets"] = {name: self._facet(namespace, name, facet) for name, facet in dataset["facets"].items()}
         return spelled
 
     def _facet(self, namespace: str, name: str, facet: Json) -> Json:
@@ -297,7 +299,11 @@ class Spelling:
         yield from merged.items()
 
     def _references(self, each: list[Json]) -> list[Json]:
-        return [self._reference(one) for one in each if self._holds(f"{one.get('name')}{one.get('field') or ''}")]
+        return [
+            self._reference(reference)
+            for reference in each
+            if self._holds(f"{reference.get('name')}{reference.get('field') or ''}")
+        ]
 
 
 def _names(event: Json) -> Iterator[str]:
@@ -326,7 +332,7 @@ def without(event: Json, names: dict[tuple[str, str], str]) -> Json:
     if not names:
         return event
 
-    def kept(side: str) -> list[Json]:
-        return [one for one in event.get(side) or [] if (one["namespace"], one["name"]) not in names]
+    def remaining(side: str) -> list[Json]:
+        return [dataset for dataset in event.get(side) or [] if (dataset["namespace"], dataset["name"]) not in names]
 
-    return with_inputs({**event, "outputs": kept("outputs")}, kept("inputs"))
+    return with_inputs({**event, "outputs": remaining("outputs")}, remaining("inputs"))

@@ -1,24 +1,19 @@
-"""Shapes on the nodes of an export: on one at a time as they are in memory, or on those around an object.
+"""Shapes that look beyond a node, but stay around one object: on the nodes of the object's surroundings.
 
-Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
-one :class:`Plan` for each class of nodes (and each tuple of types): a few tests of counts and values. A node that fails
-a test, or has a shape without a test, is validated by the shapes themselves, as in any graph.
-
-A shape that looks further is applied to the nodes of an object's surroundings, which an export collects. How far it
-looks from its focus nodes decides which of these nodes and values it needs.
+An export collects these nodes. How far a shape looks from its focus nodes decides which of these nodes and values it
+needs (:mod:`exporter.graph.shapes.neighbourhood`).
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyoxigraph import Triple
 
-from exporter.graph.shapes.classes import class_of, hierarchy, short, superclasses
-from exporter.graph.shapes.components import classes_known_by_iri, inner_shapes, is_local
+from exporter.graph.shapes.components import classes_known_by_iri, inner_shapes
 from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, LessThan, OfClass
-from exporter.graph.shapes.model import SUBCLASS, TYPE, Graph, Literal, NamedNode, component_of
+from exporter.graph.shapes.model import SUBCLASS, TYPE, Graph, NamedNode
 from exporter.graph.shapes.neighbourhood import (
     BEYOND,
     OBJECT_OF,
@@ -33,20 +28,16 @@ from exporter.graph.shapes.neighbourhood import (
     property_of,
     types_of,
 )
-from exporter.graph.shapes.node_plans import Plan, Planner
-from exporter.graph.shapes.on_graph import NodeGraph, in_words, whole
-from exporter.graph.shapes.reading import load
-from exporter.graph.shapes.results import Result, Terms, in_order
-from exporter.graph.terms import AH, full
+from exporter.graph.shapes.on_graph import NodeGraph, Result, in_order, in_words
+from exporter.graph.shapes.values import class_of, hierarchy, short, superclasses
+from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
 
     from exporter.graph.shapes.model import Constraint, Shape, Term
     from exporter.graph.shapes.neighbourhood import Places
-    from exporter.graph.shapes.reading import Shapes
     from exporter.graph.terms import Node, NodeClass
 
 
@@ -90,12 +81,12 @@ class _Look:
         return found
 
     def _focus(self, target: str, classes: Iterable[NodeClass]) -> Places:
-        found: Places = {}
+        places: Places = {}
         for of in classes:
             if of not in OBJECT_OF:
                 raise TooFarError(f"{target} looks for {a(of.name)}, {BEYOND}")
-            found[self.ways.at(OWN, of)] = None
-        return found
+            places[self.ways.at(OWN, of)] = None
+        return places
 
     def at_shape(self, shape: Shape, focus: Places) -> None:
         """Follows the constraints of a shape from these focus nodes."""
@@ -173,7 +164,7 @@ class Surroundings(Graph):
         types = super().objects(node, TYPE)
         if not types:
             return class_.value in superclasses(class_of(node.value, self._base))
-        return any(class_.value in superclasses(short(one.value)) for one in types)
+        return any(class_.value in superclasses(short(type_.value)) for type_ in types)
 
 
 class NeighbourhoodShapes:
@@ -227,79 +218,12 @@ def _is_target(shape: Shape, node: Node) -> bool:
     )
 
 
-WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
-"""The shape of this result: no shape in a file can check it, since references know nodes only by their IRIs."""
-
-
-class Checks:
-    """Shapes, ready to validate nodes. ``around``: those that look beyond a node but stay around one object, for the
-    surroundings of objects; ``needs_graph``: those that look further, with the reason, which
-    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph.
-    """
-
-    def __init__(self, shapes: Shapes) -> None:
-        self._shapes = tuple(filter(is_local, shapes.targeted))
-        self.around, self.needs_graph = _around([shape for shape in shapes.targeted if not is_local(shape)])
-        self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
-        self._planners: dict[str, Planner] = {}
-
-    @classmethod
-    def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
-        """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
-        return cls(load(extra_dirs))
-
-    def check(self, node: Node, base: str) -> list[Result]:
-        """The results of the shapes at a node of a graph below ``base``, in order; empty where it conforms."""
-        try:
-            plan = self._plans[base][node.of][node.types]
-        except KeyError:
-            plan = self._planned(node, base)
-        if plan.is_sound(node.iri, node.values) and self._has_its_class(node, base):
-            return []
-        return self._validated(node, base, plan.shapes)
-
-    def _planned(self, node: Node, base: str) -> Plan:
-        if base not in self._planners:
-            self._planners[base] = Planner(base)
-        classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
-        shapes = [shape for shape in self._shapes if _may_target(shape, classes)]
-        plan = self._planners[base].plan(node.of, node.types, shapes, classes)
-        self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
-        return plan
-
-    def _validated(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
-        data = NodeGraph(node, base)
-        results = [
-            in_words(result)
-            for shape in shapes
-            if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
-            for result in shape.results(data, data.focus)
-        ]
-        if not self._has_its_class(node, base):
-            message = f"the node should be a {class_of(node.iri, base)} by its IRI"
-            focus = NamedNode(whole(node.iri, base))
-            terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
-            component = component_of("sh:class")
-            results.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
-        return in_order(results)
-
-    @staticmethod
-    def _has_its_class(node: Node, base: str) -> bool:
-        text = class_of(node.iri, base)
-        return text in node.types or (text == "ah:Query" and "ah:UnrecordedQuery" in node.types)
-
-
-def _around(shapes: list[Shape]) -> tuple[NeighbourhoodShapes, tuple[str, ...]]:
+def around_objects(shapes: list[Shape]) -> tuple[NeighbourhoodShapes, tuple[str, ...]]:
     """The shapes that stay around one object, and for each other shape the reason why it does not."""
-    found, reasons = [], []
+    around, reasons = [], []
     for shape in shapes:
         try:
-            found.append((shape, neighbourhood_of(shape)))
+            around.append((shape, neighbourhood_of(shape)))
         except TooFarError as error:
             reasons.append(str(error))
-    return NeighbourhoodShapes(found), tuple(reasons)
-
-
-def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
-    """Whether the shape targets nodes of these classes, or nodes that have a property."""
-    return bool(shape.targets.subjects_of) or any(node_class.value in classes for node_class in shape.targets.classes)
+    return NeighbourhoodShapes(around), tuple(reasons)

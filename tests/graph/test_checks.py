@@ -9,11 +9,10 @@ import pytest
 from pyoxigraph import NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
-from exporter.graph.shapes.classes import class_of, hierarchy
+from exporter.graph.shapes.checks import WRONG_CLASS, Checks
 from exporter.graph.shapes.model import TYPE
-from exporter.graph.shapes.on_nodes import WRONG_CLASS, Checks
-from exporter.graph.shapes.quick import References
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
+from exporter.graph.shapes.values import References, class_of, hierarchy
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
@@ -23,7 +22,7 @@ from tests.graph.shape_graphs import shapes as own_shapes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from exporter.graph.shapes.results import Result
+    from exporter.graph.shapes.on_graph import Result
     from exporter.graph.terms import Node, NodeClass, Value
 
 NODES: Final = tuple(nodes())
@@ -271,7 +270,7 @@ def test_the_class_that_an_iri_says(path: str, name: str, base: str) -> None:
 
 
 def test_the_cache_of_references_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.graph.shapes.quick.REMEMBERED", 10)
+    monkeypatch.setattr("exporter.graph.shapes.values.REMEMBERED", 10)
     references = References(iri("ah:Query").value, BASE)
     assert all(references.one(f"query/{number}") for number in range(100))
     assert not references.one("user/1")

@@ -1,10 +1,18 @@
-"""The plan of a class of nodes: the fewest tests, of values and of a whole node, that show that a node conforms."""
+"""The shapes on one node at a time, as it is in memory.
+
+Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
+one :class:`Plan` for each class of nodes (and each tuple of types): the fewest tests, of values
+(:mod:`exporter.graph.shapes.values`) and of the whole node, that show that a node conforms. A node that fails a test,
+or has a shape without a test, is validated by the shapes themselves, as in any graph.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from exporter.graph.iri import whole
+from exporter.graph.shapes.components import is_local
 from exporter.graph.shapes.constraints import (
     All,
     Closed,
@@ -18,22 +26,95 @@ from exporter.graph.shapes.constraints import (
     Xone,
 )
 from exporter.graph.shapes.constraints import Any as AnyOf
-from exporter.graph.shapes.model import TYPE, NamedNode, OfEach
-from exporter.graph.shapes.on_graph import NodeGraph, whole
+from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
+from exporter.graph.shapes.on_graph import NodeGraph, Result, Terms, in_order, in_words
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.quick import Quick, never, of_all, to_values
-from exporter.graph.terms import Node, full
+from exporter.graph.shapes.reading import load
+from exporter.graph.shapes.surroundings import around_objects
+from exporter.graph.shapes.values import (
+    Quick,
+    class_of,
+    never,
+    of_all,
+    superclasses,
+    test_of_class,
+    to_values,
+)
+from exporter.graph.terms import AH, Node, full
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from exporter.graph.shapes.model import Constraint, Shape
-    from exporter.graph.shapes.quick import OfAll, Test
+    from exporter.graph.shapes.reading import Shapes
+    from exporter.graph.shapes.values import OfAll, Test, Whole
     from exporter.graph.terms import NodeClass, Property, Values
 
-if TYPE_CHECKING:
-    Whole = Callable[[str, Values], bool]
-    """A test of a node by its IRI and its values."""
+
+WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
+"""The shape of this result: no shape in a file can check it, since references know nodes only by their IRIs."""
+
+
+class Checks:
+    """Shapes, ready to validate nodes. ``around``: those that look beyond a node but stay around one object, for the
+    surroundings of objects; ``needs_graph``: those that look further, with the reason, which
+    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph.
+    """
+
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = tuple(filter(is_local, shapes.targeted))
+        self.around, self.needs_graph = around_objects([shape for shape in shapes.targeted if not is_local(shape)])
+        self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
+        self._planners: dict[str, Planner] = {}
+
+    @classmethod
+    def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
+        """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
+        return cls(load(extra_dirs))
+
+    def check(self, node: Node, base: str) -> list[Result]:
+        """The results of the shapes at a node of a graph below ``base``, in order; empty where it conforms."""
+        try:
+            plan = self._plans[base][node.of][node.types]
+        except KeyError:
+            plan = self._planned(node, base)
+        if plan.is_sound(node.iri, node.values):
+            return []
+        return self._validated(node, base, plan.shapes)
+
+    def _planned(self, node: Node, base: str) -> Plan:
+        if base not in self._planners:
+            self._planners[base] = Planner(base)
+        classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
+        shapes = [shape for shape in self._shapes if _may_target(shape, classes)]
+        plan = self._planners[base].plan(node.of, node.types, shapes, classes)
+        self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
+        return plan
+
+    def _validated(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
+        data = NodeGraph(node, base)
+        results = [
+            in_words(result)
+            for shape in shapes
+            if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
+            for result in shape.results(data, data.focus)
+        ]
+        if not test_of_class(node.types, base)(node.iri, node.values):
+            message = f"the node should be a {class_of(node.iri, base)} by its IRI"
+            focus = NamedNode(whole(node.iri, base))
+            terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
+            component = component_of("sh:class")
+            results.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
+        return in_order(results)
+
+
+def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
+    """Whether the shape targets nodes of these classes, or nodes that have a property."""
+    return bool(shape.targets.subjects_of) or any(node_class.value in classes for node_class in shape.targets.classes)
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
 
 
 def of_term(term: str, test: OfAll | None) -> Whole:
@@ -84,10 +165,10 @@ def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
     return (1, 1) if isinstance(constraint, Xone) else (1, of)
 
 
-def in_order(term: str, other: str, *, is_inclusive: bool) -> Whole:
+def in_time(term: str, other: str, *, is_inclusive: bool) -> Whole:
     """Whether every value of a term comes before every one of the other."""
 
-    def is_in_order(_: str, values: Values) -> bool:
+    def is_in_time(_: str, values: Values) -> bool:
         last: Any
         first: Any
         if term not in values or other not in values:
@@ -95,17 +176,17 @@ def in_order(term: str, other: str, *, is_inclusive: bool) -> Whole:
         last, first = max(values[term]), min(values[other])
         return bool(last < first or (is_inclusive and last == first))
 
-    return is_in_order
+    return is_in_time
 
 
 def not_itself(term: str, base: str) -> Whole:
-    """Whether the node is none of the values of a term."""
+    """Whether the node is none of the values of a term, in neither form of its IRI: whole, or a path."""
 
     def is_not_itself(iri: str, values: Values) -> bool:
         if term not in values:
             return True
-        own = whole(iri, base)
-        return all(whole(str(value), base) != own for value in values[term])
+        other = iri.removeprefix(base) if "://" in iri else base + iri
+        return all(value not in {iri, other} for value in values[term])
 
     return is_not_itself
 
@@ -115,11 +196,11 @@ class Plan:
 
     __slots__ = ("_of_values", "_required", "_wholes", "shapes")
 
-    def __init__(self, shapes: tuple[Shape, ...], found: _Tests, properties: Iterable[Property]) -> None:
+    def __init__(self, shapes: tuple[Shape, ...], tests: _Tests, properties: Iterable[Property]) -> None:
         self.shapes = shapes
-        self._required = tuple(found.required)
-        self._of_values = {predicate.term: found.of(predicate.term) for predicate in properties}
-        self._wholes = tuple(found.wholes)
+        self._required = tuple(tests.required)
+        self._of_values = {predicate.term: tests.of(predicate.term) for predicate in properties}
+        self._wholes = tuple(tests.wholes)
 
     def is_sound(self, iri: str, values: Values) -> bool:
         """Whether the node conforms to all shapes of the plan."""
@@ -176,7 +257,8 @@ class Planner:
 
     def plan(self, of: NodeClass, types: tuple[str, ...], shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
         """The plan of nodes of a class with these types; ``classes``: all their classes as whole IRIs."""
-        maker, tests, applying = _Maker(self._quick, self._base, of, types), _Tests(), []
+        base, tests, applying = self._base, _Tests(), []
+        maker = _Maker(self._quick, base, of, types)
         for shape in shapes:
             if any(node_class.value in classes for node_class in shape.targets.classes):
                 applying.append(shape)
@@ -184,6 +266,7 @@ class Planner:
             elif terms := maker.terms(shape.targets.subjects_of):
                 applying.append(shape)
                 tests.wholes.append(where_there(terms, maker.as_one(shape)))
+        tests.wholes.insert(0, test_of_class(types, base))
         return Plan(tuple(applying), tests, of.properties)
 
 
@@ -206,22 +289,22 @@ class _Maker:
         self.add(shape, tests)
         return tests.as_one()
 
-    def add(self, shape: Shape, found: _Tests) -> None:
+    def add(self, shape: Shape, tests: _Tests) -> None:
         """Adds the tests of a shape whose focus node is the node itself."""
         if shape.is_deactivated:
             return
         predicate = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
         for constraint in shape.constraints:
             if shape.path is None:
-                self._add_of_node(shape, constraint, found)
+                self._add_of_node(shape, constraint, tests)
             elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
-                found.wholes.append(self._asked(shape, constraint))
+                tests.wholes.append(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
-                self._add_order(shape, constraint, predicate, found)
+                self._add_order(shape, constraint, predicate, tests)
             elif predicate is None:
-                self._add_known(shape, constraint, found)
+                self._add_known(shape, constraint, tests)
             else:
-                self._add_of_values(constraint, predicate, found)
+                self._add_of_values(constraint, predicate, tests)
 
     def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
         """Adds a constraint on the values of a property of the class."""
@@ -252,7 +335,7 @@ class _Maker:
             if shape.path == Predicate(TYPE) or constraint.predicate == TYPE:
                 tests.wholes.append(self._asked(shape, constraint))
         elif predicate.range == other.range in {"xsd:dateTime", "xsd:integer"}:
-            tests.wholes.append(in_order(predicate.term, other.term, is_inclusive=constraint.is_inclusive))
+            tests.wholes.append(in_time(predicate.term, other.term, is_inclusive=constraint.is_inclusive))
         else:
             tests.wholes.append(self._asked(shape, constraint))
 
