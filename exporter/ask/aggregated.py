@@ -129,6 +129,8 @@ def _uses(scope: Scope, number: int, known: dict[tuple[int, int], _Uses | None])
     place = id(scope), number
     if place not in known:
         known[place] = None
+        if scope.expression.args.get("by_name"):  # other places in each part
+            raise _UnknownError
         if isinstance(scope.expression, exp.SetOperation):
             found: _Uses = {}
             for part in scope.set_operation_scopes:

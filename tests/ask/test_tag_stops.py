@@ -96,6 +96,7 @@ TEXTS: Final = {
     "create table b as select a.c as c, sum(z.c) as x from a join z on z.i = a.i group by 1": False,
     "create table b as select sum(a.c) as c, z.c as x from a join z on z.i = a.i group by 2": True,
     'create table b as select sum("C") as "C" from "A"': True,
+    "create table b as select sum(c) as c, x from a union all by name select x, c from a": None,
     # Nobody knows: the order of the table's columns, other statements, cut texts, and what is no SQL.
     "insert into b select x, sum(c) from a group by 1": None,
     "insert into b select sum(c) as x, c as c from a group by c": None,
