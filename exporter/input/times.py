@@ -99,8 +99,9 @@ _MINUTE: Final = 60 * _SECOND
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_FIRST: Final = (date(1, 1, 1).toordinal() - _EPOCH) * _DAY
-_LAST: Final = (date(9999, 12, 31).toordinal() - _EPOCH + 1) * _DAY - 1
+FIRST: Final = (date(1, 1, 1).toordinal() - _EPOCH) * _DAY
+LAST: Final = (date(9999, 12, 31).toordinal() - _EPOCH + 1) * _DAY - 1
+"""The first and the last time that is read."""
 
 _LONGEST: Final = 128
 """Longest time, in characters, so that no long text is matched or cached."""
@@ -205,7 +206,7 @@ def _are_digits(text: str) -> bool:
 
 def _in_years(micros: int) -> int | None:
     """The time; None if it is outside the years 1 to 9999."""
-    return micros if _FIRST <= micros <= _LAST else None
+    return micros if FIRST <= micros <= LAST else None
 
 
 @lru_cache(maxsize=4096)

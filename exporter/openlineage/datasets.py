@@ -21,11 +21,12 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.model.facts import Thing
 from exporter.model.identifiers import canonical_name
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
-from exporter.openlineage.facets import Json, greatest, iso, year
+from exporter.openlineage.facets import Json, greatest
 from exporter.openlineage.helpers import hidden
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
@@ -277,7 +278,7 @@ def dataset_event(
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
     objects_facet = facets.objects([facet for facet in objects if facet], settings.producer)
     event: dict[str, Any] = {
-        "eventTime": iso(begun),
+        "eventTime": iso_micros(begun),
         "producer": settings.producer,
         "schemaURL": f"{facets.EVENT_SCHEMA}/DatasetEvent",
         "dataset": {
@@ -292,8 +293,6 @@ def dataset_event(
 MAX_BYTES: Final = 10 * 2**20
 MAX_JOB_NAME: Final = 2_000
 
-_YEAR_1: Final = -62_135_596_800_000_000
-_YEAR_10000: Final = 253_402_300_800_000_000
 _has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 
@@ -319,8 +318,8 @@ def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
 
 def _problems(event: Event, limits: Limits) -> Iterator[str]:
     # RFC 3339 allows only years of four digits.
-    if not _YEAR_1 <= event.time < _YEAR_10000:
-        yield f"eventTime is in the year {year(event.time)}"
+    if not FIRST <= event.time <= LAST:
+        yield "eventTime is not in the years 1 to 9999"
     if event.type != DATASET and not event.job_name:
         yield "job.name is missing"
     if event.job_name is not None and len(event.job_name) > limits.max_job_name:

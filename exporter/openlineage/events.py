@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from orjson import Fragment
 
+from exporter.input.times import iso_micros
 from exporter.openlineage import facets
-from exporter.openlineage.facets import Json, iso, together
+from exporter.openlineage.facets import Json, together
 from exporter.openlineage.inputs_and_outputs import dataset_uses
 from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
 from exporter.openlineage.statement import Statement, job_of_statement, statement, with_rows, with_version
@@ -70,7 +71,7 @@ def events_of(
 
 
 def _event(kind: str, time: int, job: str, members: Json) -> Event:
-    return Event(time, kind, job, orjson.dumps({"eventTime": iso(time), "eventType": kind, **members}))
+    return Event(time, kind, job, orjson.dumps({"eventTime": iso_micros(time), "eventType": kind, **members}))
 
 
 def _run(run: str, run_facets: bytes) -> Json:

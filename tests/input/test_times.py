@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.input.times import iso, iso_micros, micros_of, parse_time
+from exporter.input.times import LAST, iso, iso_micros, micros_of, parse_time
 
 READ: Final = {
     "2022-01-25 16:17:47.388 +0000": "2022-01-25T16:17:47.388",
@@ -172,3 +172,18 @@ def test_times_as_they_are_written(text: str, short: str, long: str) -> None:
     at = parse_time(text)
     assert at is not None
     assert (iso(at), iso_micros(at)) == (short, long)
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (-1, "1969-12-31T23:59:59.999999Z"),
+        (951_782_400_000_000, "2000-02-29T00:00:00.000000Z"),
+        (4_107_542_400_000_000, "2100-03-01T00:00:00.000000Z"),
+        (-62_135_596_800_000_000, "0001-01-01T00:00:00.000000Z"),
+        (LAST, "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_times_of_events_are_utc_to_the_microsecond(time: int, expected: str) -> None:
+    assert iso_micros(time) == expected
