@@ -239,7 +239,7 @@ def test_random_rows_are_held_back_and_quarantined() -> None:
     rows = [*random_history(1, 12), *test_held_back.ROWS]
     lines = [json.dumps(row) for row in rows] + [BAD_ROWS[0][0]]
     records = [Record(f"/row-{number:03}", 0, "line", line) for number, line in enumerate(lines)]
-    counts = exported(LocalEngine(), records, JOB).counts
+    counts = exported(LocalEngine(), records, JOB).counts.numbers
     assert counts["rows_of_quarantined"] > 0
     assert counts["unreadable"] == 1
     assert counts["exported"] > 12
