@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, Store
@@ -41,22 +42,30 @@ _Sources = dict[str, dict[str, tuple[str, str]]]
 """Kind of source (DIRECT, BASE) -> column -> the names of its object and of the target, at that time."""
 
 
+_IS_INSTALLED: Final = find_spec("sqlglot") is not None
+
+
 @cache
-def reader_of_sql() -> ModuleType | None:
-    """:mod:`exporter.ask.aggregated`, which needs sqlglot; None if that is not installed. A process that answers cannot
-    open files any more once the graph is open, so this is called before.
+def reader_of_sql() -> ModuleType:
+    """:mod:`exporter.ask.aggregated`, which needs sqlglot. Most questions do not read SQL. A process that can open no
+    files any more must have called this before (:func:`may_read_sql`).
     """
-    try:
-        return import_module("exporter.ask.aggregated")  # most questions do not read SQL
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
-        return None
+    return import_module("exporter.ask.aggregated")
+
+
+def may_read_sql(store: Store) -> bool:
+    """Whether the graph has SQL text, and it can be read."""
+    return _IS_INSTALLED and any(store.quads_for_pattern(None, NamedNode(full("ah:queryText")), None))
+
+
+def reads_sql(given: Given) -> bool:
+    """Whether the question is asked to stop at what SQL text says."""
+    return AGGREGATES in _stops(given)
 
 
 def check(given: Given) -> None:
     """Raises UsageError for what needs a package that is not installed."""
-    if AGGREGATES in _stops(given) and reader_of_sql() is None:
+    if reads_sql(given) and not _IS_INSTALLED:
         raise UsageError(
             "stop_at aggregates reads SQL, for which sqlglot is needed: pip install 'access-history-exporter[sql]'"
         )
@@ -119,7 +128,7 @@ class _Ways:
             masked = self._masked(query)
             if column in masked or (others and others <= masked):
                 return True
-        if AGGREGATES not in self._stops or query is None:
+        if AGGREGATES not in self._stops:
             return False
         # The text names direct sources alone. A table that is read both by itself and through a view is in two places.
         named = {column} if column in direct else set[str]()

@@ -37,7 +37,7 @@ from exporter.ask.pool import (
     send,
 )
 from exporter.ask.questions import Question, ask, check_all, find, in_words, questions
-from exporter.ask.tag_stops import reader_of_sql
+from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -146,10 +146,12 @@ class _Answerer:
         if self._store is None:
             if self._opened.is_store:
                 self._store = Store.read_only(str(self._path))
-                reader_of_sql()  # for a later question
             else:
                 self._graph = Graph(self._path)
                 self._store = self._graph.store
+            is_asked = isinstance(asked, Named) and reads_sql({name: list(values) for name, values in asked.params})
+            if (is_asked or self._opened.is_store) and may_read_sql(self._store):
+                reader_of_sql()  # now, or for a later question: it cannot be imported afterwards
             confine(self._opened.memory, self._path if self._graph is None else self._graph.on_disk)
             os.nice(self._opened.nice)
             send(sys.stdout.buffer, Ready())

@@ -68,6 +68,8 @@ def of_parameter(parameter: Parameter, others: Collection[str]) -> Json:
     one: Json = {"type": "string"}
     if parameter.kind in CHOICES:
         one["enum"] = list(CHOICES[parameter.kind])
+        if parameter.default:  # one way or the other
+            return {**one, "description": described}
     if parameter.kind in _ONE:
         return {**one, "description": described}
     return {"anyOf": [one, {"type": "array", "items": one}], "description": described}

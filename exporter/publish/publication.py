@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from contextlib import suppress
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -137,8 +137,11 @@ class Publication:
             if above not in there:
                 there[above] = self.names_before(above)
             after = islice(there[above], bisect_left(there[above], begin), None)
-            found = takewhile(lambda one: one == name or (begin != name and one.startswith(begin)), after)  # noqa: B023
-            self._left.update(one for one in found if not self._place.carry(one, self.folder))
+            for found in after:
+                if found != name and (begin == name or not found.startswith(begin)):
+                    break
+                if not self._place.carry(found, self.folder):
+                    self._left.add(found)
 
     def drop(self, name: str) -> None:
         """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""

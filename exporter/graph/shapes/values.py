@@ -104,7 +104,8 @@ def hierarchy() -> tuple[Triple, ...]:
 def above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
-    names = {text for triple in hierarchy() for text in (triple.subject.value, triple.object.value)}  # type: ignore[union-attr]
+    classes = (term for triple in hierarchy() for term in (triple.subject, triple.object))
+    names = {term.value for term in classes if isinstance(term, NamedNode)}
     by_class = {}
     for name in sorted(names | {full(text) for text in readable()}):
         up = {value.value for value in _all_above(graph, NamedNode(name))}
@@ -355,7 +356,8 @@ class Quick:
         bound = read(constraint.bound)
         if predicate.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
             range_, base = predicate.range if predicate.is_literal else "IRI", self._base
-            return lambda value: constraint.accepts(None, term_of(value, range_, base))  # type: ignore[arg-type]
+            # Bound accepts by the value alone, so the node is not needed.
+            return lambda value: constraint.accepts(None, term_of(value, range_, base))  # type: ignore[arg-type] # as above
         limit = bound.value
         return lambda value: constraint.allows((value > limit) - (value < limit))
 
