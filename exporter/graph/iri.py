@@ -53,6 +53,10 @@ class Iris:
         """``OBJECT/column/NAME``."""
         return f"{self.below}{key}/column/{segment(name)}"
 
+    def state(self, key: str, state: str) -> str:
+        """The version of an object: ``OBJECT/STATE``; for ``state`` see :mod:`exporter.model.answers`."""
+        return f"{self.below}{key}/{state}"
+
     def version(self, key: str, query_id: str) -> str:
         """The version that a query made: ``OBJECT/version/QUERY``."""
         return f"{self.below}{key}/version/{segment(query_id)}"

@@ -83,7 +83,7 @@ class Sharing:
         by_key: dict[str, list[DailyReadPart]] = {}
         for alike, pattern in self._patterns(query):
             key, state = alike.object_key, query.answers.states.get(alike.object_key)
-            versions = {f"{query.iris.below}{key}/{state}"} if state is not None and alike.ways else set()
+            versions = {query.iris.state(key, state)} if state is not None and alike.ways else set()
             rules = tuple(sorted({enforced[policy] for policy in alike.policies}))
             life, at = query.answers.lives.get(key, 0), query.start
             count = query.facts.calls or 1

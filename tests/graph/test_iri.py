@@ -93,7 +93,7 @@ def test_columns(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_versions() -> None:
-    assert IRIS.version("table/1", "q 1") == "table/1/version/q%201"
+    assert IRIS.version("table/1", "q 1") == IRIS.state("table/1", "version/q%201") == "table/1/version/q%201"
     assert IRIS.column_state("table/1", "before/q-1", "a.b/c") == "table/1/before/q-1/column/a.b%2Fc"
 
 

@@ -47,11 +47,11 @@ _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 def of_object(profile: Profile, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The object, the names that it had, its columns, and its versions that no recorded query made."""
-    thing, place = iris.object(profile.key), f"{iris.below}{profile.key}"
-    names = [_name(place, named) for named in life.names]
+    thing = iris.object(profile.key)
+    names = [_name(profile.key, named, iris) for named in life.names]
     yield Node(OBJECT, thing, _types(profile.kind, tuple(sorted(profile.domains))), _object(profile, life, names, iris))
     yield from names
-    yield from _columns(profile, thing, place)
+    yield from _columns(profile, thing, iris)
     yield from (_source(profile.key, source, iris) for source in life.sources)
     yield from unrecorded(profile.key, life, iris)
 
@@ -93,7 +93,7 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
         "dcterms:isPartOf": [iris.object(thing.key) for thing in inside[:1]],
-        "ah:sameNameAs": {f"{iris.below}{key}" for key in life.same_names},
+        "ah:sameNameAs": {iris.path(key) for key in life.same_names},
         "ah:argumentSignature": profile.signatures,
         "ah:returnType": profile.data_types,
         "ah:stageKind": profile.stage_kinds,
@@ -135,7 +135,7 @@ def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
     return (*exact, *KIND_CLASSES.get(kind, policy), *_EVERY)
 
 
-def _name(place: str, named: Named) -> Node:
+def _name(key: str, named: Named, iris: Iris) -> Node:
     """``OBJECT/called/TIME/NAME``."""
     values: Values = {
         "ah:nameText": (named.name,),
@@ -145,7 +145,7 @@ def _name(place: str, named: Named) -> Node:
     if named.until is not None:
         values["ah:validUntil"] = (named.until,)
     values["ah:lastSeen"] = (named.seen,)
-    iri = f"{place}/called/{segment(iso(named.since))}/{segment(named.name)}"
+    iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
     return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
 
 
@@ -174,7 +174,7 @@ def _source(view: str, source: ViewSource, iris: Iris) -> Node:
     return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)
 
 
-def _columns(profile: Profile, thing: str, place: str) -> Iterator[Node]:
+def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
     """One entity for each column. A renamed column is another entity from then on, which refers to the former one."""
     for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
         ids, former = profile.columns.get(name), profile.renamed_from.get(name)
@@ -183,8 +183,8 @@ def _columns(profile: Profile, thing: str, place: str) -> Iterator[Node]:
             values["ah:columnId"] = tuple(sorted(ids))
         values["ah:columnOf"] = (thing,)
         if former:
-            values["ah:renamedFrom"] = tuple(sorted(f"{place}/column/{segment(before)}" for before in former))
-        yield Node(COLUMN, f"{place}/column/{segment(name)}", COLUMN.types, values)
+            values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
+        yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)
 
 
 def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
@@ -207,7 +207,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
     made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
-    derived = f"{iris.below}{source}/{inferred.state}"
+    derived = iris.state(source, inferred.state)
     columns = sorted(inferred.columns.items())
     values: Values = {
         "prov:specializationOf": (thing,),
@@ -223,15 +223,15 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
         derivations = [_derivation_iri(source, copy.key, made, name, iris) for name, _ in columns]
         values["prov:qualifiedDerivation"] = tuple(derivations)
     values["ah:objectName"] = (copy.name,)
-    yield Node(VERSION, f"{iris.below}{copy.key}/{made}", VERSION_CLASSES[True], values)
+    yield Node(VERSION, iris.state(copy.key, made), VERSION_CLASSES[True], values)
     before: Values = {
         "prov:specializationOf": (thing,),
-        "prov:wasDerivedFrom": (f"{iris.below}{copy.key}/{made}",),
+        "prov:wasDerivedFrom": (iris.state(copy.key, made),),
         "ah:inferredFrom": values["ah:inferredFrom"],
     }
     if copy.is_kept:  # a version that no other follows is the last one, and its time is known
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, f"{iris.below}{copy.key}/{text}", VERSION_CLASSES[False], before)
+    yield Node(VERSION, iris.state(copy.key, text), VERSION_CLASSES[False], before)
     for name, (state, _) in columns:
         yield from _column(source, inferred, name, state, iris)
 
@@ -248,7 +248,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         COLUMN_VERSION_CLASSES[True],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (f"{iris.below}{copy.key}/{made}",),
+            "dcterms:isPartOf": (iris.state(copy.key, made),),
             "prov:wasGeneratedBy": (query,),
             "prov:wasDerivedFrom": (held,),
         },
@@ -259,7 +259,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         COLUMN_VERSION_CLASSES[False],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (f"{iris.below}{copy.key}/{text}",),
+            "dcterms:isPartOf": (iris.state(copy.key, text),),
             "ah:priorColumnVersion": (own,),
         },
     )
@@ -268,7 +268,7 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
         _derivation_iri(source, copy.key, made, name, iris),
         COLUMN_DERIVATION.types,
         {
-            "prov:entity": (f"{iris.below}{source}/{inferred.state}",),
+            "prov:entity": (iris.state(source, inferred.state),),
             "prov:hadActivity": (query,),
             "ah:sourceType": ("DIRECT",),
             "ah:sourceObject": (iris.object(source),),

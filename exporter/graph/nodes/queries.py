@@ -34,7 +34,7 @@ def enforcement_values(reference: PolicyReference, query_context: QueryContext) 
     iris, policy, thing, column = query_context.iris, reference.policy_key, reference.protected, reference.column_name
     values: Values = {
         "ah:policy": (iris.path(policy),),
-        "ah:policyVersion": (f"{iris.below}{policy}/{query_context.answers.states[policy]}",),
+        "ah:policyVersion": (iris.state(policy, query_context.answers.states[policy]),),
         "ah:policyKind": (reference.policy_kind,),
     }
     if reference.policy_name is not None:
@@ -172,12 +172,10 @@ def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[s
     if facts.root_query_id is not None:
         values["ah:rootQuery"] = (iris.query(facts.root_query_id),)
     states = query_context.answers.states
-    used = [f"{iris.below}{key}/{states[key]}" for key, effect in query_context.effects.items() if effect.is_data]
+    used = [iris.state(key, states[key]) for key, effect in query_context.effects.items() if effect.is_data]
     if used:
         values["prov:used"] = tuple(sorted(used))
-    made = [
-        f"{iris.below}{key}/{query_context.version}" for key, effect in query_context.effects.items() if effect.makes
-    ]
+    made = [iris.state(key, query_context.version) for key, effect in query_context.effects.items() if effect.makes]
     if made:
         values["ah:madeVersion"] = tuple(sorted(made))
     values.update({term: iris for term, iris in parts.items() if iris})

@@ -137,7 +137,7 @@ def versions(query_context: QueryContext, derived: Mapping[str, tuple[str, ...]]
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
         _add_drop(query_context.answers.endings.get(key), query_context.iris, values)
-        yield Node(VERSION, f"{query_context.iris.below}{key}/{query_context.version}", _MADE, values)
+        yield Node(VERSION, query_context.iris.state(key, query_context.version), _MADE, values)
 
 
 def _made(key: str, query_context: QueryContext) -> Values:
@@ -150,7 +150,7 @@ def _made(key: str, query_context: QueryContext) -> Values:
     ending, prior = query_context.answers.endings.get(key), query_context.answers.priors.get(key)
     _add_until(ending, values)
     if prior is not None:
-        values["ah:priorVersion"] = (f"{query_context.iris.below}{key}/{prior}",)
+        values["ah:priorVersion"] = (query_context.iris.state(key, prior),)
     return values
 
 
@@ -265,25 +265,24 @@ def unrecorded(key: str, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The versions of an object and of its columns that no recorded query made, and that some node refers to; and those
     of the object that the UNDROP of its schema or database made.
     """
-    thing, place = iris.object(key), f"{iris.below}{key}"
+    thing = iris.object(key)
     for state, ending in sorted(life.unrecorded.items()):
         values: Values = {"prov:specializationOf": (thing,)}
         _add_drop(ending, iris, values)
-        yield Node(VERSION, f"{place}/{state}", _UNMADE, values)
+        yield Node(VERSION, iris.state(key, state), _UNMADE, values)
     for one in life.restored:
         values = {
             "prov:specializationOf": (thing,),
             "prov:wasGeneratedBy": (iris.query(one.query_id),),
             "prov:generatedAtTime": (one.at,),
-            "ah:priorVersion": (f"{place}/{one.prior}",),
+            "ah:priorVersion": (iris.state(key, one.prior),),
         }
         _add_until(one.ending, values)
         _add_drop(one.ending, iris, values)
-        yield Node(VERSION, f"{place}/version/{segment(one.query_id)}", _MADE, values)
+        yield Node(VERSION, iris.version(key, one.query_id), _MADE, values)
     for column, state in sorted(life.unrecorded_columns):
-        name = segment(column)
         values = {
-            "prov:specializationOf": (f"{place}/column/{name}",),
-            "dcterms:isPartOf": (f"{place}/{state}",),
+            "prov:specializationOf": (iris.column(key, column),),
+            "dcterms:isPartOf": (iris.state(key, state),),
         }
-        yield Node(COLUMN_VERSION, f"{place}/{state}/column/{name}", _COLUMN_UNMADE, values)
+        yield Node(COLUMN_VERSION, iris.column_state(key, state, column), _COLUMN_UNMADE, values)
