@@ -100,6 +100,7 @@ def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
         job = local.knowing(job, local.user_names(_records(export_input.came), job), new)
     if job.run:
         return _updated(export_input, job, new)
+    # Nobody reads the texts of a large input, and unsorted those of statements that recur can be filled in.
     number = export_input.came.size
     job = replace(job, in_order=number is None or number < local.SMALL)
     made = _taken(local.run(_records(export_input.came), job), job, new)

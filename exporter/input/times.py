@@ -209,7 +209,6 @@ def _in_years(micros: int) -> int | None:
     return micros if FIRST <= micros <= LAST else None
 
 
-@lru_cache(maxsize=4096)
 def iso(micros: int) -> str:
     """xsd:dateTime in UTC, with only as many digits of fraction as needed: ``2026-03-01T08:00:00.123Z``."""
     seconds, fraction = divmod(micros, _SECOND)
