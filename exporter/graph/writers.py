@@ -93,7 +93,7 @@ def _jsonld(
         if not predicate.is_literal:
             shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
         elif predicate.range == "xsd:dateTime":
-            shown = [iso(value) for value in values]
+            shown = [iso(value) for value in values]  # type: ignore[arg-type]  # a time is microseconds
         whole[name] = shown if predicate.many else shown[0]
     return _encode(whole).decode()
 
