@@ -62,7 +62,7 @@ class _Copied(NamedTuple):
     table: _Name
     columns: Sequence[str]
     scope: Scope
-    known: dict[tuple[int, int], _Uses | None]
+    results: dict[tuple[int, int], _Uses | None]
 
 
 def is_aggregated(text: str, target: tuple[str, str], source: tuple[str, str]) -> bool | None:
@@ -75,15 +75,15 @@ def is_aggregated(text: str, target: tuple[str, str], source: tuple[str, str]) -
         copied = _read(text)
         if not _is_same(copied.table, _name(target[0])) or copied.columns.count(_bare(target[1])) != 1:
             return None
-        uses = _uses(copied.scope, copied.columns.index(_bare(target[1])), copied.known)
+        uses = _uses(copied.scope, copied.columns.index(_bare(target[1])), copied.results)
     except Exception:  # noqa: BLE001 - what a parser makes of any text that a user wrote
         return None
-    found = [
+    are_inside = [
         is_inside
         for (table, column), is_inside in uses.items()
         if column == _bare(source[1]) and _is_same(table, _name(source[0]))
     ]
-    return all(found) if found else None
+    return all(are_inside) if are_inside else None
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +96,7 @@ def _read(text: str) -> _Copied:
     into = statement.this
     table = into.this if isinstance(into, exp.Schema) else into
     if isinstance(into, exp.Schema):
-        columns = [_bare(one.name) for one in into.expressions]
+        columns = [_bare(column.name) for column in into.expressions]
     elif isinstance(statement, exp.Create):
         columns = _columns(scope)
     else:
@@ -110,62 +110,62 @@ def _columns(scope: Scope) -> list[str]:
     """The names of what a query selects; empty where an expression has none."""
     if scope.outer_columns:
         return [_bare(name) for name in scope.outer_columns]
-    return [_bare(one.alias_or_name) for one in _selects(scope)]
+    return [_bare(selected.alias_or_name) for selected in _selects(scope)]
 
 
 def _selects(scope: Scope) -> list[exp.Expr]:
     """The expressions that a query selects, of a set operation those of its first part. None of them is ``*``."""
     query = scope.expression
     selects = query.selects if isinstance(query, exp.Select | exp.SetOperation) else []
-    if not selects or any(one.is_star for one in selects):
+    if not selects or any(selected.is_star for selected in selects):
         raise _UnknownError
     return list(selects)
 
 
-def _uses(scope: Scope, number: int, known: dict[tuple[int, int], _Uses | None]) -> _Uses:
-    """What the expression with this number takes from tables. ``known``: of expressions that were looked at; None while
-    one is.
+def _uses(scope: Scope, number: int, results: dict[tuple[int, int], _Uses | None]) -> _Uses:
+    """What the expression with this number takes from tables. ``results``: by scope and number of the expressions that
+    were looked at; None while one is being looked at.
     """
-    place = id(scope), number
-    if place not in known:
-        known[place] = None
+    expression_key = id(scope), number
+    if expression_key not in results:
+        results[expression_key] = None
         if scope.expression.args.get("by_name"):  # other places in each part
             raise _UnknownError
         if isinstance(scope.expression, exp.SetOperation):
-            found: _Uses = {}
+            found_uses: _Uses = {}
             for part in scope.set_operation_scopes:
-                _add(found, _uses(part, number, known), is_inside=False)
+                _add(found_uses, _uses(part, number, results), is_inside=False)
         else:
-            found = _of_select(scope, number, known)
-        known[place] = found
-    uses = known[place]
+            found_uses = _of_select(scope, number, results)
+        results[expression_key] = found_uses
+    uses = results[expression_key]
     if uses is None:  # a query that reads itself
         raise _UnknownError
     return uses
 
 
-def _of_select(scope: Scope, number: int, known: dict[tuple[int, int], _Uses | None]) -> _Uses:
+def _of_select(scope: Scope, number: int, results: dict[tuple[int, int], _Uses | None]) -> _Uses:
     selects = _selects(scope)
     expression = selects[number]
     sources = {_bare(name): source for name, (_, source) in scope.selected_sources.items()}
     if scope.pivots or len(sources) != len(scope.selected_sources):
         raise _UnknownError
-    found: _Uses = {}
+    uses: _Uses = {}
     for part in expression.walk():
-        is_counted = isinstance(part, exp.Star) and isinstance(part.parent, exp.Count)
-        if not isinstance(part, _PARTS) and not is_counted:
+        is_star_of_count = isinstance(part, exp.Star) and isinstance(part.parent, exp.Count)
+        if not isinstance(part, _PARTS) and not is_star_of_count:
             raise _UnknownError
         if isinstance(part, exp.Column):
             source = _source(part, sources, selects)
             is_inside = _is_inside(part)
             if isinstance(source, exp.Table):
-                _add(found, {(_table(source), _bare(part.name)): False}, is_inside=is_inside)
+                _add(uses, {(_table(source), _bare(part.name)): False}, is_inside=is_inside)
             else:
                 names = _columns(source)
                 if names.count(_bare(part.name)) != 1:
                     raise _UnknownError
-                _add(found, _uses(source, names.index(_bare(part.name)), known), is_inside=is_inside)
-    return found
+                _add(uses, _uses(source, names.index(_bare(part.name)), results), is_inside=is_inside)
+    return uses
 
 
 def _source(
@@ -186,21 +186,21 @@ def _source(
 
 
 def _is_alias(column: exp.Column, selects: Sequence[exp.Expr]) -> bool:
-    named = [one for one in selects if isinstance(one, exp.Alias) and _bare(one.alias) == _bare(column.name)]
-    return any(not isinstance(one.this, exp.Column) or _bare(one.this.name) != _bare(column.name) for one in named
-               if column.find_ancestor(exp.Alias) is not one)  # fmt: skip
+    named = [alias for alias in selects if isinstance(alias, exp.Alias) and _bare(alias.alias) == _bare(column.name)]
+    return any(not isinstance(alias.this, exp.Column) or _bare(alias.this.name) != _bare(column.name) for alias in named
+               if column.find_ancestor(exp.Alias) is not alias)  # fmt: skip
 
 
 def _is_inside(column: exp.Column) -> bool:
-    """Whether it is inside an aggregate, which is no function of a window."""
+    """Whether a column is inside an aggregate that is not a window function."""
     above = column.find_ancestor(*_AGGREGATES, exp.Query)
     window = column.find_ancestor(exp.Window, exp.Query)
     return isinstance(above, _AGGREGATES) and not isinstance(window, exp.Window)
 
 
-def _add(found: _Uses, more: _Uses, *, is_inside: bool) -> None:
+def _add(uses: _Uses, more: _Uses, *, is_inside: bool) -> None:
     for place, is_aggregated_below in more.items():
-        found[place] = found.get(place, True) and (is_inside or is_aggregated_below)
+        uses[place] = uses.get(place, True) and (is_inside or is_aggregated_below)
 
 
 def _table(table: exp.Table) -> _Name:

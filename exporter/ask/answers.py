@@ -53,6 +53,12 @@ class Answer:
         return self.arrow().to_pandas()
 
 
+def first_of(texts: Sequence[str], most: int) -> str:
+    """The first ``most`` texts as a list for a message: ``A, B and 3 more``."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}"
+
+
 def render(answer: Answer, fmt: str) -> str:
     """``answer`` in one of :data:`FORMATS`, with a newline at the end."""
     if fmt not in FORMATS:
@@ -130,8 +136,8 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
 """Question -> the columns for pages -> the variables of the question that have the objects."""
 _ENDING: Final = "_iri"
 _SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
-_MEANT: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
-"""The line of all questions that begins the objects that are meant (:mod:`exporter.ask.meant`)."""
+_OBJECTS_BEGIN: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
+"""The line of all questions that begins the objects that are meant (:mod:`exporter.ask.object_pattern`)."""
 
 
 LIST: Final = "\n\n"
@@ -152,8 +158,8 @@ def with_columns(query: str, columns: Mapping[str, str]) -> str:
     if not columns or match is None:
         return query
     is_grouped = re.search(r"^GROUP BY ", query, re.MULTILINE) is not None
-    each = '(GROUP_CONCAT(DISTINCT STR(?{0}); separator=" ") AS ?{1})' if is_grouped else "(?{0} AS ?{1})"
-    more = " ".join(each.format(variable, column) for column, variable in columns.items())
+    form = '(GROUP_CONCAT(DISTINCT STR(?{0}); separator=" ") AS ?{1})' if is_grouped else "(?{0} AS ?{1})"
+    more = " ".join(form.format(variable, column) for column, variable in columns.items())
     return f"{query[: match.end(1)]} {more}{query[match.end(1) :]}"
 
 
@@ -162,23 +168,23 @@ def merged(columns: Sequence[str], rows: Iterable[Row], most: int | None) -> lis
     between (IRIs have none). Up to one row more than ``most``.
     """
     is_object = [column.endswith(_ENDING) for column in columns]
-    found: dict[Row, list[set[str]]] = {}
+    objects_of_row: dict[Row, list[set[str]]] = {}
     for row in rows:
         key = tuple(None if hides else cell for cell, hides in zip(row, is_object, strict=True))
-        objects = found.get(key)
+        objects = objects_of_row.get(key)
         if objects is None:
-            if most is not None and len(found) > most:
+            if most is not None and len(objects_of_row) > most:
                 break
-            objects = found[key] = [set() for _ in columns]
-        for every, cell, hides in zip(objects, row, is_object, strict=True):
+            objects = objects_of_row[key] = [set() for _ in columns]
+        for cell_objects, cell, hides in zip(objects, row, is_object, strict=True):
             if hides and cell:
-                every.update(cell.split(" "))
+                cell_objects.update(cell.split(" "))
     return [
         tuple(
-            " ".join(sorted(every)) or None if hides else cell
-            for cell, every, hides in zip(key, objects, is_object, strict=True)
+            " ".join(sorted(cell_objects)) or None if hides else cell
+            for cell, cell_objects, hides in zip(key, objects, is_object, strict=True)
         )
-        for key, objects in found.items()
+        for key, objects in objects_of_row.items()
     ]
 
 
@@ -186,4 +192,4 @@ def about(query: str, thing: str) -> str:
     """The query of a shipped question about one object: that with the IRI ``thing``. Line numbers stay."""
     if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
         raise UsageError(f"{thing!r} is not an IRI.")
-    return query.replace(_MEANT, f"{_MEANT} VALUES ?object {{ <{thing}> }}")
+    return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ <{thing}> }}")

@@ -17,7 +17,7 @@ from exporter.graph.store import load
 
 if TYPE_CHECKING:
     from exporter.ask.answers import Answer
-    from exporter.ask.parameters import Given
+    from exporter.ask.parameters import ParameterValues
     from exporter.ask.questions import Question
 
 
@@ -51,17 +51,19 @@ class Graph:
         """The answer of a shipped question (docs/questions.md), or of the question in a ``.rq`` file. ``parameters``: a
         text, a number, or several of them. ``answer.notes`` say what the answer may lack, and why it is empty.
         """
-        found = questions.find(os.fspath(question))
-        given = {name: _texts(value) for name, value in parameters.items() if value is not None}
-        questions.check_all(found, given)
-        return self.answer(found, given)
+        asked_question = questions.find(os.fspath(question))
+        params = {name: _texts(value) for name, value in parameters.items() if value is not None}
+        questions.check_all(asked_question, params)
+        return self.answer(asked_question, params)
 
-    def answer(self, question: Question, given: Given, most: int | None = None, *, of_page: bool = False) -> Answer:
+    def answer(
+        self, question: Question, params: ParameterValues, most: int | None = None, *, of_page: bool = False
+    ) -> Answer:
         """The answer with at most ``most`` rows. :func:`exporter.ask.questions.check_all` has to be called before."""
-        found = questions.ask(self.store, question, given, most, of_page=of_page)
-        is_unexplained = questions.is_shipped(question) and not found.rows and not found.notes
+        answer = questions.ask(self.store, question, params, most, of_page=of_page)
+        is_unexplained = questions.is_shipped(question) and not answer.rows and not answer.notes
         empty = [missing.no_row(self.store)] if is_unexplained else []
-        return replace(found, notes=[*found.notes, *empty, *self._notes])
+        return replace(answer, notes=[*answer.notes, *empty, *self._notes])
 
     def sparql(self, query: str) -> Answer:
         """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
@@ -72,4 +74,4 @@ class Graph:
 
 
 def _texts(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list | tuple | set | frozenset) else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list | tuple | set | frozenset) else [str(value)]

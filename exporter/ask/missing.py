@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter.ask import tag_stops, unrecorded
 from exporter.ask.nameless import renamed_without_ids, set_without_id, without_ids
-from exporter.ask.names import Known
+from exporter.ask.names import Lookups
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
 from exporter.ask.parameters import instant, values_of
 from exporter.ask.shipped import is_shipped
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
     from exporter.ask.answers import Answer
-    from exporter.ask.parameters import Given
+    from exporter.ask.parameters import ParameterValues
     from exporter.ask.questions import Question
 
-    Asks = Callable[[Given, int], Answer]
+    Asks = Callable[[ParameterValues, int], Answer]
 
 _TYPE: Final = NamedNode(full("rdf:type"))
 _AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
@@ -51,7 +51,7 @@ _NEEDED_BY: Final = {
     "policies_referenced": frozenset({"policies"}),
     "object_modified_by_ddl": frozenset({"DDL"}),
 }
-"""What of a row Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it is of."""
+"""Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"tag-reach", "unmasked-copies", "unmasked-reads"}
@@ -128,62 +128,62 @@ _NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure
 
 
 def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer and what they mean
-    store: Store, question: Question, given: Given, answer: Answer, things: Collection[str], ask: Asks
+    store: Store, question: Question, params: ParameterValues, answer: Answer, things: Collection[str], ask: Asks
 ) -> list[str]:
     """The notes on the answer ``answer``, none where nothing is known to be missing. ``things``: the IRIs of the
-    objects that the parameters mean at any time; ``ask``: the rows of the question with other parameters, at most so
-    many.
+    objects that the parameters mean at any time. ``ask``: a function that answers the question with other parameters,
+    with at most the given number of rows.
     """
     name = question.name
     unknown = set[str]()  # objects of which the rows may say more, without an id
-    about = {*things, *values_of(given, "object")} if not is_shipped(question) else set(things)
-    notes = [*_outside(store, question, given)]
+    about = {*things, *values_of(params, "object")} if not is_shipped(question) else set(things)
+    notes = [*_outside(store, question, params)]
     if not name.startswith("page-"):
-        notes += notes_by_day(store, question, given, things)
-        notes += notes_on_short_queries(store, question, given)
+        notes += notes_by_day(store, question, params, things)
+        notes += notes_on_short_queries(store, question, params)
     if is_shipped(question):
-        notes += unrecorded.notes(store, name, given)
-        notes += without_ids(store, given, answer, things)
-        for told, objects in (
-            renamed_without_ids(store, name, given, answer, things, notes),
+        notes += unrecorded.notes(store, name, params)
+        notes += without_ids(store, params, answer, things)
+        for more_notes, more_unknown in (
+            renamed_without_ids(store, name, params, answer, things, notes),
             set_without_id(store, name, things),
         ):
-            notes += told
-            unknown |= objects
-        notes += notes_on_views(store, question, given, answer, things)
+            notes += more_notes
+            unknown |= more_unknown
+        notes += notes_on_views(store, question, params, answer, things)
     elif not name.startswith("page-"):
-        return [*notes, *_truncated(store, question, given)]
-    notes += unrecorded.of_containers(store, name, given, answer, about)
-    notes += _of_former_columns(store, name, given, things)
-    notes += _of_agents(store, name, given, answer)
+        return [*notes, *_truncated(store, question, params)]
+    notes += unrecorded.of_containers(store, name, params, answer, about)
+    notes += _of_former_columns(store, name, params, things)
+    notes += _of_agents(store, name, params, answer)
     if not answer.rows:
-        notes += _emptied(store, name, given, things)
-        notes += _by_id(store, question, given, things, ask)
-        notes += _of_policies(store, name, given, set(things) - unknown)
-        notes += _of_tags(store, name, given)
-        notes += tags_of_another_time(store, name, given, things)
+        notes += _emptied(store, name, params, things)
+        notes += _by_id(store, question, params, things, ask)
+        notes += _of_policies(store, name, params, set(things) - unknown)
+        notes += _of_tags(store, name, params)
+        notes += tags_of_another_time(store, name, params, things)
         notes += (note for thing in sorted(about) for note in _of_kind(store, question, thing))
     notes += _shared(store, question, about)
-    notes += _truncated(store, question, given)
+    notes += _truncated(store, question, params)
     return list(dict.fromkeys(notes))
 
 
-def _of_former_columns(store: Store, name: str, given: Given, things: Collection[str]) -> Iterator[str]:
-    """What was done to a column counts under the name that it had then: the other names of a renamed column, also where
-    it was renamed several times.
+def _of_former_columns(store: Store, question: str, params: ParameterValues, things: Collection[str]) -> Iterator[str]:
+    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
+    have to be asked for, too. It may have been renamed several times.
     """
-    counted = _BY_COLUMN.get(name)
-    wanted = {match_name(value) for value in values_of(given, "column_name")}
-    for thing in sorted(things) if counted and wanted else ():
+    counted = _BY_COLUMN.get(question)
+    asked = {match_name(value) for value in values_of(params, "column_name")}
+    for thing in sorted(things) if counted and asked else ():
         renames = list(_renames(store, thing))
-        known = set(wanted)
-        while more := {one for pair in renames for one in pair if known & set(map(match_name, pair))}:
-            if {match_name(one) for one in more} <= known:
+        names = set(asked)
+        while linked := {name for pair in renames for name in pair if names & set(map(match_name, pair))}:
+            if {match_name(name) for name in linked} <= names:
                 break
-            known |= {match_name(one) for one in more}
+            names |= {match_name(name) for name in linked}
         for former, new in renames:
-            others = [f"column_name={one}" for one in (new, former) if match_name(one) not in wanted]
-            if others and {match_name(former), match_name(new)} <= known:
+            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked]
+            if others and {match_name(former), match_name(new)} <= names:
                 yield (
                     f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
                     f"Ask for {' and '.join(others)}, too."
@@ -192,13 +192,13 @@ def _of_former_columns(store: Store, name: str, given: Given, things: Collection
 
 def _renames(store: Store, thing: str) -> Iterator[tuple[str, str]]:
     """The former and the new name of the renamed columns of an object, sorted."""
-    found = set[tuple[str, str]]()
+    pairs = set[tuple[str, str]]()
     for quad in store.quads_for_pattern(None, _COLUMN_OF, NamedNode(thing)):
         for renamed in store.quads_for_pattern(quad.subject, _RENAMED_FROM, None):
             new, former = _column_name(store, renamed.subject), _column_name(store, renamed.object)
             if new and former:
-                found.add((former, new))
-    yield from sorted(found)
+                pairs.add((former, new))
+    yield from sorted(pairs)
 
 
 def _column_name(store: Store, column: Any) -> str | None:
@@ -232,15 +232,15 @@ def left_out(graph: Path) -> list[str]:
 
 def _json_of(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return told if isinstance(told, dict) else {}
+        document = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return document if isinstance(document, dict) else {}
     return {}
 
 
 def no_row(store: Store) -> str:
     """The note on an empty answer of which nothing else is known."""
-    known = period(store)
-    when = "" if known is None else f" from {known[0]} to {known[1]}"
+    covered = period(store)
+    when = "" if covered is None else f" from {covered[0]} to {covered[1]}"
     return f"No row{when} has what this question asks for."
 
 
@@ -255,23 +255,23 @@ def period(store: Store) -> tuple[str, str] | None:
     return (min(first, key=_instant), max(last, key=_instant)) if first and last else None
 
 
-def _outside(store: Store, question: Question, given: Given) -> Iterator[str]:
+def _outside(store: Store, question: Question, params: ParameterValues) -> Iterator[str]:
     """A note if a time is before the first day on record or after the last one."""
-    asked = [
+    times_asked = [
         (parameter.name, value)
         for parameter in question.parameters
         if parameter.kind == "time" and parameter.name in _TIMES
-        for value in values_of(given, parameter.name)
+        for value in values_of(params, parameter.name)
     ]
-    known = period(store) if asked else None
-    if known is None:
+    covered = period(store) if times_asked else None
+    if covered is None:
         return
-    first, last = (_instant(time) for time in known)
+    first, last = (_instant(time) for time in covered)
     begin = first.replace(hour=0, minute=0, second=0, microsecond=0)
     end = last.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY
     outside = [
         f"{name}={value}"
-        for name, value in asked
+        for name, value in times_asked
         if not begin <= (time := instant(name, value)) <= end
         or (name == "until" and time <= first)
         or (name == "since" and time > last)
@@ -279,7 +279,7 @@ def _outside(store: Store, question: Question, given: Given) -> Iterator[str]:
     ]
     if outside:
         yield (
-            f"The record covers {known[0]} to {known[1]}: {', '.join(outside)} "
+            f"The record covers {covered[0]} to {covered[1]}: {', '.join(outside)} "
             f"{'is' if len(outside) == 1 else 'are'} outside of it."
         )
 
@@ -294,7 +294,7 @@ def _instant(time: str) -> datetime:
 def _by_id(
     store: Store,
     question: Question,
-    given: Given,
+    params: ParameterValues,
     things: Collection[str],
     ask: Asks,
 ) -> Iterator[str]:
@@ -302,31 +302,31 @@ def _by_id(
     long as an object had it, the id always.
     """
     takes = {parameter.name for parameter in question.parameters}
-    if not {"object_name", "object_id"} <= takes or "object_name" not in given or "object_id" in given:
+    if not {"object_name", "object_id"} <= takes or "object_name" not in params or "object_id" in params:
         return
-    known = Known(store)
-    for turn in islice(_renamed(known, things), _SHOWN):
-        sharper: dict[str, list[str]] = {
-            **{one: values_of(given, one) for one in given if one != "object_name"},
-            "object_id": [str(turn[0])],
+    lookups = Lookups(store)
+    for ident, domain, names in islice(_renamed(lookups, things), _SHOWN):
+        by_id: dict[str, list[str]] = {
+            **{parameter: values_of(params, parameter) for parameter in params if parameter != "object_name"},
+            "object_id": [ident],
         }
         if "domain" in takes:
-            sharper["domain"] = [turn[1]]
-        text = f"object_id={turn[0]}" + (f" domain={turn[1]}" if "domain" in takes and turn[1] != "Table" else "")
-        was = f"its names: {turn[2]}"
+            by_id["domain"] = [domain]
+        text = f"object_id={ident}" + (f" domain={domain}" if "domain" in takes and domain != "Table" else "")
+        was = f"its names: {names}"
         if question.name not in _QUICK:
             yield f"Ask by {text}, too: {was}."
             continue
-        rows = len(ask(sharper, _MOST).rows)
+        rows = len(ask(by_id, _MOST).rows)
         if rows:
-            many = f"{rows:,} {'row' if rows == 1 else 'rows'}" if rows < _MOST else f"{_MOST:,} rows or more"
-            yield f"As {text} it has {many}; {was}."
+            count = f"{rows:,} {'row' if rows == 1 else 'rows'}" if rows < _MOST else f"{_MOST:,} rows or more"
+            yield f"As {text} it has {count}; {was}."
 
 
-def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+def _renamed(lookups: Lookups, things: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Id, kind and names of the objects that had several names, or whose name ended."""
     for thing in sorted(things):
-        names = known.names_of(thing)
+        names = lookups.names_of(thing)
         if names and names[0].ident and (len(names) > 1 or names[-1].until is not None):
             text = ", ".join(
                 f"{name.name} from {name.since}" + (f" until {name.until}" if name.until else "")
@@ -339,40 +339,40 @@ def _renamed(known: Known, things: Iterable[str]) -> Iterator[tuple[str, str, st
 
 
 def _of_kind(store: Store, question: Question, thing: str) -> Iterator[str]:
-    """For an empty answer about an object of whose kind rows do not say what was asked."""
-    kind = min(_values(store, thing, "ah:domain"), default="")
+    """For an empty answer about an object of a kind for which rows do not record what was asked."""
+    domain = min(_values(store, thing, "ah:domain"), default="")
     name = min(_values(store, thing, "rdfs:label"), default=thing)
-    if kind == "Stage" and question.name in _OF_COLUMNS:
+    if domain == "Stage" and question.name in _OF_COLUMNS:
         yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-    elif kind == "Stage" and question.needs & _ACCESSES:
+    elif domain == "Stage" and question.needs & _ACCESSES:
         yield (
             f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
             "only COPY, PUT, GET and queries on it are on record."
         )
-    elif kind in _NO_DATA and question.needs & (_ACCESSES - {"reads"}) and question.name not in UPWARD:
+    elif domain in _NO_DATA and question.needs & (_ACCESSES - {"reads"}) and question.name not in UPWARD:
         yield (
-            f"{name} is a {kind.lower()}: it holds no data of its own. "
+            f"{name} is a {domain.lower()}: it holds no data of its own. "
             f"{behind(store, thing) or _UNKNOWN_BEHIND}, too."
-            + (_READ_ITSELF if question.name == "sensitive-data-movement" and kind in _DATA_OF_OTHERS else "")
+            + (_READ_ITSELF if question.name == "sensitive-data-movement" and domain in _DATA_OF_OTHERS else "")
         )
-    elif kind in _AROUND and question.needs & _ACCESSES:
-        yield f"{name} is a {kind.lower()}: rows tell reads and writes of the objects in it. Ask for these."
-    elif kind == "Share" and question.needs & _ACCESSES:
+    elif domain in _AROUND and question.needs & _ACCESSES:
+        yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
+    elif domain == "Share" and question.needs & _ACCESSES:
         yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
 
 
-def _emptied(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
-    """For an empty answer about what an object held at a time: the last statement before that took its data away."""
-    times = [instant("at", value) for value in values_of(given, "at")] if question in UPWARD else []
+def _emptied(store: Store, question: str, params: ParameterValues, things: Collection[str]) -> Iterator[str]:
+    """For an empty answer about the data of an object at a time: the last statement before it that removed the data."""
+    times = [instant("at", value) for value in values_of(params, "at")] if question in UPWARD else []
     for thing in sorted(things) if times else ():
         answer = store.query(_EMPTIED.replace("@thing@", str(NamedNode(thing))))
-        done = sorted(
+        statements = sorted(
             (_instant(end), row["done"].value, end, row["query_id"].value if row["query_id"] else "")
             for row in (answer if isinstance(answer, QuerySolutions) else ())
             if _instant(end := (row["end"] or row["start"]).value) <= max(times)
         )
-        if done and done[-1][1] in _DONE:
-            _, what, time, ident = done[-1]
+        if statements and statements[-1][1] in _DONE:
+            _, what, time, ident = statements[-1]
             name = min(_values(store, thing, "rdfs:label"), default=thing)
             yield (
                 f"{name} was {_DONE[what]} at {time}{f' (query {ident})' if ident else ''}: what it held before is not "
@@ -380,8 +380,8 @@ def _emptied(store: Store, question: str, given: Given, things: Collection[str])
             )
 
 
-def _of_agents(store: Store, question: str, given: Given, answer: Answer) -> Iterator[str]:
-    """What the question about agents cannot have: rows that name none, and agents of which a row says nothing."""
+def _of_agents(store: Store, question: str, params: ParameterValues, answer: Answer) -> Iterator[str]:
+    """What the answer about agents lacks: rows that name no agent, and agents without type, id and name."""
     if question != OF_AGENTS:
         return
     if not answer.rows and not any(store.quads_for_pattern(None, _TYPE, _AGENT)):
@@ -390,30 +390,30 @@ def _of_agents(store: Store, question: str, given: Given, answer: Answer) -> Ite
             "without this column."
         )
     unnamed = store.quads_for_pattern(None, NamedNode(full("ah:incomplete")), Literal("agents_info UNNAMED"))
-    many = sum(
-        _is_asked_for(store, quad.subject.value, given) for quad in unnamed if isinstance(quad.subject, NamedNode)
+    count = sum(
+        _is_asked_for(store, quad.subject.value, params) for quad in unnamed if isinstance(quad.subject, NamedNode)
     )
-    if many:
+    if count:
         yield (
-            f"{many:,} {'query has' if many == 1 else 'queries have'} an agent of which the row gives no type, id or "
+            f"{count:,} {'query has' if count == 1 else 'queries have'} an agent of which the row gives no type, id or "
             "name: the answer lacks it."
         )
 
 
-def _of_policies(store: Store, question: str, given: Given, things: Collection[str]) -> Iterator[str]:
+def _of_policies(store: Store, question: str, params: ParameterValues, things: Collection[str]) -> Iterator[str]:
     """For an empty answer to a question that is only about what has a mask, a tag or a grant."""
-    known = period(store)
-    first = "the first row" if known is None else known[0]
+    covered = period(store)
+    first = "the first row" if covered is None else covered[0]
     if question == "exposure":
         yield (
             "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
             f"granted before {first}, is not on record."
         )
-    columns = [match_name(value) for value in values_of(given, "column_name")]
+    columns = [match_name(value) for value in values_of(params, "column_name")]
     for thing in sorted(things):
         name = min(_values(store, thing, "rdfs:label"), default=thing)
         if question == "unmasked-reads" and not _is_masked(store, thing, columns):
-            what = f"{name}.{', '.join(values_of(given, 'column_name'))}" if columns else f"a column of {name}"
+            what = f"{name}.{', '.join(values_of(params, 'column_name'))}" if columns else f"a column of {name}"
             yield (
                 f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
                 "it in clear (column-readers lists the readers)."
@@ -421,19 +421,19 @@ def _of_policies(store: Store, question: str, given: Given, things: Collection[s
         if question == "policy-coverage" and not _has_tag(store, thing):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
         if question == "tag-history" and columns and not _holds(store, _TAGGED, thing, columns):
-            what = ", ".join(values_of(given, "column_name"))
+            what = ", ".join(values_of(params, "column_name"))
             yield f"No row sets a tag on {name}.{what}: what was set before {first} is not on record."
 
 
-def _of_tags(store: Store, question: str, given: Given) -> Iterator[str]:
+def _of_tags(store: Store, question: str, params: ParameterValues) -> Iterator[str]:
     """For an empty answer of tag-reach: whether rows set tags on columns at all."""
     if question != "tag-reach":
         return
     kind, tag = NamedNode(full("rdf:type")), NamedNode(full("ah:TagSetting"))
     settings = [quad.subject for quad in islice(store.quads_for_pattern(None, kind, tag), _MOST)]
     on_column = NamedNode(full("ah:onColumn"))
-    if any(any(store.quads_for_pattern(one, on_column, None)) for one in settings):
-        rows = "Beside what stop_at leaves out, rows" if values_of(given, tag_stops.PARAMETER) else "Rows"
+    if any(any(store.quads_for_pattern(setting, on_column, None)) for setting in settings):
+        rows = "Beside what stop_at leaves out, rows" if values_of(params, tag_stops.PARAMETER) else "Rows"
         yield (
             f"{rows} show no copy without the tag of its source, among columns that are there and sources that have a "
             "tag. Views over a column and stages are not in this answer (end-up has them)."
@@ -444,10 +444,10 @@ def _of_tags(store: Store, question: str, given: Given) -> Iterator[str]:
             "(policy-coverage lists the objects)."
         )
     else:
-        known = period(store)
+        covered = period(store)
         yield (
             "No row sets a tag on a column: what was set before "
-            f"{'the first row' if known is None else known[0]} is not on record."
+            f"{'the first row' if covered is None else covered[0]} is not on record."
         )
 
 
@@ -480,7 +480,7 @@ def _shared(store: Store, question: Question, things: Collection[str]) -> Iterat
             yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
 
 
-def _truncated(store: Store, question: Question, given: Given) -> Iterator[str]:
+def _truncated(store: Store, question: Question, params: ParameterValues) -> Iterator[str]:
     """How many queries in the time that is asked for were cut at a place that the question needs."""
     places = sorted(place for place, needs in _NEEDED_BY.items() if question.needs & needs)
     queries: set[str] = set()
@@ -488,29 +488,29 @@ def _truncated(store: Store, question: Question, given: Given) -> Iterator[str]:
     for place in places:
         quads = store.quads_for_pattern(None, NamedNode(full("ah:incomplete")), Literal(f"{place} TRUNCATED"))
         for quad in islice(quads, _MOST):
-            if isinstance(quad.subject, NamedNode) and _is_asked_for(store, quad.subject.value, given):
+            if isinstance(quad.subject, NamedNode) and _is_asked_for(store, quad.subject.value, params):
                 queries.add(quad.subject.value)
                 cut.add(place)
     if queries:
-        many = f"{len(queries):,}" + (" or more" if len(queries) >= _MOST else "")
-        are, who = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
-        some = next(iter(_values(store, min(queries), "ah:queryId")), "")
+        count = f"{len(queries):,}" + (" or more" if len(queries) >= _MOST else "")
+        are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
+        first_id = next(iter(_values(store, min(queries), "ah:queryId")), "")
         yield (
-            f"{many} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what {who} did"
-            + (f"; the first is {some}." if some else ".")
+            f"{count} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what {pronoun} did"
+            + (f"; the first is {first_id}." if first_id else ".")
         )
 
 
-def _is_asked_for(store: Store, query: str, given: Given) -> bool:
-    """Whether a query is in the time, and the one (or of the request), that the parameters ask for."""
-    ids = values_of(given, "query_id")
+def _is_asked_for(store: Store, query: str, params: ParameterValues) -> bool:
+    """Whether a query started in the time that the parameters ask for, and is the query or of the request asked for."""
+    ids = values_of(params, "query_id")
     if ids:
-        around = {query, *_values(store, query, "ah:rootQuery"), *_values(store, query, "dcterms:isPartOf")}
-        if not set(ids) & {ident for one in around for ident in _values(store, one, "ah:queryId")}:
+        related = {query, *_values(store, query, "ah:rootQuery"), *_values(store, query, "dcterms:isPartOf")}
+        if not set(ids) & {ident for related_query in related for ident in _values(store, related_query, "ah:queryId")}:
             return False
     times = [_instant(time) for time in _values(store, query, "prov:startedAtTime")]
-    since = [instant("since", value) for value in values_of(given, "since")]
-    until = [instant("until", text) for text in (*values_of(given, "until"), *values_of(given, "at"))]
+    since = [instant("since", value) for value in values_of(params, "since")]
+    until = [instant("until", text) for text in (*values_of(params, "until"), *values_of(params, "at"))]
     return not times or ((not since or max(times) >= min(since)) and (not until or min(times) <= max(until)))
 
 

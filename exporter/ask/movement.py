@@ -19,8 +19,8 @@ from typing import Final
 
 from pyoxigraph import NamedNode, QuerySolution, QuerySolutions, Store
 
-from exporter.ask.meant import meant_object
-from exporter.ask.parameters import Given, Parameter, bind, values_of
+from exporter.ask.object_pattern import object_pattern
+from exporter.ask.parameters import Parameter, ParameterValues, bind, values_of
 
 QUESTION: Final = "sensitive-data-movement"
 COLUMNS: Final = ("path", "target_name", "target_id", "target_domain", "target_columns")
@@ -42,7 +42,7 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 """
 _FIRST_STEPS: Final = f"""{_PREFIXES}SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
   VALUES ?since {{ UNDEF }}  # param since
-  {meant_object("Stage")}
+  {object_pattern("Stage")}
   ?access ah:accessType "BASE" ; ah:accessedObject ?object .
   ?query prov:qualifiedUsage|ah:accessPattern ?access ; prov:used ?read ; prov:startedAtTime ?first_time .
   ?read prov:specializationOf ?object .
@@ -125,10 +125,10 @@ class Path:
 class Movement:
     """Where data went in one graph. Look-ups are cached."""
 
-    def __init__(self, store: Store, parameters: Sequence[Parameter], given: Given) -> None:
+    def __init__(self, store: Store, parameters: Sequence[Parameter], params: ParameterValues) -> None:
         self._store = store
         self._parameters = parameters
-        self._given = given
+        self._given = params
         self._routes: dict[str, Routes] = {}
         self._places: dict[NamedNode, tuple[str, int]] = {}
         self._targets: dict[str, tuple[str | None, str | None]] = {}
@@ -150,8 +150,8 @@ class Movement:
     def _first_paths(self) -> Iterator[Path]:
         routes: dict[tuple[str, Way], Route] = defaultdict(Route)
         for row in self._select(_FIRST_STEPS, {}):
-            way, at, column = self._step(row)
-            routes[row["source_name"].value, way].steps[at].update(column)
+            way, positions, column = self._step(row)
+            routes[row["source_name"].value, way].steps[positions].update(column)
         for (source_name, way), route in sorted(routes.items(), key=itemgetter(0)):
             onwards = route.onwards(0)
             if onwards and way.to_chain != way.from_chain:
@@ -161,8 +161,8 @@ class Movement:
         if source not in self._routes:
             routes: dict[Way, Route] = defaultdict(Route)
             for row in self._select(_STEPS, {"object": source}):
-                way, at, column = self._step(row)
-                routes[way].steps[at].update(column)
+                way, positions, column = self._step(row)
+                routes[way].steps[positions].update(column)
             self._routes[source] = routes
         return self._routes[source]
 
@@ -175,24 +175,27 @@ class Movement:
 
     def _place(self, version: NamedNode) -> tuple[str, int]:
         """The first version of the chain that ``version`` is in, and its position in that chain."""
-        later: list[NamedNode] = []
+        later_versions: list[NamedNode] = []
         while version not in self._places:
             prior = next((quad.object for quad in self._store.quads_for_pattern(version, _PRIOR, None)), None)
             if not isinstance(prior, NamedNode):
                 self._places[version] = version.value, 0
                 break
-            later.append(version)
+            later_versions.append(version)
             version = prior
         chain, number = self._places[version]
         self._places.update(
-            {named_node: (chain, number + count) for count, named_node in enumerate(reversed(later), start=1)}
+            {
+                later_version: (chain, number + count)
+                for count, later_version in enumerate(reversed(later_versions), start=1)
+            }
         )
-        return self._places[later[0] if later else version]
+        return self._places[later_versions[0] if later_versions else version]
 
-    def _select(self, text: str, own: Given) -> QuerySolutions:
+    def _select(self, text: str, values: ParameterValues) -> QuerySolutions:
         parameters = (*self._parameters, *_OBJECT)
-        places = [parameter for parameter in parameters if f"# param {parameter.name}\n" in text]
-        result = self._store.query(bind(text, places, {**self._given, **own}))
+        used = [parameter for parameter in parameters if f"# param {parameter.name}\n" in text]
+        result = self._store.query(bind(text, used, {**self._given, **values}))
         assert isinstance(result, QuerySolutions), "a SELECT gives solutions"
         return result
 
@@ -208,18 +211,18 @@ class Movement:
 
 
 def rows(
-    store: Store, parameters: Sequence[Parameter], given: Given, limit: int = MAX_PATHS, between: str = ", "
+    store: Store, parameters: Sequence[Parameter], params: ParameterValues, limit: int = MAX_PATHS, between: str = ", "
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
     """The rows of the question, one for each path, and a note where ``limit`` cut them. ``between``: two names of
     columns.
     """
     columns: dict[tuple[str, str, str | None, str | None], frozenset[str]] = defaultdict(frozenset)
     notes: list[str] = []
-    untils: list[str | None] = [*values_of(given, "until")]
+    untils: list[str | None] = [*values_of(params, "until")]
     for until in untils or [None]:
         # The meaning of a name depends on the time, so each time is asked for separately.
-        one = given if until is None else {**given, "until": until}
-        movement = Movement(store, parameters, one)
+        until_params = params if until is None else {**params, "until": until}
+        movement = Movement(store, parameters, until_params)
         for number, path in enumerate(movement.paths()):
             if number == limit:
                 notes = [f"There are more than {limit} paths; these are the shortest. Narrow them by since and until."]

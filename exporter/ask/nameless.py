@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
-from exporter.ask.names import Known
+from exporter.ask.answers import first_of
+from exporter.ask.names import Lookups
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from pyoxigraph import QuerySolution, Store
 
     from exporter.ask.answers import Answer
-    from exporter.ask.names import Turn
-    from exporter.ask.parameters import Given
+    from exporter.ask.names import NameHolder
+    from exporter.ask.parameters import ParameterValues
 
 _SAME_NAME: Final = "ah:sameNameAs"
 _WITHOUT_ID: Final = """\
@@ -54,104 +55,103 @@ _FEW: Final = 5
 # --- dropped, renamed and swapped by name, of what has an id ----------------------------------------------------------
 
 
-def without_ids(store: Store, given: Given, answer: Answer, things: Collection[str]) -> list[str]:
+def without_ids(store: Store, params: ParameterValues, answer: Answer, things: Collection[str]) -> list[str]:
     """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
     does not count for an object with an id that had the name then. ``things``: the IRIs of the objects that are asked
     for; those that the answer ``answer`` names are looked up, too. A RENAME without an id is followed to the new name.
     """
     if not has_mixed_ids(store):
         return []
-    known = Known(store)
-    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
-    turns = (turn for name in _answered(answer) for turn in known.turns(name))
-    about = {*things, *(turn.iri for turn in turns if not accounts or turn.account in accounts)}
-    ends = [instant("at", value) for name in ("at", "until") for value in values_of(given, name)]
-    said: dict[tuple[datetime, str], str] = {}
-    concerned: dict[str, str] = {}
-    for thing in sorted(_with_id(store, known, about)):
-        for row in _unapplied(store, known, thing):
+    lookups = Lookups(store)
+    accounts = {holder.account for thing in things for holder in lookups.names_of(thing)}
+    holders = (holder for name in _answered(answer) for holder in lookups.holders(name))
+    about = {*things, *(holder.iri for holder in holders if not accounts or holder.account in accounts)}
+    ends = [instant("at", value) for name in ("at", "until") for value in values_of(params, name)]
+    texts: dict[tuple[datetime, str], str] = {}
+    named: dict[str, str] = {}
+    for thing in sorted(_with_id(store, lookups, about)):
+        for row in _unapplied(store, lookups, thing):
             time = datetime.fromisoformat(row["time"].value)
             if ends and time > max(ends):
                 continue
             query = row["query_id"].value if row["query_id"] else ""
-            said.setdefault((time, query), _without_id(row, query))
-            concerned[thing] = next(turn.thing for turn in known.names_of(thing))
-    if not said:
+            texts.setdefault((time, query), _without_id(row, query))
+            named[thing] = next(holder.thing for holder in lookups.names_of(thing))
+    if not texts:
         return []
-    last = [text for _, text in sorted(said.items())][-_FEW:]
-    more = f" and {len(said) - _FEW} more before" if len(said) > _FEW else ""
-    objects = sorted(set(concerned.values()))
-    others = f" and {len(objects) - _FEW} more" if len(objects) > _FEW else ""
+    last = [text for _, text in sorted(texts.items())][-_FEW:]
+    more = f" and {len(texts) - _FEW} more before" if len(texts) > _FEW else ""
+    objects = sorted(set(named.values()))
     note = (
         f"By rows that give no id of the object, {', '.join(last)}{more}. The answer does not count this for "
-        f"{', '.join(objects[:_FEW])}{others}, which had such a name then, though it may be about "
+        f"{first_of(objects, _FEW)}, which had such a name then, though it may be about "
         f"{'it' if len(objects) == 1 else 'them'}: what had the name from then on may be another object, or none."
     )
     return [note]
 
 
-def _with_id(store: Store, known: Known, about: Iterable[str]) -> set[str]:
+def _with_id(store: Store, lookups: Lookups, about: Iterable[str]) -> set[str]:
     """Of the objects, those with an id; for one without, those with an id that share its name, or a name that it was
     renamed from.
     """
-    same_name, texts = NamedNode(full(_SAME_NAME)), set[str]()
+    same_name, with_id = NamedNode(full(_SAME_NAME)), set[str]()
     waiting, seen = list(about), set[str]()
     while waiting:
         thing = waiting.pop()
         if thing in seen:
             continue
         seen.add(thing)
-        names = known.names_of(thing)
+        names = lookups.names_of(thing)
         if names and names[0].ident:
-            texts.add(thing)
+            with_id.add(thing)
             continue
         same = store.quads_for_pattern(NamedNode(thing), same_name, None)
-        texts.update(quad.object.value for quad in same if isinstance(quad.object, NamedNode))
-        for turn in names:
-            renames = store.quads_for_pattern(None, NamedNode(full("ah:newName")), Literal(turn.name))
+        with_id.update(quad.object.value for quad in same if isinstance(quad.object, NamedNode))
+        for holder in names:
+            renames = store.quads_for_pattern(None, NamedNode(full("ah:newName")), Literal(holder.name))
             for rename in renames:
                 changed = store.quads_for_pattern(rename.subject, NamedNode(full("ah:changedObject")), None)
                 waiting += [quad.object.value for quad in changed if isinstance(quad.object, NamedNode)]
-    return texts
+    return with_id
 
 
-def _unapplied(store: Store, known: Known, thing: str) -> Iterator[QuerySolution]:
+def _unapplied(store: Store, lookups: Lookups, thing: str) -> Iterator[QuerySolution]:
     """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
     RENAME among them, of what has the new name.
     """
     linked = store.quads_for_pattern(None, NamedNode(full(_SAME_NAME)), NamedNode(thing))
-    names = known.names_of(thing)
-    turns = [(match_name(turn.name), *_period(turn)) for turn in names]
-    places = {(turn.account, turn.domain) for turn in names}
+    names = lookups.names_of(thing)
+    periods = [(match_name(holder.name), *_period(holder)) for holder in names]
+    places = {(holder.account, holder.domain) for holder in names}
     fresh, seen = {quad.subject.value for quad in linked if isinstance(quad.subject, NamedNode)}, set[str]()
     while fresh:
         seen |= fresh
-        text = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(text)) for text in sorted(fresh)))
-        answer = store.query(text)
+        query = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(iri)) for iri in sorted(fresh)))
+        answer = store.query(query)
         fresh = set()
         for row in answer if isinstance(answer, QuerySolutions) else ():
             name, time = match_name(row["name"].value), datetime.fromisoformat(row["time"].value)
-            if any(name == own and since <= time and (until is None or time < until) for own, since, until in turns):
+            if any(name == own and since <= time and (until is None or time < until) for own, since, until in periods):
                 yield row
                 if row["new"]:
-                    turns.append((match_name(row["new"].value), time, None))
+                    periods.append((match_name(row["new"].value), time, None))
                     fresh |= {
-                        turn.iri
-                        for turn in known.turns(row["new"].value)
-                        if not turn.ident and (turn.account, turn.domain) in places and turn.iri not in seen
+                        holder.iri
+                        for holder in lookups.holders(row["new"].value)
+                        if not holder.ident and (holder.account, holder.domain) in places and holder.iri not in seen
                     }
 
 
-def _period(turn: Turn) -> tuple[datetime, datetime | None]:
-    return datetime.fromisoformat(turn.since), datetime.fromisoformat(turn.until) if turn.until else None
+def _period(holder: NameHolder) -> tuple[datetime, datetime | None]:
+    return datetime.fromisoformat(holder.since), datetime.fromisoformat(holder.until) if holder.until else None
 
 
 def _without_id(row: QuerySolution, query: str) -> str:
     other = row["swapped"] or row["new"]
-    return _told(row, query, row["name"].value, other.value if other else "")
+    return _sentence(row, query, row["name"].value, other.value if other else "")
 
 
-def _told(row: QuerySolution, query: str, name: str, other: str) -> str:
+def _sentence(row: QuerySolution, query: str, name: str, other: str) -> str:
     """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
     if row["swapped"]:
         done = f"swapped with {other}"
@@ -196,52 +196,65 @@ ORDER BY ?time ?name
 
 class _Renaming(NamedTuple):
     """A RENAME or SWAP of an object without an id: its account, its two names as they are compared and as written, and
-    the same in words; for a SWAP from both sides.
+    the same in sentences; for a SWAP from both sides.
     """
 
     account: str
     name: str
     other: str
     written: tuple[str, str]
-    told: tuple[str, ...]
+    sentences: tuple[str, ...]
 
     @property
     def ends(self) -> set[tuple[str, str]]:
         return {(self.account, self.name), (self.account, self.other)}
 
 
-def renamed_without_ids(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer, and what notes told
-    store: Store, question: str, given: Given, answer: Answer, things: Collection[str], told: Sequence[str]
+def renamed_without_ids(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer, and the earlier notes
+    store: Store,
+    question: str,
+    params: ParameterValues,
+    answer: Answer,
+    things: Collection[str],
+    earlier_notes: Sequence[str],
 ) -> tuple[list[str], set[str]]:
     """A note on each RENAME and SWAP whose row gives no id of the object, where a name of it is asked for or answered,
-    unless a note has ``told`` it; and which of the objects ``things`` that are asked for it may be about.
+    unless one of ``earlier_notes`` says it; and which of the objects ``things`` that are asked for it may be about.
     """
     if question in _AS_IT_WAS or question.startswith("page-"):
         return [], set()
-    every = _renamings(store, given)
-    if not every:
+    renamings = _renamings(store, params)
+    if not renamings:
         return [], set()
-    known = Known(store)
-    is_of_all = not things and not {"object_name", "object_id", "object"} & given.keys()
-    turns = {thing: known.names_of(thing) for thing in things}
-    asked = {(turn.account, match_name(turn.name)) for names in turns.values() for turn in names}
-    accounts = {account for account, _ in asked} or {one.account for one in every}
-    asked |= {(account, match_name(name)) for account in accounts for name in values_of(given, "object_name")}
+    lookups = Lookups(store)
+    is_of_all = not things and not {"object_name", "object_id", "object"} & params.keys()
+    holders_of = {thing: lookups.names_of(thing) for thing in things}
+    asked = {(holder.account, match_name(holder.name)) for holders in holders_of.values() for holder in holders}
+    accounts = {account for account, _ in asked} or {renaming.account for renaming in renamings}
+    asked |= {(account, match_name(name)) for account in accounts for name in values_of(params, "object_name")}
     answered = {
-        (turn.account, match_name(turn.name))
+        (holder.account, match_name(holder.name))
         for name in _answered(answer)
-        for turn in known.turns(name)
-        if not turn.ident and turn.account in accounts
+        for holder in lookups.holders(name)
+        if not holder.ident and holder.account in accounts
     }
-    concerned = every if is_of_all and question in _OF_ALL else list(_chained(every, asked | answered))
-    names = set().union(*(one.ends for one in concerned))
-    about = {thing for thing, own in turns.items() if names & {(turn.account, match_name(turn.name)) for turn in own}}
+    relevant = renamings if is_of_all and question in _OF_ALL else list(_chained(renamings, asked | answered))
+    names = set().union(*(renaming.ends for renaming in relevant))
+    about = {
+        thing
+        for thing, holders in holders_of.items()
+        if names & {(holder.account, match_name(holder.name)) for holder in holders}
+    }
     fresh = list(
-        dict.fromkeys(min(one.told) for one in concerned if not any(text in note for note in told for text in one.told))
+        dict.fromkeys(
+            min(renaming.sentences)
+            for renaming in relevant
+            if not any(text in note for note in earlier_notes for text in renaming.sentences)
+        )
     )
     if not fresh:
         return [], about
-    written = dict.fromkeys(name for one in concerned for name in one.written)
+    written = dict.fromkeys(name for renaming in relevant for name in renaming.written)
     others = [name for name in written if not {(account, match_name(name)) for account in accounts} & asked]
     more = f" and {len(fresh) - _FEW} more before" if len(fresh) > _FEW else ""
     ask = f" Ask for {', '.join(others[-_FEW:])}, too." if others and asked else ""
@@ -252,39 +265,39 @@ def renamed_without_ids(  # noqa: PLR0913, PLR0917 - a question, its parameters,
     return [note], about
 
 
-def _renamings(store: Store, given: Given) -> list[_Renaming]:
-    """All by the time that is asked for, in order."""
-    ends = [instant(name, value) for name in ("at", "until") for value in values_of(given, name)]
+def _renamings(store: Store, params: ParameterValues) -> list[_Renaming]:
+    """All renames and swaps without an id until the time that is asked for, in order."""
+    ends = [instant(name, value) for name in ("at", "until") for value in values_of(params, name)]
     answer = store.query(_BY_NAME)
-    found = []
+    renamings = []
     for row in answer if isinstance(answer, QuerySolutions) else ():
         if not ends or datetime.fromisoformat(row["time"].value) <= max(ends):
             account = row["nameless"].value.rsplit("/", 3)[0]
             name, other = row["name"].value, (row["swapped"] or row["new"]).value
             query = row["query_id"].value if row["query_id"] else ""
             sides = [(name, other), (other, name)] if row["swapped"] else [(name, other)]
-            told = tuple(_told(row, query, *side) for side in sides)
-            found.append(_Renaming(account, match_name(name), match_name(other), (name, other), told))
-    return found
+            texts = tuple(_sentence(row, query, *side) for side in sides)
+            renamings.append(_Renaming(account, match_name(name), match_name(other), (name, other), texts))
+    return renamings
 
 
-def _chained(every: Sequence[_Renaming], names: set[tuple[str, str]]) -> Iterator[_Renaming]:
-    """Those of a name, and those of the names that these lead to or come from."""
+def _chained(renamings: Sequence[_Renaming], names: set[tuple[str, str]]) -> Iterator[_Renaming]:
+    """The renamings of a name, and those of the names that these lead to or come from."""
     reached, fresh = set(names), set(names)
     by_name: dict[tuple[str, str], list[_Renaming]] = {}
-    for one in every:
-        for end in one.ends:
-            by_name.setdefault(end, []).append(one)
+    for renaming in renamings:
+        for end in renaming.ends:
+            by_name.setdefault(end, []).append(renaming)
     while fresh:
-        fresh = {end for name in fresh for one in by_name.get(name, ()) for end in one.ends} - reached
+        fresh = {end for name in fresh for renaming in by_name.get(name, ()) for end in renaming.ends} - reached
         reached |= fresh
-    yield from (one for one in every if one.ends & reached)
+    yield from (renaming for renaming in renamings if renaming.ends & reached)
 
 
 def _answered(answer: Answer) -> set[str]:
     """The names in an answer."""
-    places = [place for place, column in enumerate(answer.columns) if column.endswith("_name")]
-    return {name for row in islice(answer.rows, _MOST_NAMES) for place in places if (name := row[place])}
+    positions = [position for position, column in enumerate(answer.columns) if column.endswith("_name")]
+    return {name for row in islice(answer.rows, _MOST_NAMES) for position in positions if (name := row[position])}
 
 
 # --- set by name ------------------------------------------------------------------------------------------------------
@@ -318,20 +331,19 @@ def set_without_id(store: Store, question: str, things: Collection[str]) -> tupl
     if question not in _SET_BY or not has_mixed_ids(store):
         return [], set()
     answer = store.query(_SET.replace("@classes@", " ".join(_SET_BY[question])))
-    found = {
+    named = {
         row["thing"].value: row["name"].value
         for row in (answer if isinstance(answer, QuerySolutions) else ())
         if not things or row["thing"].value in things
     }
-    if not found:
+    if not named:
         return [], set()
-    names = sorted(set(found.values()))
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    names = sorted(set(named.values()))
     note = (
-        f"Some rows give no id of {', '.join(names[:_FEW])}{more}: the tags and policies that they set count for what "
+        f"Some rows give no id of {first_of(names, _FEW)}: the tags and policies that they set count for what "
         "is known by that name alone, and not for what other rows give with an id, though it may be the same."
     )
-    return [note], set(found) & set(things)
+    return [note], set(named) & set(things)
 
 
 def has_mixed_ids(store: Store) -> bool:

@@ -24,7 +24,7 @@ from exporter.system.terminal import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from exporter.ask.parameters import Given
+    from exporter.ask.parameters import ParameterValues
 
 NEAREST: Final = 3
 """How many of the nearest names a message lists."""
@@ -36,9 +36,9 @@ _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """An object during a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times
-    in the form of the graph.
+class NameHolder:
+    """An object and a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times in
+    the form of the graph.
 
     ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it.
     """
@@ -52,11 +52,11 @@ class Turn:
 
     @property
     def order(self) -> tuple[datetime, str, datetime]:
-        """By the start, of one object the present name last. Times of the graph cannot be compared as texts, since
-        they have fractions of any length.
+        """The sort key: by the start, of one object the present name last. Times of the graph cannot be compared as
+        texts, since they have fractions of any length.
         """
-        begin, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
-        return begin, self.iri, end
+        start, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        return start, self.iri, end
 
     @property
     def thing(self) -> str:
@@ -69,7 +69,7 @@ class Turn:
         return self.iri.rsplit("/", 2 if self.ident else 3)[0]
 
 
-class Known:
+class Lookups:
     """Look-ups in one graph."""
 
     def __init__(self, store: Store) -> None:
@@ -79,53 +79,58 @@ class Known:
         """False for a graph that an older version made: its names have no ``ah:matchName``."""
         return self._any("ah:matchName") or not self._any("ah:nameText")
 
-    def turns(self, name: str) -> list[Turn]:
+    def holders(self, name: str) -> list[NameHolder]:
         """Every object that had the name, once for each period in which it had it, ordered by the start."""
-        named = self._subjects("ah:matchName", Literal(match_name(name)))
-        return sorted((turn for named_node in named for turn in self._turns(named_node)), key=lambda turn: turn.order)
+        name_nodes = self._subjects("ah:matchName", Literal(match_name(name)))
+        return sorted(
+            (holder for named_node in name_nodes for holder in self._holders(named_node)),
+            key=lambda holder: holder.order,
+        )
 
-    def names_of(self, iri: str) -> list[Turn]:
+    def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""
         names = self._objects(NamedNode(iri), "ah:hasName")
-        turns = (turn for name in names if isinstance(name, NamedNode) for turn in self._turns(name))
-        return sorted(turns, key=lambda turn: turn.order)
+        holders = (holder for name in names if isinstance(name, NamedNode) for holder in self._holders(name))
+        return sorted(holders, key=lambda holder: holder.order)
 
-    def _turns(self, named: NamedNode) -> Iterator[Turn]:
-        since, text = self._text(named, "ah:validFrom"), self._text(named, "ah:nameText")
+    def _holders(self, name_node: NamedNode) -> Iterator[NameHolder]:
+        since, text = self._text(name_node, "ah:validFrom"), self._text(name_node, "ah:nameText")
         if since is None or text is None:
             return
-        for thing in self._subjects("ah:hasName", named):
+        for thing in self._subjects("ah:hasName", name_node):
             domain, ident = self._text(thing, "ah:domain"), self._text(thing, "ah:objectId")
-            yield Turn(since, thing.value, domain or "Object", ident, text, self._text(named, "ah:validUntil"))
+            yield NameHolder(
+                since, thing.value, domain or "Object", ident, text, self._text(name_node, "ah:validUntil")
+            )
 
-    def location(self, url: str) -> Turn | None:
+    def location(self, url: str) -> NameHolder | None:
         """The location outside of Snowflake with this URL; None if the graph has none. It has no periods."""
         for thing in sorted(self._subjects("ah:locationUrl", Literal(url.strip('"'))), key=str):
             if not any(self._objects(thing, "ah:hasName")):
-                return Turn("", thing.value, self._text(thing, "ah:domain") or "Object", None, "", None)
+                return NameHolder("", thing.value, self._text(thing, "ah:domain") or "Object", None, "", None)
         return None
 
-    def of_id(self, ident: str) -> list[Turn]:
+    def of_id(self, ident: str) -> list[NameHolder]:
         """The objects with the id, each once, under its latest name."""
-        found = []
+        holders = []
         for thing in self._subjects("ah:objectId", Literal(ident)):
             names = self.names_of(thing.value)
             domain = self._text(thing, "ah:domain") or "Object"
-            found.append(names[-1] if names else Turn("", thing.value, domain, ident, "", None))
-        return sorted(found, key=lambda turn: turn.domain)
+            holders.append(names[-1] if names else NameHolder("", thing.value, domain, ident, "", None))
+        return sorted(holders, key=lambda holder: holder.domain)
 
     def is_of_kind(self, iri: str, kind: str) -> bool:
         """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""
         thing = NamedNode(iri)
-        classes = [one.value.rpartition("#")[2] for one in self._objects(thing, "rdf:type")]
+        classes = [class_node.value.rpartition("#")[2] for class_node in self._objects(thing, "rdf:type")]
         return _plain(kind) in {_plain(self._text(thing, "ah:domain") or ""), *map(_plain, classes)}
 
     def has_kind(self, kind: str) -> bool:
         """Whether the graph has any object of the kind."""
         if _plain(kind) in map(_plain, self.kinds()):
             return True
-        every = {*DOMAIN_CLASSES.values(), *(name for names in KIND_CLASSES.values() for name in names)}
-        classes = [name for name in every if _plain(name.partition(":")[2]) == _plain(kind)]
+        class_names = {*DOMAIN_CLASSES.values(), *(name for names in KIND_CLASSES.values() for name in names)}
+        classes = [name for name in class_names if _plain(name.partition(":")[2]) == _plain(kind)]
         return any(self._subjects("rdf:type", NamedNode(full(name))) for name in classes)
 
     def kinds(self) -> list[str]:
@@ -148,13 +153,13 @@ class Known:
         if name.startswith('"'):
             stored = name.removeprefix('"').removesuffix('"').replace('""', '"')
             return bool(self._subjects("ah:userName", Literal(stored)))
-        named = self._subjects("ah:matchName", Literal(match_name(name)))
-        return any(self._text(named_node, "ah:userName") is not None for named_node in named)
+        name_nodes = self._subjects("ah:matchName", Literal(match_name(name)))
+        return any(self._text(name_node, "ah:userName") is not None for name_node in name_nodes)
 
     def has_agent(self, name: str) -> bool:
         """Whether there is a software agent of that name."""
-        wanted = match_name(name)
-        return any(wanted == (text if '"' in text else text.upper()) for text in self._texts("ah:agentName"))
+        key = match_name(name)
+        return any(key == (text if '"' in text else text.upper()) for text in self._texts("ah:agentName"))
 
     def has_query(self, ident: str) -> bool:
         """Whether the graph has a query with the id: one with a row, or one that another names as its parent."""
@@ -178,7 +183,7 @@ class Known:
         return [quad.object for quad in quads if isinstance(quad.object, NamedNode | Literal)]
 
     def _text(self, subject: NamedNode, term: str) -> str | None:
-        return min((one.value for one in self._objects(subject, term)), default=None)
+        return min((node.value for node in self._objects(subject, term)), default=None)
 
     def _texts(self, term: str) -> set[str]:
         quads = self._store.quads_for_pattern(None, NamedNode(full(term)), None)
@@ -192,21 +197,21 @@ def _plain(kind: str) -> str:
 
 def nearest(name: str, every: Iterable[str]) -> list[str]:
     """The names that are most similar to ``name``; names with the same last part come first."""
-    wanted, by_match = match_name(name), {match_name(text): text for text in every}
-    last = f".{wanted.rpartition('.')[2]}"
-    same_end = sorted(text for text in by_match if text.endswith(last) and text != wanted)
-    near = get_close_matches(wanted, _alike(wanted, by_match), n=NEAREST)
-    if same_end and near and near[0] in same_end:
-        same_end, near = near, same_end
-    return [by_match[text] for text in dict.fromkeys([*same_end, *near])][:NEAREST]
+    key, by_match = match_name(name), {match_name(text): text for text in every}
+    last = f".{key.rpartition('.')[2]}"
+    same_last_part = sorted(text for text in by_match if text.endswith(last) and text != key)
+    similar = get_close_matches(key, _alike(key, by_match), n=NEAREST)
+    if same_last_part and similar and similar[0] in same_last_part:
+        same_last_part, similar = similar, same_last_part
+    return [by_match[text] for text in dict.fromkeys([*same_last_part, *similar])][:NEAREST]
 
 
-def _alike(wanted: str, names: Collection[str]) -> list[str]:
+def _alike(key: str, names: Collection[str]) -> list[str]:
     """All of the names if they are few. Of many, those next to the wanted one when sorted by beginning and by end."""
     if len(names) <= _MANY:
         return sorted(names)
     forward, backward = sorted(names), sorted(name[::-1] for name in names)
-    beginning, end = bisect_left(forward, wanted), bisect_left(backward, wanted[::-1])
+    beginning, end = bisect_left(forward, key), bisect_left(backward, key[::-1])
     half = _MANY // 4
     texts = forward[max(0, beginning - half) : beginning + half]
     texts += [text[::-1] for text in backward[max(0, end - half) : end + half]]
@@ -228,174 +233,184 @@ _ASIDE: Final = ("Tag", "Object")
 
 
 @dataclass
-class Looked:
-    """``given``: the parameters, with those that the look-up added; ``notes``: what the person has to know; ``things``:
-    the IRIs of the objects that names and ids mean, at any time; ``location``: the location outside of Snowflake whose
-    URL is given in the place of a name, alone.
+class ResolvedParameters:
+    """The parameters of a question after the look-up.
+
+    ``params``: with those that the look-up added; ``notes``: what the person has to know; ``things``: the IRIs of the
+    objects that names and ids mean, at any time; ``location``: the location outside of Snowflake whose URL is given in
+    the place of a name, alone.
     """
 
-    given: dict[str, list[str]]
+    params: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
     things: set[str] = field(default_factory=set)
-    location: Turn | None = None
+    location: NameHolder | None = None
 
 
-def look_up(store: Store, parameters: Sequence[Parameter], given: Given) -> Looked:
+def look_up(store: Store, parameters: Sequence[Parameter], params: ParameterValues) -> ResolvedParameters:
     """Looks up the values of all parameters; raises UsageError where a name or id is ambiguous."""
-    looked = Looked({name: values_of(given, name) for name in given})
-    by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in given}
-    known = Known(store)
-    _look_up_kinds(known, by_kind, looked)
-    things = looked.things = _look_up_objects(known, parameters, by_kind, looked)
+    resolved = ResolvedParameters({name: values_of(params, name) for name in params})
+    by_kind = {parameter.kind: parameter for parameter in parameters if parameter.name in params}
+    lookups = Lookups(store)
+    _look_up_kinds(lookups, by_kind, resolved)
+    things = resolved.things = _look_up_objects(lookups, parameters, by_kind, resolved)
     if "column" in by_kind:
-        _look_up_columns(known, by_kind["column"], things, looked)
+        _look_up_columns(lookups, by_kind["column"], things, resolved)
     if "tag" in by_kind:
-        _look_up_tags(known, by_kind["tag"], looked)
+        _look_up_tags(lookups, by_kind["tag"], resolved)
     if "user" in by_kind:
-        _look_up_texts(known, by_kind["user"], known.has_user, "ah:userName", looked)
+        _look_up_texts(lookups, by_kind["user"], lookups.has_user, "ah:userName", resolved)
     if "agent" in by_kind:
-        _look_up_texts(known, by_kind["agent"], known.has_agent, "ah:agentName", looked)
+        _look_up_texts(lookups, by_kind["agent"], lookups.has_agent, "ah:agentName", resolved)
     if "query" in by_kind:
-        _look_up_texts(known, by_kind["query"], known.has_query, "ah:queryId", looked)
-    return looked
+        _look_up_texts(lookups, by_kind["query"], lookups.has_query, "ah:queryId", resolved)
+    return resolved
 
 
-def _look_up_texts(known: Known, parameter: Parameter, has: Callable[[str], bool], term: str, looked: Looked) -> None:
-    for value in looked.given[parameter.name]:
+def _look_up_texts(
+    lookups: Lookups, parameter: Parameter, has: Callable[[str], bool], term: str, resolved: ResolvedParameters
+) -> None:
+    for value in resolved.params[parameter.name]:
         if not has(value):
-            looked.notes.append(_none(parameter.kind, value, known.every(term)))
+            resolved.notes.append(_none(parameter.kind, value, lookups.every(term)))
 
 
-def _look_up_columns(known: Known, parameter: Parameter, things: set[str], looked: Looked) -> None:
+def _look_up_columns(lookups: Lookups, parameter: Parameter, things: set[str], resolved: ResolvedParameters) -> None:
     """Looks up columns of the objects that are meant; without such objects there is nothing to add."""
-    for value in looked.given[parameter.name] if things else ():
-        if not known.has_column(value, things):
-            looked.notes.append(_none("column", value, known.columns(things)).replace("the graph", "the object"))
+    for value in resolved.params[parameter.name] if things else ():
+        if not lookups.has_column(value, things):
+            resolved.notes.append(_none("column", value, lookups.columns(things)).replace("the graph", "the object"))
 
 
-def _look_up_tags(known: Known, parameter: Parameter, looked: Looked) -> None:
-    for value in looked.given[parameter.name]:
-        if not any(turn.domain == "Tag" for turn in known.turns(value)):
-            looked.notes.append(_none("tag", value, known.every("ah:nameText")))
+def _look_up_tags(lookups: Lookups, parameter: Parameter, resolved: ResolvedParameters) -> None:
+    for value in resolved.params[parameter.name]:
+        if not any(holder.domain == "Tag" for holder in lookups.holders(value)):
+            resolved.notes.append(_none("tag", value, lookups.every("ah:nameText")))
 
 
 def _none(word: str, value: str, every: Iterable[str]) -> str:
-    near = nearest(value, every)
-    return f"There is no {word} {value} in the graph." + (f" The nearest: {', '.join(near)}." if near else "")
+    similar = nearest(value, every)
+    return f"There is no {word} {value} in the graph." + (f" The nearest: {', '.join(similar)}." if similar else "")
 
 
-def _look_up_kinds(known: Known, by_kind: dict[str, Parameter], looked: Looked) -> None:
-    for kind in looked.given[by_kind["domain"].name] if "domain" in by_kind else ():
-        if not known.has_kind(kind):
-            looked.notes.append(f"There is no object of the kind {kind} in the graph, but: {', '.join(known.kinds())}.")
+def _look_up_kinds(lookups: Lookups, by_kind: dict[str, Parameter], resolved: ResolvedParameters) -> None:
+    for kind in resolved.params[by_kind["domain"].name] if "domain" in by_kind else ():
+        if not lookups.has_kind(kind):
+            resolved.notes.append(
+                f"There is no object of the kind {kind} in the graph, but: {', '.join(lookups.kinds())}."
+            )
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
 
 
 def _look_up_objects(
-    known: Known, parameters: Sequence[Parameter], by_kind: dict[str, Parameter], looked: Looked
+    lookups: Lookups, parameters: Sequence[Parameter], by_kind: dict[str, Parameter], resolved: ResolvedParameters
 ) -> set[str]:
     """The objects that names and ids mean, at any time."""
     domain = next((parameter for parameter in parameters if parameter.kind == "domain"), None)
-    kinds = looked.given.get(domain.name, []) if domain else []
-    idents = looked.given.get(by_kind["object id"].name, []) if "object id" in by_kind else []
+    kinds = resolved.params.get(domain.name, []) if domain else []
+    idents = resolved.params.get(by_kind["object id"].name, []) if "object id" in by_kind else []
     if "object" not in by_kind:
         default = [domain.default] if domain and domain.default else []
-        return {turn.iri for ident in idents for turn in _of_id(known, ident, kinds or default, looked)}
-    if not known.has_names_to_match():
+        return {holder.iri for ident in idents for holder in _of_id(lookups, ident, kinds or default, resolved)}
+    if not lookups.has_names_to_match():
         raise UsageError(
             "This graph holds no names to match, since an older version of exporter made it: export its rows again "
             "(exporter export … --replace), or ask by --param object_id=ID."
         )
-    names = looked.given[by_kind["object"].name]
-    by_name = {name: _of_name(known, name, kinds, idents, looked) for name in names}
+    names = resolved.params[by_kind["object"].name]
+    by_name = {name: _of_name(lookups, name, kinds, idents, resolved) for name in names}
     if not kinds and not idents:
-        _choose(domain, by_name, looked)
-    locations = [turn for found in by_name.values() for turn in found if not turn.since]
+        _choose(domain, by_name, resolved)
+    locations = [holder for holders in by_name.values() for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
-        looked.location = locations[0]
+        resolved.location = locations[0]
     elif locations:
-        looked.notes.append(LOCATION_ALONE)
-    return {turn.iri for turns in by_name.values() for turn in turns}
+        resolved.notes.append(LOCATION_ALONE)
+    return {holder.iri for holders in by_name.values() for holder in holders}
 
 
-def _of_name(known: Known, name: str, kinds: list[str], idents: list[str], looked: Looked) -> list[Turn]:
-    location = known.location(name)
-    turns = known.turns(name) or ([location] if location else [])
-    if not turns:
-        looked.notes.append(_none("object", name, known.every("ah:nameText")))
+def _of_name(
+    lookups: Lookups, name: str, kinds: list[str], idents: list[str], resolved: ResolvedParameters
+) -> list[NameHolder]:
+    location = lookups.location(name)
+    holders = lookups.holders(name) or ([location] if location else [])
+    if not holders:
+        resolved.notes.append(_none("object", name, lookups.every("ah:nameText")))
         return []
-    found = [
-        turn
-        for turn in turns
-        if (not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds))
-        and (not idents or turn.ident in idents)
+    matching = [
+        holder
+        for holder in holders
+        if (not kinds or any(lookups.is_of_kind(holder.iri, kind) for kind in kinds))
+        and (not idents or holder.ident in idents)
     ]
-    if found:
-        accounts = {turn.account for turn in found}
+    if matching:
+        accounts = {holder.account for holder in matching}
         if len(accounts) > 1:
-            looked.notes.append(
+            resolved.notes.append(
                 f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
             )
-        looked.notes += _renamed(known, name, found, looked.given) if found != [location] else ()
+        resolved.notes += _renamed(lookups, name, matching, resolved.params) if matching != [location] else ()
     else:
-        sharper = " and ".join([*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)])
-        looked.notes.append(f"No object that was called {name} has {sharper}. There is:{_listed(turns)}")
-    return found
+        restrictions = " and ".join(
+            [*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)]
+        )
+        resolved.notes.append(f"No object that was called {name} has {restrictions}. There is:{_listed(holders)}")
+    return matching
 
 
-def _of_id(known: Known, ident: str, kinds: list[str], looked: Looked) -> list[Turn]:
-    things = known.of_id(ident)
+def _of_id(lookups: Lookups, ident: str, kinds: list[str], resolved: ResolvedParameters) -> list[NameHolder]:
+    things = lookups.of_id(ident)
     if not things:
-        looked.notes.append(_none("object with the id", ident, known.every("ah:objectId")))
+        resolved.notes.append(_none("object with the id", ident, lookups.every("ah:objectId")))
         return []
-    turns = [turn for turn in things if not kinds or any(known.is_of_kind(turn.iri, kind) for kind in kinds)]
-    if not turns:
-        looked.notes.append(
+    matching = [holder for holder in things if not kinds or any(lookups.is_of_kind(holder.iri, kind) for kind in kinds)]
+    if not matching:
+        resolved.notes.append(
             f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
-    elif not kinds and len(turns) > 1:
-        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(turns)}")
-    return turns
+    elif not kinds and len(matching) > 1:
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
+    return matching
 
 
-def _choose(domain: Parameter | None, by_name: dict[str, list[Turn]], looked: Looked) -> None:
+def _choose(domain: Parameter | None, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters) -> None:
     """Where things of several kinds have one name, takes the question's default kind, if the other names are of that
     kind too; otherwise raises UsageError. Names that mean things of one kind each combine, whatever the kinds are.
     """
-    for name, found in by_name.items():
-        if domain is None or len(_spaces(found)) < 2:
+    for name, holders in by_name.items():
+        if domain is None or len(_spaces(holders)) < 2:
             continue
-        others = set().union(*(_spaces(turns) for other, turns in by_name.items() if other != name))
-        is_enough = domain.default in _spaces(found) and all(other == domain.default for other in others)
+        others = set().union(*(_spaces(other_holders) for other, other_holders in by_name.items() if other != name))
+        is_enough = domain.default in _spaces(holders) and all(other == domain.default for other in others)
         if is_enough and domain.default != "Table":
-            looked.given[domain.name] = [str(domain.default)]
-            looked.notes.append(
-                f"{name}: the {domain.default} is used. Choose another with --param domain=KIND:{_listed(found)}"
+            resolved.params[domain.name] = [str(domain.default)]
+            resolved.notes.append(
+                f"{name}: the {domain.default} is used. Choose another with --param domain=KIND:{_listed(holders)}"
             )
             return
         raise UsageError(
             f"{name} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
-            + _listed(found)
+            + _listed(holders)
         )
 
 
-def _spaces(turns: Iterable[Turn]) -> set[str]:
+def _spaces(holders: Iterable[NameHolder]) -> set[str]:
     """The kinds of things, of those that a name can mean alone; tables and views are one."""
-    return {("Table" if turn.domain in _ONE_SPACE else turn.domain) for turn in turns if not _is_aside(turn)}
+    return {("Table" if holder.domain in _ONE_SPACE else holder.domain) for holder in holders if not _is_aside(holder)}
 
 
-def _is_aside(turn: Turn) -> bool:
-    return turn.domain in _ASIDE or turn.domain.endswith(" Policy")
+def _is_aside(holder: NameHolder) -> bool:
+    return holder.domain in _ASIDE or holder.domain.endswith(" Policy")
 
 
-def _listed(turns: Iterable[Turn]) -> str:
+def _listed(holders: Iterable[NameHolder]) -> str:
     lines = [
-        f"\n  {visible(turn.thing)}" + (f", {visible(turn.name)}, from {turn.since}" if turn.name else "")
-        + (f" until {turn.until}" if turn.until else "")
-        for turn in turns
+        f"\n  {visible(holder.thing)}" + (f", {visible(holder.name)}, from {holder.since}" if holder.name else "")
+        + (f" until {holder.until}" if holder.until else "")
+        for holder in holders
     ]  # fmt: skip
     more = [f"\n  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "".join([*lines[:_SHOWN], *more])
@@ -404,49 +419,49 @@ def _listed(turns: Iterable[Turn]) -> str:
 # --- names that changed -----------------------------------------------------------------------------------------------
 
 
-def _renamed(known: Known, name: str, turns: list[Turn], given: Given) -> Iterator[str]:
+def _renamed(lookups: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
-    for at in values_of(given, "at"):
-        if not any(_holds(turn, instant("at", at)) for turn in turns):
-            yield f"No object was called {name} at {at}. There is:{_listed(turns)}"
-    gone = {turn.iri: turn for turn in turns if turn.until is not None}
-    for iri in {turn.iri for turn in turns if turn.until is None}:
+    for at in values_of(params, "at"):
+        if not any(_holds(holder, instant("at", at)) for holder in holders):
+            yield f"No object was called {name} at {at}. There is:{_listed(holders)}"
+    gone = {holder.iri: holder for holder in holders if holder.until is not None}
+    for iri in {holder.iri for holder in holders if holder.until is None}:
         gone.pop(iri, None)
     lines = [
-        f"{turn.thing} had the name {name} until {turn.until}, and is called {present.name} now."
-        for iri, turn in gone.items()
-        for present in known.names_of(iri)
+        f"{holder.thing} had the name {name} until {holder.until}, and is called {present.name} now."
+        for iri, holder in gone.items()
+        for present in lookups.names_of(iri)
         if present.until is None  # none of an object that was dropped, or whose name another one took
     ]
-    lines += _dropped(known, name, turns, given)
+    lines += _dropped(lookups, name, holders, params)
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"The same is true of {len(lines) - _SHOWN} more objects."
 
 
-def _dropped(known: Known, name: str, found: list[Turn], given: Given) -> Iterator[str]:
+def _dropped(lookups: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
     """A note if the object that had the name last was dropped, so that its former names do not count."""
-    for account in sorted({turn.account for turn in found}):
-        turns = [turn for turn in found if turn.account == account]
-        last, names = turns[-1], known.names_of(turns[-1].iri)
-        former = dict.fromkeys(name.name for name in names[:-1])
+    for account in sorted({holder.account for holder in holders}):
+        of_account = [holder for holder in holders if holder.account == account]
+        last, names = of_account[-1], lookups.names_of(of_account[-1].iri)
+        former = dict.fromkeys(name_holder.name for name_holder in names[:-1])
         is_dropped = last.until is not None and names[-1] == last  # its last name, and nobody took it
-        if is_dropped and former and not any(_has_at_last(turn, given) for turn in turns):
+        if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):
             yield (
                 f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "
                 f"names ({', '.join(former)}) is in the answer by object_id={last.ident}."
             )
 
 
-def _has_at_last(turn: Turn, given: Given) -> bool:
+def _has_at_last(holder: NameHolder, params: ParameterValues) -> bool:
     """Whether the object has the name at ``at``, before ``until``, or at the end of the record."""
-    since, until = (instant("validFrom", time) if time else None for time in (turn.since, turn.until))
-    ends = [instant("until", value) for value in values_of(given, "until")]
-    if "at" in given or not ends:
-        return until is None or any(_holds(turn, instant("at", at)) for at in values_of(given, "at"))
+    since, until = (instant("validFrom", time) if time else None for time in (holder.since, holder.until))
+    ends = [instant("until", value) for value in values_of(params, "until")]
+    if "at" in params or not ends:
+        return until is None or any(_holds(holder, instant("at", at)) for at in values_of(params, "at"))
     return any(since is not None and since < end and (until is None or end <= until) for end in ends)
 
 
-def _holds(turn: Turn, time: datetime) -> bool:
-    begins = instant("validFrom", turn.since) <= time
-    return begins and (turn.until is None or time < instant("validUntil", turn.until))
+def _holds(holder: NameHolder, time: datetime) -> bool:
+    has_begun = instant("validFrom", holder.since) <= time
+    return has_begun and (holder.until is None or time < instant("validUntil", holder.until))

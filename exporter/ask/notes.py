@@ -4,7 +4,7 @@
 - Short queries on hybrid tables are in AGGREGATE_ACCESS_HISTORY alone (view, "Hybrid tables"). The note says how an
   answer counts them, or that they are not on record.
 - Questions follow a view or stream to the objects behind it only where that is certain (``ah:evidence``). The notes say
-  what is only possible, whatever a chain of views leads to, as of the time that was asked for; which views no row
+  which objects are only possible, through chains of views, as of the time that was asked for; which views no row
   explains; and which streams a row does not name.
 """
 
@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
-from exporter.ask.answers import Answer
-from exporter.ask.names import Known
+from exporter.ask.answers import Answer, first_of
+from exporter.ask.names import Lookups
 from exporter.ask.parameters import instant, values_of
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pyoxigraph import Store
 
-    from exporter.ask.names import Turn
-    from exporter.ask.parameters import Given
+    from exporter.ask.names import NameHolder
+    from exporter.ask.parameters import ParameterValues
     from exporter.ask.shipped import Question
 
 _TYPE: Final = NamedNode(full("rdf:type"))
@@ -46,50 +46,44 @@ def is_by_day(store: Store) -> bool:
     return next(iter(store.quads_for_pattern(None, _TYPE, _DAILY_READ, None)), None) is not None
 
 
-def notes_by_day(
-    store: Store, question: Question, given: Mapping[str, str | Iterable[str]], things: Collection[str] = ()
-) -> list[str]:
+def notes_by_day(store: Store, question: Question, params: ParameterValues, things: Collection[str] = ()) -> list[str]:
     """Notes for a person who asked a question; none where the graph has single reads. ``things``: the objects that the
     parameters mean at any time.
     """
     if not is_by_day(store):
         return []
-    said = []
+    notes = []
     if not question.daily_reads:
-        said.append(
+        notes.append(
             f"This graph has reads by day (export --reads daily): {question.name} may leave out results "
             "that follow from reads alone."
         )
     if question.daily_reads == "left out":
-        said.append(
+        notes.append(
             f"This graph has reads by day (export --reads daily): {question.name} leaves out queries that only read. "
             "They are in the events, and in a graph of --reads full."
         )
     elif question.daily_reads == "rows by day":
-        said.append(
+        notes.append(
             "This graph has reads by day (export --reads daily): a row without query_id stands for a user's reads of "
             "an object on a day, at the time of the first."
         )
     if question.name == OF_AGENTS:
-        said.append(
+        notes.append(
             "This graph has reads by day (export --reads daily): the agent took part in some of the reads that a row "
             "stands for. The user may have done the others alone, so not every column and mask need be the agent's."
         )
-    if question.name == COUNTED_BY_DAY and (len(things) > 1 or len(_each(given.get("column_name", ()))) > 1):
-        said.append(
+    if question.name == COUNTED_BY_DAY and (len(things) > 1 or len(values_of(params, "column_name")) > 1):
+        notes.append(
             "This graph has reads by day (export --reads daily): several columns are asked for (a name may mean "
             "several objects), and a query that read more than one of them counts once for each."
         )
-    if any(not _is_midnight(time) for name in _TIMES for time in _each(given.get(name, ()))):
-        said.append(
+    if any(not _is_midnight(time) for name in _TIMES for time in values_of(params, name)):
+        notes.append(
             "This graph has reads by day (export --reads daily): since and until are exact for reads at midnight (UTC) "
             "only; within a day all reads that are alike count at the time of the first."
         )
-    return said
-
-
-def _each(values: str | Iterable[str]) -> list[str]:
-    return [values] if isinstance(values, str) else list(values)
+    return notes
 
 
 def _is_midnight(time: str) -> bool:
@@ -108,27 +102,26 @@ _ACCESSES: Final = frozenset({"reads", "writes", "lineage", "policies"})
 _SHOWN_TABLES: Final = 3
 
 
-def notes_on_short_queries(store: Store, question: Question, given: Mapping[str, str | Iterable[str]]) -> list[str]:
+def notes_on_short_queries(store: Store, question: Question, params: ParameterValues) -> list[str]:
     """Notes for a person who asked a shipped question; none where short queries have nothing to do with it."""
     if next(iter(store.quads_for_pattern(None, _TYPE, _AGGREGATED, None)), None) is not None:
         return _of_aggregated(question)
     if question.aggregated_queries == "left out" or not question.needs & _ACCESSES:
         return []
-    names = sorted(set(_hybrid(store, given)))
+    names = sorted(set(_hybrid(store, params)))
     if not names:
         return []
-    more = f" and {len(names) - _SHOWN_TABLES} more" if len(names) > _SHOWN_TABLES else ""
-    what = f"{', '.join(names[:_SHOWN_TABLES])}{more} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
+    what = f"{first_of(names, _SHOWN_TABLES)} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
     if is_by_day(store):
-        known = (
+        on_record = (
             "are only in this answer if rows of AGGREGATE_ACCESS_HISTORY were exported (exporter export --aggregate)."
         )
     else:
-        known = (
+        on_record = (
             "are not on record here, so the answer may lack them. AGGREGATE_ACCESS_HISTORY has them (exporter export "
             "--aggregate)."
         )
-    return [f"{what}: short queries on hybrid tables {known}"]
+    return [f"{what}: short queries on hybrid tables {on_record}"]
 
 
 def _of_aggregated(question: Question) -> list[str]:
@@ -145,22 +138,22 @@ def _of_aggregated(question: Question) -> list[str]:
     return [f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"]
 
 
-def _hybrid(store: Store, given: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
+def _hybrid(store: Store, params: ParameterValues) -> Iterator[str]:
     """The names of the hybrid tables that a question is about; of all, if it is about no certain object."""
-    known = Known(store)
-    names = [text for name in OBJECTS for text in _each(given.get(name, ()))]
-    ids = [text for name in IDS for text in _each(given.get(name, ()))]
+    lookups = Lookups(store)
+    names = [text for name in OBJECTS for text in values_of(params, name)]
+    ids = [text for name in IDS for text in values_of(params, name)]
     if names or ids:
-        turns = [turn for name in names for turn in known.turns(name)] + [
-            turn for text in ids for turn in known.of_id(text)
+        holders = [holder for name in names for holder in lookups.holders(name)] + [
+            holder for text in ids for holder in lookups.of_id(text)
         ]
-        found = {turn.iri: turn.name or turn.thing for turn in turns}
-        yield from (name for iri, name in found.items() if known.is_of_kind(iri, "HybridTable"))
+        name_by_iri = {turn.iri: turn.name or turn.thing for turn in holders}
+        yield from (name for iri, name in name_by_iri.items() if lookups.is_of_kind(iri, "HybridTable"))
         return
     for quad in store.quads_for_pattern(None, _TYPE, _HYBRID, None):
         if isinstance(quad.subject, NamedNode):
-            named = known.names_of(quad.subject.value)
-            yield named[-1].name if named else quad.subject.value
+            own_names = lookups.names_of(quad.subject.value)
+            yield own_names[-1].name if own_names else quad.subject.value
 
 
 UPWARD: Final = ("lineage-as-of", "root-cause")
@@ -224,54 +217,59 @@ class _Behind(NamedTuple):
 
 
 def notes_on_views(
-    store: Store, question: Question, given: Given, answer: Answer, things: Collection[str]
+    store: Store, question: Question, params: ParameterValues, answer: Answer, things: Collection[str]
 ) -> list[str]:
     """Notes for a person who asked the shipped question about views, streams, or objects that may be behind some.
     ``things``: the IRIs of the objects that the parameters mean at any time.
     """
     if "lineage" not in question.needs:
         return []
-    unknown = _unknown_streams(store, given, answer, things)
+    unknown = _unknown_streams(store, params, answer, things)
     if question.name in UPWARD:
-        held = _with_name_then(Known(store), sorted(things), given)
-        columns = [match_name(value) for value in values_of(given, "column_name")]
-        return [*_upward(store, held, columns, _period(given)), *unknown]
+        holders = _with_name_then(Lookups(store), sorted(things), params)
+        columns = [match_name(value) for value in values_of(params, "column_name")]
+        return [*_upward(store, holders, columns, _period(params)), *unknown]
     if question.name in DOWNWARD:
         answered = _answered(store, question.name, answer, things)
-        unfollowed = _over_objects(store, question.name, answer, answered, _period(given))
-        return [*_downward(store, things, answered, _period(given)), *unfollowed, *unknown]
+        unfollowed = _over_objects(store, question.name, answer, answered, _period(params))
+        return [*_downward(store, things, answered, _period(params)), *unfollowed, *unknown]
     return [*unknown]
 
 
 def behind(store: Store, thing: str) -> str | None:
     """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
-    found = _reached(store, {thing}, _VIEW, _Period(None, None))
-    texts = [f"Behind it, as rows show: {_listed(store, found.certain)}"] if found.certain else []
-    texts += [f"Possibly behind it: {_listed(store, found.possible)}"] if found.possible else []
+    views = _reached(store, {thing}, _VIEW, _Period(None, None))
+    texts = [f"Behind it, as rows show: {_listed(store, views.certain)}"] if views.certain else []
+    texts += [f"Possibly behind it: {_listed(store, views.possible)}"] if views.possible else []
     return f"{'. '.join(texts)}. Ask for these" if texts else None
 
 
-def _period(given: Given) -> _Period:
-    at, since, until = ([instant(name, value) for value in values_of(given, name)] for name in ("at", "since", "until"))
+def _period(params: ParameterValues) -> _Period:
+    at, since, until = (
+        [instant(name, value) for value in values_of(params, name)] for name in ("at", "since", "until")
+    )
     return _Period(min([*at, *since], default=None), max([*at, *until], default=None))
 
 
-def _with_name_then(known: Known, things: Iterable[str], given: Given) -> list[str]:
+def _with_name_then(lookups: Lookups, things: Iterable[str], params: ParameterValues) -> list[str]:
     """Of the things, those that had a name that is asked for at the time ``at``; all where either is not given."""
-    names = {match_name(value) for value in values_of(given, "object_name")}
-    times = [instant("at", value) for value in values_of(given, "at")]
+    names = {match_name(value) for value in values_of(params, "object_name")}
+    times = [instant("at", value) for value in values_of(params, "at")]
     return [
         thing
         for thing in things
         if not names
         or not times
-        or any(match_name(turn.name) in names and any(_has(turn, at) for at in times) for turn in known.names_of(thing))
+        or any(
+            match_name(holder.name) in names and any(_has(holder, at) for at in times)
+            for holder in lookups.names_of(thing)
+        )
     ]
 
 
-def _has(turn: Turn, at: datetime) -> bool:
-    begins = datetime.fromisoformat(turn.since) <= at
-    return begins and (turn.until is None or at < datetime.fromisoformat(turn.until))
+def _has(holder: NameHolder, at: datetime) -> bool:
+    has_begun = datetime.fromisoformat(holder.since) <= at
+    return has_begun and (holder.until is None or at < datetime.fromisoformat(holder.until))
 
 
 def _upward(store: Store, things: Iterable[str], columns: Sequence[str], period: _Period) -> Iterator[str]:
@@ -279,22 +277,22 @@ def _upward(store: Store, things: Iterable[str], columns: Sequence[str], period:
     for thing in things:
         if _text(store, thing, "ah:domain") not in _DOMAINS:
             continue
-        found = _reached(store, {thing}, _VIEW, period)
+        views = _reached(store, {thing}, _VIEW, period)
         name = _name(store, thing)
-        if not found.certain and not found.possible:
+        if not views.certain and not views.possible:
             yield f"{name}: no row shows what is behind this {_kind(store, thing)}. Its data may come from anywhere."
             continue
         unknown = (
-            [column for column in columns if not _shows_column(store, thing, column, period)] if found.certain else []
+            [column for column in columns if not _shows_column(store, thing, column, period)] if views.certain else []
         )
         if unknown:
             yield (
-                f"Rows show what is behind {name} ({_listed(store, found.certain)}), but not what is behind its column "
+                f"Rows show what is behind {name} ({_listed(store, views.certain)}), but not what is behind its column "
                 f"{', '.join(unknown)}: the answer lacks that."
             )
-        if found.possible:
+        if views.possible:
             yield (
-                f"Possibly also behind {name}, and not in the answer: {_listed(store, found.possible)}. "
+                f"Possibly also behind {name}, and not in the answer: {_listed(store, views.possible)}. "
                 "Only queries that read it together with others show this."
             )
 
@@ -304,24 +302,24 @@ def _shows_column(store: Store, thing: str, column: str, period: _Period) -> boo
     text = _COLUMN_SOURCES.replace("@view@", str(NamedNode(thing))).replace("@column@", str(Literal(column)))
     answer = store.query(text)
     return any(
-        period.has(*(one and one.value for one in (row["since"], row["until"])))
+        period.has(*(time and time.value for time in (row["since"], row["until"])))
         for row in (answer if isinstance(answer, QuerySolutions) else ())
     )
 
 
 def _downward(store: Store, things: Collection[str], answered: Collection[str], period: _Period) -> Iterator[str]:
     """A note on each of the things, and one on all else that holds their data."""
-    known = set[str]()
+    noted = set[str]()
     for thing in sorted(things):
         possible = _reached(store, {thing}, _SOURCE, period).possible - set(answered)
-        known |= possible
+        noted |= possible
         if possible:
             yield (
                 f"Possibly over {_name(store, thing)}, and followed only where it is certain: "
                 f"{_listed(store, possible)}. Only queries that read these together with others show this."
             )
     rest = set(answered) - set(things)
-    possible = _reached(store, rest, _SOURCE, period).possible - set(answered) - known - set(things)
+    possible = _reached(store, rest, _SOURCE, period).possible - set(answered) - noted - set(things)
     if possible:
         yield (
             f"Possibly over what the data went to, and followed only where it is certain: {_listed(store, possible)}. "
@@ -330,16 +328,16 @@ def _downward(store: Store, things: Collection[str], answered: Collection[str], 
 
 
 def _over_objects(store: Store, question: str, answer: Answer, answered: set[str], period: _Period) -> Iterator[str]:
-    """That end-up does not go on from what is only known to have the data as a whole object to the views over it."""
+    """A note on views over objects that are known to have the data only as a whole: end-up does not follow these."""
     if question != "end-up":
         return
     by, column = (answer.columns.index(name) for name in ("known_by", "target_column_name"))
     rows = [row for row in answer.rows if row[by] == "OBJECT" and row[column] is None]
-    whole = _answered(store, question, Answer(answer.columns, rows), answered)
-    over = _reached(store, whole, _SOURCE, period).certain - answered if whole else set[str]()
-    if over:
+    whole_objects = _answered(store, question, Answer(answer.columns, rows), answered)
+    views = _reached(store, whole_objects, _SOURCE, period).certain - answered if whole_objects else set[str]()
+    if views:
         yield (
-            f"Over what the data went to, and not in the answer: {_listed(store, over)}. Data is followed through "
+            f"Over what the data went to, and not in the answer: {_listed(store, views)}. Data is followed through "
             "views and streams from what was asked for and from columns, not from objects that are known as a whole "
             "alone. downstream-users has who reads these."
         )
@@ -347,21 +345,21 @@ def _over_objects(store: Store, question: str, answer: Answer, answered: set[str
 
 def _answered(store: Store, question: str, answer: Answer, things: Collection[str]) -> set[str]:
     """The objects of the same accounts that have a name in the answer."""
-    known = Known(store)
-    accounts = {turn.account for thing in things for turn in known.names_of(thing)}
+    lookups = Lookups(store)
+    accounts = {holder.account for thing in things for holder in lookups.names_of(thing)}
     names = {row[answer.columns.index(DOWNWARD[question])] for row in islice(answer.rows, _MOST)}
-    turns = (turn for name in names if name for turn in known.turns(name))
-    return {turn.iri for turn in turns if turn.account in accounts}
+    holders = (holder for name in names if name for holder in lookups.holders(name))
+    return {holder.iri for holder in holders if holder.account in accounts}
 
 
 def _reached(store: Store, starts: Collection[str], term: str, period: _Period) -> _Behind:
     """All that chains of views lead to. ``term``: the end of a source at which the starts are."""
     certain, reached, fresh = set[str](), set[str](), set(starts)
     while fresh:
-        found = list(_sources(store, fresh, term, period))
+        ends = list(_sources(store, fresh, term, period))
         if fresh == set(starts):
-            certain = {end for end, is_certain in found if is_certain}
-        fresh = {end for end, _ in found} - reached - set(starts)
+            certain = {end for end, is_certain in ends if is_certain}
+        fresh = {end for end, _ in ends} - reached - set(starts)
         reached |= fresh
     return _Behind(certain, reached - certain)
 
@@ -372,7 +370,7 @@ def _sources(store: Store, things: Collection[str], term: str, period: _Period) 
     text = text.replace("@term@", term).replace("@other@", _SOURCE if term == _VIEW else _VIEW)
     answer = store.query(text)
     for row in answer if isinstance(answer, QuerySolutions) else ():
-        since, until = (one and one.value for one in (row["since"], row["until"]))
+        since, until = (time and time.value for time in (row["since"], row["until"]))
         if period.has(since, until):
             yield row["to"].value, row["evidence"].value == "CERTAIN"
 
@@ -380,16 +378,16 @@ def _sources(store: Store, things: Collection[str], term: str, period: _Period) 
 # --- streams that a row does not name ---------------------------------------------------------------------------------
 
 
-def _unknown_streams(store: Store, given: Given, found: Answer, things: Collection[str]) -> Iterator[str]:
+def _unknown_streams(store: Store, params: ParameterValues, found: Answer, things: Collection[str]) -> Iterator[str]:
     """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
     ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
     """
-    since = min((instant("since", value) for value in values_of(given, "since")), default=None)
-    until = _period(given).until
+    since = min((instant("since", value) for value in values_of(params, "since")), default=None)
+    until = _period(params).until
     cells = {cell for row in islice(found.rows, _MOST) for cell in row if cell}
     queries = dict[str, str]()
-    for place in ("direct_objects_accessed", "objects_modified"):
-        text = _UNKNOWN.replace("@incomplete@", str(Literal(f"{place} {UNKNOWN_STREAM}")))
+    for column in ("direct_objects_accessed", "objects_modified"):
+        text = _UNKNOWN.replace("@incomplete@", str(Literal(f"{column} {UNKNOWN_STREAM}")))
         answer = store.query(text)
         for row in answer if isinstance(answer, QuerySolutions) else ():
             ident, time = row["query_id"].value if row["query_id"] else "", datetime.fromisoformat(row["time"].value)
@@ -397,11 +395,11 @@ def _unknown_streams(store: Store, given: Given, found: Answer, things: Collecti
             if is_asked_for and (row["object"].value in things or ident in cells or not things):
                 queries[row["query"].value] = ident
     if queries:
-        known = sorted(ident for ident in queries.values() if ident)
+        idents = sorted(ident for ident in queries.values() if ident)
         more = f" and {len(queries) - _SHOWN_VIEWS} more" if len(queries) > _SHOWN_VIEWS else ""
         yield (
             "Rows name a stream by $SYS_VIEW_<number> alone: which stream that is, is "
-            f"not known, and the answer may lack what went through it: {', '.join(known[:_SHOWN_VIEWS])}{more}."
+            f"not known, and the answer may lack what went through it: {', '.join(idents[:_SHOWN_VIEWS])}{more}."
         )
 
 
@@ -419,6 +417,4 @@ def _kind(store: Store, thing: str) -> str:
 
 
 def _listed(store: Store, things: set[str]) -> str:
-    names = sorted(_name(store, thing) for thing in things)
-    more = f" and {len(names) - _SHOWN_VIEWS} more" if len(names) > _SHOWN_VIEWS else ""
-    return f"{', '.join(names[:_SHOWN_VIEWS])}{more}"
+    return first_of(sorted(_name(store, thing) for thing in things), _SHOWN_VIEWS)

@@ -51,9 +51,9 @@ def error_message(error: SyntaxError) -> str:
     match = _expected(str(error.msg))
     if match is None:
         return str(error.msg).splitlines()[0]
-    each = [item.strip() for item in _ITEM.findall(match["what"])]
-    words = [item for item in each if _is_words(item)]
-    signs = [item for item in each if item and not item.startswith("[")]
+    expected = [item.strip() for item in _ITEM.findall(match["what"])]
+    words = [item for item in expected if _is_words(item)]
+    signs = [item for item in expected if item and not item.startswith("[")]
     what = ". ".join(words) or (f"expected one of {', '.join(signs[:_MOST])}" if signs else "")
     return f"{match['where']}: {what}" if what else match["where"]
 
@@ -111,7 +111,7 @@ def _words(query: str) -> Iterator[str]:
             yield words[-1]  # the engine reads SERVICE:x as a keyword and a name
 
 
-Given: TypeAlias = "Mapping[str, str | Sequence[str]]"
+ParameterValues: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The values of parameters, by name: one text, or several."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     kind: tuple(kind.split(" or ")) for kind in ("shown or bridged", "masks or aggregates")
@@ -178,29 +178,29 @@ def declared(text: str) -> tuple[Parameter, ...]:
     )
 
 
-def check(question: str, parameters: Sequence[Parameter], given: Given) -> None:
+def check(question: str, parameters: Sequence[Parameter], params: ParameterValues) -> None:
     """Raises UsageError for a parameter that the question does not have, for a required one that is missing, and for a
     ``since`` after its ``until``.
     """
     known = [parameter.name for parameter in parameters]
-    for name in given:
+    for name in params:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            similar = get_close_matches(name, known, n=1)
+            hint = f" Did you mean {similar[0]}?" if similar else ""
             raise UsageError(f"{question} has no parameter {name}.{hint} {_listed(parameters)}")
     for parameter in parameters:
-        others = [one.name for one in parameters if one.instead == parameter.name]
-        if parameter.required and not {parameter.name, *others} & given.keys():
-            wanted = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *others))
-            raise UsageError(f"{question} needs {wanted}. {_listed(parameters)}")
-    _check_order({parameter.name for parameter in parameters if parameter.kind == "time"}, given)
+        others = [other.name for other in parameters if other.instead == parameter.name]
+        if parameter.required and not {parameter.name, *others} & params.keys():
+            needed = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *others))
+            raise UsageError(f"{question} needs {needed}. {_listed(parameters)}")
+    _check_order({parameter.name for parameter in parameters if parameter.kind == "time"}, params)
 
 
-def _check_order(times: AbstractSet[str], given: Given) -> None:
+def _check_order(times: AbstractSet[str], params: ParameterValues) -> None:
     """``since`` after ``until`` is a mistake: no row could match."""
-    if not {"since", "until"} <= times & given.keys():
+    if not {"since", "until"} <= times & params.keys():
         return
-    since, until = (sorted(instant(name, text) for text in values_of(given, name)) for name in ("since", "until"))
+    since, until = (sorted(instant(name, text) for text in values_of(params, name)) for name in ("since", "until"))
     if since and until and since[0] > until[-1]:
         raise UsageError(
             f"since={_in_utc(since[0])} is after until={_in_utc(until[-1])}, so no time lies between them: "
@@ -208,16 +208,16 @@ def _check_order(times: AbstractSet[str], given: Given) -> None:
         )
 
 
-def values_of(given: Given, name: str) -> list[str]:
+def values_of(params: ParameterValues, name: str) -> list[str]:
     """All values of a parameter; none where it is not given."""
-    values = given.get(name, [])
+    values = params.get(name, [])
     return [values] if isinstance(values, str) else list(values)
 
 
-def bind(text: str, parameters: Sequence[Parameter], given: Given) -> str:
+def bind(text: str, parameters: Sequence[Parameter], params: ParameterValues) -> str:
     """The question with the given values in the ``VALUES`` block of each parameter; line numbers stay."""
     for parameter in parameters:
-        values = values_of(given, parameter.name)
+        values = values_of(params, parameter.name)
         if values:
             text = _bind_one(text, parameter, " ".join(_literal(parameter, value) for value in dict.fromkeys(values)))
     return text

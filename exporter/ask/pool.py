@@ -1,8 +1,8 @@
 """Answers questions that may come from anybody, each with limits: of time, rows and memory, and of what it can read.
 
 The engine cannot be stopped once it has begun. So a process of its own answers (:mod:`exporter.ask.worker`), which is
-ended when the time is over. Starting it takes some 70 ms. A server keeps several, each with the store open for the next
-question, which then takes one millisecond; where one had to be ended, another is started.
+ended when the time is over. Starting it takes some 70 ms. A server keeps a pool of these processes, each with the store
+open for the next question, which then takes one millisecond. A process that had to be ended is replaced by a new one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import IO
 
-    from exporter.ask.parameters import Given
+    from exporter.ask.parameters import ParameterValues
 
 MEMORY: Final = 4 << 30
 """Bytes of memory that an answer may take while it is computed."""
-_MOST_KEPT: Final = 200
+_MOST_CACHED: Final = 200
 """How many answers are cached; they stay true, since the store does not change."""
-_MOST_ROWS_KEPT: Final = 1_000
-_LOOKS: Final = 0.5
-"""Seconds between two looks whether somebody still waits for an answer."""
+_MOST_ROWS_CACHED: Final = 1_000
+_POLL_SECONDS: Final = 0.5
+"""Seconds between two checks whether a client still waits for the answer."""
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -55,7 +55,7 @@ class UnacceptableError(UsageError):
 # --- messages to and from a process: MessagePack, each after its length in four bytes
 
 
-class Opened(Struct, tag=True):
+class OpenRequest(Struct, tag=True):
     """The first message to a process: the graph, whether it is a store on disk or an export or Turtle, a folder of
     questions in addition to the shipped ones, the limit of memory in bytes, and by how much it gives way to other
     processes (nice(2)).
@@ -68,7 +68,7 @@ class Opened(Struct, tag=True):
     nice: int
 
 
-class Named(Struct, tag=True, frozen=True):
+class QuestionRequest(Struct, tag=True, frozen=True):
     """A question by its name or its ``.rq`` file, with parameters; ``rows``: the most rows of its answer; ``of_page``:
     with the objects that names mean; ``thing``: the IRI of the object that it is about, empty for what the parameters
     name.
@@ -82,7 +82,7 @@ class Named(Struct, tag=True, frozen=True):
     thing: str = ""
 
 
-class Written(Struct, tag=True, frozen=True):
+class QueryRequest(Struct, tag=True, frozen=True):
     """A query in SPARQL. The media types for solutions and for triples, None where the client accepts none; ``most``:
     the most bytes of the answer; ``base``: the base of its relative IRIs, None for none.
     """
@@ -99,7 +99,7 @@ class Ready(Struct, tag=True):
     """The graph is open; the time limit of the first question starts now."""
 
 
-class NamedAnswer(Struct, tag=True):
+class QuestionAnswer(Struct, tag=True):
     """The answer to a named question."""
 
     columns: tuple[str, ...]
@@ -107,28 +107,28 @@ class NamedAnswer(Struct, tag=True):
     notes: list[str]
 
 
-class Result(Struct, tag=True):
+class QueryResult(Struct, tag=True):
     """The answer to a query in SPARQL."""
 
     media_type: str
     body: bytes
 
 
-class Refused(Struct, tag=True):
+class Refusal(Struct, tag=True):
     """Why there is no answer; ``kind`` is a key of :data:`_ERRORS`, or ``fault`` for a fault of the program."""
 
     why: str
     kind: str
 
 
-Asked = Named | Written
-Reply = NamedAnswer | Result | Refused
+Request = QuestionRequest | QueryRequest
+Reply = QuestionAnswer | QueryResult | Refusal
 _ERRORS: Final[Mapping[str, type[UsageError]]] = {
     "usage": UsageError,
     "forbidden": ForbiddenError,
     "unacceptable": UnacceptableError,
 }
-_T = TypeVar("_T", NamedAnswer, Result)
+_T = TypeVar("_T", QuestionAnswer, QueryResult)
 
 
 def send(stream: IO[bytes], message: Struct) -> None:
@@ -150,7 +150,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     question: str,
     graph: Path,
-    params: Given,
+    params: ParameterValues,
     seconds: float,
     rows: int,
     memory: int = MEMORY,
@@ -162,11 +162,13 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     the limits do not suffice, and where the question is wrong.
     """
     values = tuple((name, tuple(values_of(params, name))) for name in params)
-    opened = Opened(os.fsencode(graph), False, None, memory, 0)
-    worker = _Worker(opened)
+    open_request = OpenRequest(os.fsencode(graph), False, None, memory, 0)
+    worker = _Worker(open_request)
     try:
         return _answer(
-            _accepted(worker.asked(Named(os.fsencode(question), values, rows, seconds, of_page)), NamedAnswer)
+            _accepted(
+                worker.reply_to(QuestionRequest(os.fsencode(question), values, rows, seconds, of_page)), QuestionAnswer
+            )
         )
     except UnicodeEncodeError:
         raise UsageError("a --param is not UTF-8 text.") from None
@@ -176,7 +178,7 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
 
 def _accepted(reply: Reply, kind: type[_T]) -> _T:
     """The reply, if it is no refusal; else the error that it stands for."""
-    if isinstance(reply, Refused):
+    if isinstance(reply, Refusal):
         if reply.kind in _ERRORS:
             raise _ERRORS[reply.kind](reply.why)
         raise ExporterError(f"a fault of the program: {reply.why}")
@@ -184,8 +186,8 @@ def _accepted(reply: Reply, kind: type[_T]) -> _T:
     return reply
 
 
-def _answer(named: NamedAnswer) -> Answer:
-    return Answer(named.columns, named.rows, named.notes)
+def _answer(reply: QuestionAnswer) -> Answer:
+    return Answer(reply.columns, reply.rows, reply.notes)
 
 
 class Pool:
@@ -204,7 +206,7 @@ class Pool:
         nice: int = 0,
         waiting: int | None = None,
     ) -> None:
-        self._opened = Opened(os.fsencode(store), True, os.fsencode(questions), memory, nice)
+        self._open_request = OpenRequest(os.fsencode(store), True, os.fsencode(questions), memory, nice)
         self._seconds = seconds
         self._free = Semaphore(size)
         self._admitted = None if waiting is None else Semaphore(size + waiting)
@@ -212,7 +214,7 @@ class Pool:
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._is_closed = False
-        self._kept: OrderedDict[Named, Answer] = OrderedDict()
+        self._cache: OrderedDict[QuestionRequest, Answer] = OrderedDict()
 
     def answer(
         self, name: str, params: Mapping[str, Sequence[str]], rows: int, *, of_page: bool = False, thing: str = ""
@@ -221,18 +223,18 @@ class Pool:
         :func:`exporter.ask.questions.ask`.
         """
         values = tuple((key, tuple(values)) for key, values in sorted(params.items()))
-        asked = Named(name.encode(), values, rows, self._seconds, of_page, thing)
+        request = QuestionRequest(name.encode(), values, rows, self._seconds, of_page, thing)
         with self._lock:
-            if asked in self._kept:
-                self._kept.move_to_end(asked)
-                return self._kept[asked]
-        found = _answer(self._reply(asked, NamedAnswer))
-        if len(found.rows) <= _MOST_ROWS_KEPT:
+            if request in self._cache:
+                self._cache.move_to_end(request)
+                return self._cache[request]
+        fresh_answer = _answer(self._reply(request, QuestionAnswer))
+        if len(fresh_answer.rows) <= _MOST_ROWS_CACHED:
             with self._lock:
-                self._kept[asked] = found
-                if len(self._kept) > _MOST_KEPT:
-                    self._kept.popitem(last=False)
-        return found
+                self._cache[request] = fresh_answer
+                if len(self._cache) > _MOST_CACHED:
+                    self._cache.popitem(last=False)
+        return fresh_answer
 
     def result(  # noqa: PLR0913, PLR0917 - a query, and what its answer may be
         self,
@@ -242,11 +244,11 @@ class Pool:
         most: int,
         base: str | None = None,
         is_gone: Callable[[], bool] | None = None,
-    ) -> Result:
+    ) -> QueryResult:
         """The answer to a query in one of the media types. Raises BusyError where too many others wait. ``is_gone``:
         whether nobody waits for the answer any more; then the process is ended, for the questions of others.
         """
-        return self._reply(Written(query, solutions, triples, most, self._seconds, base), Result, is_gone)
+        return self._reply(QueryRequest(query, solutions, triples, most, self._seconds, base), QueryResult, is_gone)
 
     def close(self) -> None:
         """Ends the processes; callers that wait for an answer get an error."""
@@ -258,9 +260,9 @@ class Pool:
         for worker in idle:
             worker.end()
 
-    def _reply(self, asked: Asked, kind: type[_T], is_gone: Callable[[], bool] | None = None) -> _T:
-        with self._admission(), self._one() as worker, _ended_if(is_gone, worker):
-            return _accepted(worker.asked(asked), kind)
+    def _reply(self, request: Request, kind: type[_T], is_gone: Callable[[], bool] | None = None) -> _T:
+        with self._admission(), self._worker() as worker, _killed_when_gone(is_gone, worker):
+            return _accepted(worker.reply_to(request), kind)
 
     @contextmanager
     def _admission(self) -> Iterator[None]:
@@ -276,7 +278,7 @@ class Pool:
             self._admitted.release()
 
     @contextmanager
-    def _one(self) -> Iterator[_Worker]:
+    def _worker(self) -> Iterator[_Worker]:
         """A process for one question; it goes back to the pool afterwards if it still runs."""
         if not self._free.acquire(timeout=self._seconds):
             raise BusyError(
@@ -284,7 +286,7 @@ class Pool:
             )
         try:
             with self._lock:
-                worker = self._idle.pop() if self._idle else _Worker(self._opened)
+                worker = self._idle.pop() if self._idle else _Worker(self._open_request)
                 self._busy.add(worker)
             try:
                 yield worker
@@ -303,25 +305,25 @@ class Pool:
 class _Worker:
     """One process. ``is_ready``: it can take a question."""
 
-    def __init__(self, opened: Opened) -> None:
-        self._memory = opened.memory
+    def __init__(self, request: OpenRequest) -> None:
+        self._memory = request.memory
         self._stack = ExitStack()
-        self._process = self._stack.enter_context(_started())
+        self._process = self._stack.enter_context(_worker_process())
         self.is_ready, self._is_open = True, False
         with suppress(BrokenPipeError):
-            send(self._stdin, opened)
+            send(self._stdin, request)
 
-    def asked(self, asked: Asked) -> Reply:
+    def reply_to(self, request: Request) -> Reply:
         """The process's reply. Raises UsageError where the process ended, or had to be ended, before it replied."""
         self.is_ready = False
-        clock = Timer(asked.seconds, self._process.kill)
+        clock = Timer(request.seconds, self._process.kill)
         clock.daemon = True
         reply: Ready | Reply | None = None
         try:
             if self._is_open:
                 clock.start()
             with suppress(BrokenPipeError):
-                send(self._stdin, asked)
+                send(self._stdin, request)
                 reply = self._received()
                 if isinstance(reply, Ready):
                     self._is_open = True
@@ -331,7 +333,7 @@ class _Worker:
             is_over = clock.finished.is_set()
             clock.cancel()
         if reply is None:
-            raise self._why_not(asked, is_over=is_over)
+            raise self._no_reply_error(request, is_over=is_over)
         assert not isinstance(reply, Ready), "the graph is opened once"
         self.is_ready = not is_over
         return reply
@@ -360,17 +362,17 @@ class _Worker:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def _why_not(self, asked: Asked, *, is_over: bool) -> UsageError:
+    def _no_reply_error(self, request: Request, *, is_over: bool) -> UsageError:
         ask_for_less = "ask for less (LIMIT, a FILTER, a shorter time)"
         if is_over:
-            return TooLongError(f"There is no answer after {asked.seconds:g} s; {ask_for_less}.")
+            return TooLongError(f"There is no answer after {request.seconds:g} s; {ask_for_less}.")
         most = f"{self._memory / (1 << 30):g} GiB of memory"
         return UsageError(f"There is no answer: it takes more than {most}, or is nested too deep; {ask_for_less}.")
 
 
 @contextmanager
-def _ended_if(is_gone: Callable[[], bool] | None, worker: _Worker) -> Iterator[None]:
-    """While the context is open, the process is ended once ``is_gone`` says so."""
+def _killed_when_gone(is_gone: Callable[[], bool] | None, worker: _Worker) -> Iterator[None]:
+    """While the context is open, the process is ended as soon as ``is_gone()`` is true."""
     if is_gone is None:
         yield
         return
@@ -378,7 +380,7 @@ def _ended_if(is_gone: Callable[[], bool] | None, worker: _Worker) -> Iterator[N
 
     def watch() -> None:
         while not is_gone():
-            if is_over.wait(_LOOKS):
+            if is_over.wait(_POLL_SECONDS):
                 return
         was_ended.set()
         worker.kill()
@@ -389,13 +391,13 @@ def _ended_if(is_gone: Callable[[], bool] | None, worker: _Worker) -> Iterator[N
         yield
     finally:
         is_over.set()
-        watching.join()  # before the process takes the question of somebody else
+        watching.join()  # before the process takes the next question
         if was_ended.is_set():
             worker.is_ready = False
 
 
 @contextmanager
-def _started() -> Iterator[Popen[bytes]]:
+def _worker_process() -> Iterator[Popen[bytes]]:
     """A process that runs :mod:`exporter.ask.worker`, and is ended when the context closes. It imports modules from
     where this process does, and never from its working folder, which anybody might write to.
     """

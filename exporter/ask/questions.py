@@ -14,20 +14,20 @@ from exporter.ask import missing, movement, tag_stops
 from exporter.ask import parameters as syntax
 from exporter.ask.answers import Answer, Row, render
 from exporter.ask.names import LOCATION_ALONE, look_up
-from exporter.ask.parameters import Given, bind, check, refuse, values_of
+from exporter.ask.parameters import ParameterValues, bind, check, refuse, values_of
 from exporter.ask.shipped import Question, find, is_shipped, questions
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.ask.names import Looked, Turn
+    from exporter.ask.names import NameHolder, ResolvedParameters
 
 __all__ = ["Answer", "Question", "ask", "find", "is_shipped", "questions", "render", "select"]
 Term = NamedNode | BlankNode | Literal | Triple | None
 
 
-def check_all(question: Question, params: Given) -> None:
+def check_all(question: Question, params: ParameterValues) -> None:
     """Raises UsageError for parameters that are unknown, missing, or have an invalid value, and for a query that is not
     allowed.
     """
@@ -39,43 +39,51 @@ def check_all(question: Question, params: Given) -> None:
 
 
 def ask(  # noqa: PLR0913 - a question, and how it is asked
-    store: Store, question: Question, params: Given, most: int | None = None, *, of_page: bool = False, thing: str = ""
+    store: Store,
+    question: Question,
+    params: ParameterValues,
+    most: int | None = None,
+    *,
+    of_page: bool = False,
+    thing: str = "",
 ) -> Answer:
     """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before. ``of_page``: with the
     objects that the names mean (:mod:`exporter.ask.answers`). ``thing``: the IRI of the object that the question is
     about; ``params`` need not name it.
     """
-    looked = look_up(store, question.parameters, params)
-    if looked.location is not None:
-        thing, looked = _of_location(question, looked, looked.location)
-    found = _asked(store, question, looked.given, most, of_page=of_page, thing=thing)
+    resolved = look_up(store, question.parameters, params)
+    if resolved.location is not None:
+        thing, resolved = _of_location(question, resolved, resolved.location)
+    answer = _asked(store, question, resolved.params, most, of_page=of_page, thing=thing)
 
-    def rows(given: Given, most: int) -> Answer:
-        return _asked(store, question, given, most, of_page=False, thing="")
+    def rows(params: ParameterValues, most: int) -> Answer:
+        return _asked(store, question, params, most, of_page=False, thing="")
 
-    things = {thing} if thing else looked.things
-    explained = missing.explain(store, question, looked.given, found, things, rows)
-    return replace(found, notes=[*looked.notes, *explained, *found.notes])
+    things = {thing} if thing else resolved.things
+    explained = missing.explain(store, question, resolved.params, answer, things, rows)
+    return replace(answer, notes=[*resolved.notes, *explained, *answer.notes])
 
 
-def _of_location(question: Question, looked: Looked, location: Turn) -> tuple[str, Looked]:
+def _of_location(
+    question: Question, resolved: ResolvedParameters, location: NameHolder
+) -> tuple[str, ResolvedParameters]:
     """A location is asked for by its URL in the place of a name, and found by its IRI: this, and the parameters without
     the URL. No IRI for a question that cannot take it.
     """
     if not is_shipped(question) or question.name == movement.QUESTION:
-        return "", replace(looked, notes=[*looked.notes, LOCATION_ALONE])
-    objects = [one.name for one in question.parameters if one.kind == "object"]
-    given = {name: values for name, values in looked.given.items() if name not in objects}
-    return location.iri, replace(looked, given={**given, "domain": [location.domain]})
+        return "", replace(resolved, notes=[*resolved.notes, LOCATION_ALONE])
+    objects = [parameter.name for parameter in question.parameters if parameter.kind == "object"]
+    params = {name: values for name, values in resolved.params.items() if name not in objects}
+    return location.iri, replace(resolved, params={**params, "domain": [location.domain]})
 
 
 def _asked(  # noqa: PLR0913 - a question, and how it is asked
-    store: Store, question: Question, params: Given, most: int | None, *, of_page: bool, thing: str
+    store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
         between = links.LIST if of_page else ", "
-        found = movement.rows(store, question.parameters, params, between=between)
-        return _cut(Answer(movement.COLUMNS, *found), most)
+        paths = movement.rows(store, question.parameters, params, between=between)
+        return _cut(Answer(movement.COLUMNS, *paths), most)
     query = bind(question.query, question.parameters, params)
     if thing:
         query = links.about(query, thing)
@@ -89,11 +97,13 @@ def _asked(  # noqa: PLR0913 - a question, and how it is asked
         columns, rows = _answered(store, links.with_columns(query, tag_stops.WAY) if is_stopped else query)
         if is_stopped:
             columns = columns[: -len(tag_stops.WAY)]
-            left, notes = tag_stops.without_stopped(store, params, columns, list(rows))
-            rows = iter(left)
+            remaining, notes = tag_stops.without_stopped(store, params, columns, list(rows))
+            rows = iter(remaining)
         # One more than are wanted shows whether there are more.
-        some = links.merged(columns, rows, most) if of_page else list(islice(rows, None if most is None else most + 1))
-        return _cut(Answer(columns, some, notes), most)
+        first_rows = (
+            links.merged(columns, rows, most) if of_page else list(islice(rows, None if most is None else most + 1))
+        )
+        return _cut(Answer(columns, first_rows, notes), most)
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
@@ -123,15 +133,15 @@ def _answered(store: Store, query: str) -> tuple[tuple[str, ...], Iterator[Row]]
     if isinstance(result, QueryBoolean):
         return ("answer",), iter([("true" if result else "false",)])
     columns = ("subject", "predicate", "object") if isinstance(result, QueryTriples) else _columns(result)
-    return columns, (tuple(_text(term) for term in one) for one in result)
+    return columns, (tuple(_text(term) for term in solution) for solution in result)
 
 
-def _cut(found: Answer, most: int | None) -> Answer:
+def _cut(answer: Answer, most: int | None) -> Answer:
     """The answer with at most ``most`` rows, and a note where there are more."""
-    if most is None or len(found.rows) <= most:
-        return found
+    if most is None or len(answer.rows) <= most:
+        return answer
     note = f"There are more rows than {most:,}; these are the first ones. --max-rows N gives more."
-    return Answer(found.columns, found.rows[:most], [*found.notes, note])
+    return Answer(answer.columns, answer.rows[:most], [*answer.notes, note])
 
 
 def _columns(result: QuerySolutions) -> tuple[str, ...]:

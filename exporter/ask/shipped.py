@@ -88,8 +88,8 @@ def find(name_or_file: str) -> Question:
         return _read_own(path)
     shipped = names()
     if name_or_file not in shipped:
-        near = get_close_matches(name_or_file, shipped, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        similar = get_close_matches(name_or_file, shipped, n=1)
+        hint = f" Did you mean {similar[0]}?" if similar else ""
         raise UsageError(
             f"There is no question {name_or_file}.{hint} There are: {', '.join(shipped)}; or give a file NAME.rq."
         )
@@ -101,9 +101,9 @@ def is_shipped(question: Question) -> bool:
     return question.path.parent == queries_dir()
 
 
-def grouped(some: Iterable[Question]) -> dict[str, list[Question]]:
+def grouped(listed: Iterable[Question]) -> dict[str, list[Question]]:
     """Questions by what they are about, ordered by name; a group without questions is left out."""
-    ordered = sorted(some, key=lambda question: question.name)
+    ordered = sorted(listed, key=lambda question: question.name)
     groups = {group: [question for question in ordered if question.group == group] for group in (*GROUPS, "")}
     return {group or "Others": questions for group, questions in groups.items() if questions}
 
@@ -111,16 +111,16 @@ def grouped(some: Iterable[Question]) -> dict[str, list[Question]]:
 def comment_of(query: str) -> list[str]:
     """The lines of the comment at the top of a question, without its declarations and without the signs ``#``."""
     lines = takewhile(lambda line: line.startswith("#"), query.splitlines())
-    said = (line for line in lines if not line.startswith("# param ") and not _declaration(line))
-    return [line.removeprefix("#").strip() for line in said]
+    lines_of_text = (line for line in lines if not line.startswith("# param ") and not _declaration(line))
+    return [line.removeprefix("#").strip() for line in lines_of_text]
 
 
 def _read(path: Path) -> Question:
     query = path.read_text(encoding="utf-8")
     asks = " ".join(takewhile(bool, comment_of(query)))
-    says = {name: _values(query, name) for name in VALUES}
-    group, daily, aggregated = (next(iter(says[name]), "") for name in ("group", "daily reads", "aggregated queries"))
-    return Question(path.stem, asks, declared(query), query, path, group, frozenset(says["needs"]), daily, aggregated)
+    values = {name: _values(query, name) for name in VALUES}
+    group, daily, aggregated = (next(iter(values[name]), "") for name in ("group", "daily reads", "aggregated queries"))
+    return Question(path.stem, asks, declared(query), query, path, group, frozenset(values["needs"]), daily, aggregated)
 
 
 def _values(query: str, name: str) -> list[str]:

@@ -64,10 +64,10 @@ def has_others(folder: Path, stays: Path | None) -> bool:
 
 
 def _is_store(path: Path) -> bool:
-    """Whether it is a store, by its name and by the names of the files in it: anything else is not of the program."""
+    """Whether it is a store, by its name and by the names of the files in it: other folders are left alone."""
     if not _is_name(path.name) or path.is_symlink() or not path.is_dir():
         return False
-    return all(_is_of_store(one.name) for one in path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else True
+    return all(_is_of_store(file.name) for file in path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else True
 
 
 def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
@@ -101,13 +101,13 @@ def _removed(store: Path) -> bool:
 
 def _lock(path: Path, how: int) -> int | None:
     """A lock on a file, which is created; None where others hold it. Raises OSError where it cannot be opened."""
-    file = private.opened(path, os.O_RDWR | os.O_CREAT)
+    descriptor = private.opened(path, os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(file, how)
+        fcntl.flock(descriptor, how)
     except BlockingIOError:
-        os.close(file)
+        os.close(descriptor)
         return None
-    return file
+    return descriptor
 
 
 def _use_of(store: Path) -> Path:
@@ -126,12 +126,14 @@ _is_of_store: Final = re.compile(
 
 def key(graph: Path) -> str:
     """A checksum of the export: of its manifest, if there is one, and of the names, sizes and times of its files."""
-    told = hashlib.sha256(f"{_FORM} {pyoxigraph.__version__}\n".encode())
+    checksum = hashlib.sha256(f"{_FORM} {pyoxigraph.__version__}\n".encode())
     for path in graph_files(graph):
         state = path.stat()
-        told.update(f"{path.relative_to(graph.parent)} {state.st_size} {state.st_mtime_ns}\n".encode(errors="replace"))
-    told.update((manifest.read(graph) or "").encode())
-    return told.hexdigest()[:16]
+        checksum.update(
+            f"{path.relative_to(graph.parent)} {state.st_size} {state.st_mtime_ns}\n".encode(errors="replace")
+        )
+    checksum.update((manifest.read(graph) or "").encode())
+    return checksum.hexdigest()[:16]
 
 
 @contextmanager
@@ -146,9 +148,9 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     if lock is None:
         say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, again at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
-            made = Path(temporary, "store")
-            _made(graph, made)
-            yield made
+            temporary_store = Path(temporary, "store")
+            _made(graph, temporary_store)
+            yield temporary_store
         return
     try:
         store = _there(graph, folder) or _new(graph, folder, say)
@@ -181,7 +183,8 @@ def fresh(graph: Path) -> Iterator[Path | None]:
 
 def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: bool = True) -> None:
     """Remove the stores of earlier exports than the one that is at ``graph``, all where there is none, unless somebody
-    has them open. ``say``: is told of each that stays. ``waits``: for who makes a store now.
+    has them open. ``say``: called with a message for each that stays. ``waits``: whether to wait for a process that
+    makes a store now.
     """
     graph = graph.resolve()
     folder = beside(graph)
@@ -211,16 +214,16 @@ def _current(graph: Path, folder: Path) -> Path | None:
 
 
 def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
-    """A store made anew; what is of an earlier export goes first, to make room."""
+    """Makes the store; stores of earlier exports are removed first, to make room."""
     tidied(folder, None, lambda _: None)
     say(f"Making the store {folder} (once for each export).")
-    making = folder / f"{secrets.token_hex(6)}{_MAKING}"
+    unfinished = folder / f"{secrets.token_hex(6)}{_MAKING}"
     try:
         with private.made(), Progress().stage("making the store"):
-            store = folder / _made(graph, making)
-        making.rename(store)
+            store = folder / _made(graph, unfinished)
+        unfinished.rename(store)
     finally:
-        shutil.rmtree(making, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return store
 
 
@@ -231,9 +234,9 @@ def _made(graph: Path, folder: Path) -> str:
 
     def once() -> str:
         shutil.rmtree(folder, ignore_errors=True)
-        made = key(graph)
+        checksum = key(graph)
         fill(Store(str(folder)), graph).optimize()  # a second for a million triples; answers take half the time
-        return made
+        return checksum
 
     try:
         return steady(graph, once)

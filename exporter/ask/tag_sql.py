@@ -63,16 +63,16 @@ def statements(answer: Answer) -> str:
     for row in rows:
         place = [row.get(name) or "" for name in ("target_object_name", "target_column_name", "tag_name", "target_iri")]
         by_place.setdefault(tuple(place), []).append(row)
-    lines = [line for _, every in sorted(by_place.items()) for line in _lines(every, _twins(rows))]
+    lines = [line for _, same_place in sorted(by_place.items()) for line in _lines(same_place, _twins(rows))]
     return "\n".join([_HEAD, *lines] if lines else [_NOTHING]) + "\n"
 
 
 def _twins(rows: Iterable[dict[str, str | None]]) -> set[_Place]:
     """The columns of an object of which several have the same name in other letter cases."""
-    spelled: dict[_Place, set[str | None]] = {}
+    spellings: dict[_Place, set[str | None]] = {}
     for row in rows:
-        spelled.setdefault(_place(row), set()).add(row["target_column_name"])
-    return {place for place, names in spelled.items() if len(names) > 1}
+        spellings.setdefault(_place(row), set()).add(row["target_column_name"])
+    return {place for place, names in spellings.items() if len(names) > 1}
 
 
 def _place(row: Mapping[str, str | None]) -> _Place:
@@ -82,20 +82,20 @@ def _place(row: Mapping[str, str | None]) -> _Place:
 def _lines(rows: list[dict[str, str | None]], twins: Container[_Place]) -> Iterator[str]:
     """Where the data of one column came from, and its statement, or why there is none."""
     row = rows[0]
-    sources = sorted({f"{one['source_object_name']}.{one['source_column_name']}" for one in rows})
-    values = sorted({one["value"] or "" for one in rows})
+    sources = sorted({f"{other['source_object_name']}.{other['source_column_name']}" for other in rows})
+    values = sorted({other["value"] or "" for other in rows})
     yield comment(f"{row['target_object_name']}.{row['target_column_name']}: copied from {', '.join(sources)}")
-    found = [_TWIN] if _place(row) in twins else [_statement(row, value) for value in values]
+    texts = [_TWIN] if _place(row) in twins else [_statement(row, value) for value in values]
     if len(values) > 1:
         yield comment("its sources have different values of the tag; choose one:")
-    for text in found:
+    for text in texts:
         yield comment(text) if len(values) > 1 or text.startswith("cannot") else text
 
 
 def _statement(row: dict[str, str | None], value: str) -> str:
     """The statement; a text that begins with ``cannot`` says why there is none."""
     classes = {text.rpartition("#")[2] for text in (row["target_class_iri"] or "").split()}
-    kind = next((name for one, name in _KINDS.items() if one in classes), None)
+    kind = next((name for class_name, name in _KINDS.items() if class_name in classes), None)
     thing, column, tag = row["target_object_name"] or "", row["target_column_name"] or "", row["tag_name"] or ""
     if kind is None:
         return "cannot have a tag on a column: it is no table or view"
@@ -123,8 +123,8 @@ def column_name(text: str) -> str:
     >>> column_name("EMAIL"), column_name("a.b"), column_name('x" ; drop')
     ('EMAIL', '"a.b"', '"x"" ; drop"')
     """
-    own = parts_of(text)
-    return _identifier(own[0]) if len(own) == 1 else _quoted(text)
+    parts = parts_of(text)
+    return _identifier(parts[0]) if len(parts) == 1 else _quoted(text)
 
 
 def _identifier(part: str) -> str:
@@ -151,7 +151,7 @@ def literal(text: str) -> str:
 def _escape(char: str) -> str:
     """A character that is not shown, in UTF-16 as Snowflake's escapes have it."""
     units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def comment(text: str) -> str:

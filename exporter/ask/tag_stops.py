@@ -3,7 +3,7 @@ those that copied only an aggregate of it.
 
 A path of SPARQL cannot look at the steps that it takes. So the query finds the copies, each with the version of the
 tagged column where the way begins and the version of the copy where it ends, and here each way is gone again, step by
-step, without the steps at which it is to stop. A copy stays in the answer if one of its ways is left.
+step, without the steps at which it is to stop. A copy stays in the answer if one of its ways remains.
 
 A step leads from a version of a column that a query read to the version that the query filled from it. Where a query
 reads a view, rows list its columns as direct sources, and those of the tables behind it as base sources. Which of them
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, Store
 
-from exporter.ask.parameters import Given, values_of
+from exporter.ask.parameters import ParameterValues, values_of
 from exporter.errors import UsageError
 from exporter.graph.terms import full
 
@@ -58,39 +58,41 @@ def may_read_sql(store: Store) -> bool:
     return _IS_INSTALLED and any(store.quads_for_pattern(None, NamedNode(full("ah:queryText")), None))
 
 
-def reads_sql(given: Given) -> bool:
+def reads_sql(params: ParameterValues) -> bool:
     """Whether the question is asked to stop at what SQL text says."""
-    return AGGREGATES in _stops(given)
+    return AGGREGATES in _stops(params)
 
 
-def check(given: Given) -> None:
+def check(params: ParameterValues) -> None:
     """Raises UsageError for what needs a package that is not installed."""
-    if reads_sql(given) and not _IS_INSTALLED:
+    if reads_sql(params) and not _IS_INSTALLED:
         raise UsageError(
             "stop_at aggregates reads SQL, for which sqlglot is needed: pip install 'access-history-exporter[sql]'"
         )
 
 
-def _stops(given: Given) -> frozenset[str]:
-    return frozenset(value.lower() for value in values_of(given, PARAMETER))
+def _stops(params: ParameterValues) -> frozenset[str]:
+    return frozenset(value.lower() for value in values_of(params, PARAMETER))
 
 
 def without_stopped(
-    store: Store, given: Given, columns: Sequence[str], rows: Sequence[Row]
+    store: Store, params: ParameterValues, columns: Sequence[str], rows: Sequence[Row]
 ) -> tuple[list[Row], list[str]]:
-    """``rows`` of the answer with the columns of :data:`WAY` at their end: those with a way that is left, without these
-    columns; and notes on what was left out, and why it may be too little.
+    """``rows`` of the answer with the columns of :data:`WAY` at their end: those with a way that does not stop,
+    without these columns; and notes on the rows left out, and why these may be too few.
     """
-    ways = _Ways(store, _stops(given))
-    left: dict[Row, None] = {}
+    ways = _Ways(store, _stops(params))
+    remaining: dict[Row, None] = {}
     stopped: dict[Row, None] = {}
     for row in rows:
         *cells, seed, reached = row
-        into = left if seed and reached in ways.from_(seed) else stopped
-        into[tuple(cells)] = None
-    shown = [number for number, name in enumerate(columns) if not name.endswith("_iri")]
-    every, seen = ({tuple(row[number] for number in shown) for row in some} for some in (stopped, left))
-    return list(left), list(ways.notes(len(every - seen)))
+        rows_of_kind = remaining if seed and reached in ways.from_(seed) else stopped
+        rows_of_kind[tuple(cells)] = None
+    visible = [number for number, name in enumerate(columns) if not name.endswith("_iri")]
+    all_stopped, all_remaining = (
+        {tuple(row[number] for number in visible) for row in rows_of_kind} for rows_of_kind in (stopped, remaining)
+    )
+    return list(remaining), list(ways.notes(len(all_stopped - all_remaining)))
 
 
 class _Ways:
@@ -107,14 +109,18 @@ class _Ways:
 
     def _from(self, seed: str) -> AbstractSet[str]:
         """The versions of columns to which data of ``seed`` came, and ``seed``."""
-        found, waiting = {seed}, [seed]
+        reached, waiting = {seed}, [seed]
         while waiting:
             version = waiting.pop()
             fresh = {*self._subjects("ah:priorColumnVersion", version)}
-            fresh |= {one for one in self._subjects("prov:wasDerivedFrom", version) if not self._stops_at(version, one)}
-            waiting += fresh - found
-            found |= fresh
-        return found
+            fresh |= {
+                filled
+                for filled in self._subjects("prov:wasDerivedFrom", version)
+                if not self._stops_at(version, filled)
+            }
+            waiting += fresh - reached
+            reached |= fresh
+        return reached
 
     def _is_stopped(self, read: str, filled: str) -> bool:
         """Whether the step is one at which to stop."""
@@ -131,9 +137,10 @@ class _Ways:
         if AGGREGATES not in self._stops:
             return False
         # The text names direct sources alone. A table that is read both by itself and through a view is in two places.
-        named = {column} if column in direct else set[str]()
-        named |= others if column not in direct else direct - base if column in base else set()
-        return bool(named) and all([self._is_aggregated(query, filled, one) for one in sorted(named)])  # noqa: C419 - each is noted
+        named_in_text = {column} if column in direct else set[str]()
+        named_in_text |= others if column not in direct else direct - base if column in base else set()
+        answers = [self._is_aggregated(query, filled, source) for source in sorted(named_in_text)]  # each is noted
+        return bool(answers) and all(answers)
 
     def _masked_in(self, query: str) -> frozenset[str]:
         """The columns on which a query enforced a masking policy."""
@@ -152,26 +159,26 @@ class _Ways:
             return False
         names = {columns[column] for columns in self._sources(filled).values() if column in columns}
         written = next(self._objects(filled, "prov:specializationOf"), "")
-        source, target = (next(self._objects(one, "ah:columnName"), "") for one in (column, written))
+        source, target = (next(self._objects(column_iri, "ah:columnName"), "") for column_iri in (column, written))
         sql: Any = reader_of_sql()
-        found = [sql.is_aggregated(text, (into, target), (name, source)) for name, into in sorted(names)]
-        if None in found or not found:
+        answers = [sql.is_aggregated(text, (into, target), (name, source)) for name, into in sorted(names)]
+        if None in answers or not answers:
             self._not_understood.add(query)
-        return bool(found) and all(found)
+        return bool(answers) and all(answers)
 
     def _sources_of(self, filled: str) -> _Sources:
         """What a version of a column was filled from, in both modes of reads (docs/graph.md)."""
-        found: _Sources = defaultdict(dict)
+        sources: _Sources = defaultdict(dict)
         derivations = [
             *self._subjects("ah:targetColumnVersion", filled),
             *self._objects(filled, "ah:derivationPattern"),
         ]
         for derivation in derivations:
             kind = next(self._objects(derivation, "ah:sourceType"), "")
-            name, target = (next(self._objects(derivation, f"ah:{one}Name"), "") for one in ("source", "target"))
+            name, target = (next(self._objects(derivation, f"ah:{end}Name"), "") for end in ("source", "target"))
             for column in self._objects(derivation, "ah:sourceColumn"):
-                found[kind][column] = name, target
-        return found
+                sources[kind][column] = name, target
+        return sources
 
     def notes(self, stopped: int) -> Iterator[str]:
         """How many rows were left out (``stopped``), and which queries were not understood."""
@@ -182,16 +189,16 @@ class _Ways:
                 AGGREGATES: "copied only a count, a sum or the like, by their SQL text",
             }
             how = " or ".join(where[stop] for stop in where if stop in self._stops)
-            which = "1 row is" if stopped == 1 else f"{stopped:,} rows are"
-            yield f"stop_at: {which} left out, since all ways of the data lead through queries that {how}."
+            count = "1 row is" if stopped == 1 else f"{stopped:,} rows are"
+            yield f"stop_at: {count} left out, since all ways of the data lead through queries that {how}."
         for queries, reason in (
             (self._without_text, "the export has no SQL text of {} (--query-history and --query-text keep it)"),
             (self._not_understood, "the SQL text of {} does not say what went into a column"),
         ):
             if queries:
                 ident = next(self._objects(min(queries), "ah:queryId"), "")
-                one, many = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
-                why = reason.format(one if len(queries) == 1 else many)
+                single, several = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
+                why = reason.format(single if len(queries) == 1 else several)
                 yield f"stop_at: {why}; what {'it' if len(queries) == 1 else 'they'} copied is followed."
 
     def _objects(self, subject: str, term: str) -> Iterator[str]:

@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyoxigraph import Literal, QuerySolutions
 
-from exporter.ask.names import Known
+from exporter.ask.answers import first_of
+from exporter.ask.names import Lookups
 from exporter.ask.parameters import instant, values_of
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pyoxigraph import Store
 
     from exporter.ask.answers import Answer
-    from exporter.ask.names import Turn
+    from exporter.ask.names import NameHolder
+    from exporter.ask.parameters import ParameterValues
 
 QUESTION: Final = "policy-coverage"
 PROTECTION: Final = frozenset((QUESTION, "exposure"))
@@ -184,16 +186,16 @@ _AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-re
 _between_names: Final = re.compile(r", |=").split
 
 
-def notes(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
+def notes(store: Store, question: str, params: ParameterValues) -> list[str]:
     """The notes for a person who asked the shipped question; none where nothing is known to be missing."""
     if question in PROTECTION:
         policies = _unrecorded_policies(store) if question == QUESTION else []
-        return [*policies, *_brought(store, given)]
+        return [*policies, *_brought(store, params)]
     if question in FOLLOWING_ALL:
-        brought = _brought(store, given) if question == OF_TAGGED_COPIES else []
-        return [*_inferred_note([*_rows(store, _INFERRED)]), *_made(store, question, given), *brought]
+        brought = _brought(store, params) if question == OF_TAGGED_COPIES else []
+        return [*_inferred_note([*_rows(store, _INFERRED)]), *_made(store, question, params), *brought]
     if question in FOLLOWING_UP | FOLLOWING_DOWN:
-        return [*_clones(store, question, given), *_made(store, question, given)]
+        return [*_clones(store, question, params), *_made(store, question, params)]
     return []
 
 
@@ -203,60 +205,60 @@ def _rows(store: Store, question: str) -> Iterator[tuple[str, str, str, str]]:
         yield row["change"].value, row["target"].value, row["source"].value, row["time"].value
 
 
-def _clones(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
-    """The steps through a CLONE that are inferred; and, for objects in a schema or database that was cloned (from which
-    others were cloned, if data is followed down), that there is no such step.
+def _clones(store: Store, question: str, params: ParameterValues) -> list[str]:
+    """A note on the steps through a CLONE that are inferred. And notes that there is no such step, for objects in a
+    schema or database that was cloned (from which others were cloned, if data is followed down).
     """
     clones = list(_rows(store, _CLONES))
     if not clones:
         return []
-    asked = _asked(store, given)
+    asked = _asked(store, params)
     is_up = question in FOLLOWING_UP
     steps = list(_rows(store, _leading_to(asked, _UP if is_up else _DOWN)))
     if question == FOLLOWING_FROM_READS:  # its first step is a query that reads the asked object, and no CLONE does
         steps = [step for step in steps if match_name(step[2]) not in asked]
     followed = {(change, match_name(target if is_up else source)) for change, target, source, _ in steps}
-    found = []
+    texts = []
     for change, target, source, time in clones:
-        inside = f"{match_name(target if is_up else source)}."
-        if any(name.startswith(inside) and (change, name) not in followed for name in asked):
-            found.append(
+        prefix = f"{match_name(target if is_up else source)}."
+        if any(name.startswith(prefix) and (change, name) not in followed for name in asked):
+            texts.append(
                 f"{target} was cloned from {source} at {time}. No row lists what was in it, so the answer has no step "
                 f"between them: ask for the object of the same name in {source if is_up else target}, too."
             )
-    return [*_inferred_note(steps), *found[:_SHOWN]]
+    return [*_inferred_note(steps), *texts[:_SHOWN]]
 
 
-def _asked(store: Store, given: Mapping[str, str | Sequence[str]]) -> set[str]:
+def _asked(store: Store, params: ParameterValues) -> set[str]:
     """The names that are asked for, and those of the ids."""
-    asked = {match_name(name) for name in values_of(given, "object_name")}
-    ids = set(values_of(given, "object_id"))
-    named = store.query(_NAMES) if ids else None
-    if isinstance(named, QuerySolutions):
-        asked.update(row["name"].value for row in named if row["id"].value in ids)
+    asked = {match_name(name) for name in values_of(params, "object_name")}
+    ids = set(values_of(params, "object_id"))
+    id_names = store.query(_NAMES) if ids else None
+    if isinstance(id_names, QuerySolutions):
+        asked.update(row["name"].value for row in id_names if row["id"].value in ids)
     return asked
 
 
-def _made(store: Store, question: str, given: Mapping[str, str | Sequence[str]]) -> list[str]:
-    """That what came with a CLONE of a table is not in the answer, for all that the answer leads to."""
+def _made(store: Store, question: str, params: ParameterValues) -> list[str]:
+    """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
     answer = store.query(_MADE)
-    is_of_columns = question in _OF_COLUMNS or "column_name" in given
+    is_of_columns = question in _OF_COLUMNS or "column_name" in params
     has_step = "has_columns" if is_of_columns else "has_data"
-    made = [row for row in answer if row[has_step].value != "true"] if isinstance(answer, QuerySolutions) else []
-    if not made:
+    clones = [row for row in answer if row[has_step].value != "true"] if isinstance(answer, QuerySolutions) else []
+    if not clones:
         return []
     is_up = question in FOLLOWING_UP
-    reached = None if question in FOLLOWING_ALL else _reached(store, _asked(store, given), is_up=is_up)
-    found = []
-    for row in made:
+    reached = None if question in FOLLOWING_ALL else _reached(store, _asked(store, params), is_up=is_up)
+    texts = []
+    for row in clones:
         target, source, time = (row[name].value for name in ("target", "source", "time"))
         if reached is None or match_name(target if is_up else source) in reached:
             other = "" if reached is None else f" Ask for {source if is_up else target}, too."
-            found.append(
+            texts.append(
                 f"{target} was made from {source} by CLONE or LIKE at {time}. Its row does not say what came with it, "
                 f"so the answer has no step between {'their columns' if is_of_columns else 'them'}.{other}"
             )
-    return found[:_SHOWN]
+    return texts[:_SHOWN]
 
 
 def _reached(store: Store, asked: set[str], *, is_up: bool) -> set[str]:
@@ -267,22 +269,20 @@ def _reached(store: Store, asked: set[str], *, is_up: bool) -> set[str]:
     return {*asked, *(row["reached"].value for row in (answer if isinstance(answer, QuerySolutions) else ()))}
 
 
-def _brought(store: Store, given: Mapping[str, str | Sequence[str]]) -> list[str]:
-    """That no row records what is set on a clone from the beginning, for clones that are asked for by then."""
-    every = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
-    asked = _asked(store, given) if every else set()
-    by_then = [instant("at", value) for value in values_of(given, "at")]
+def _brought(store: Store, params: ParameterValues) -> list[str]:
+    """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
+    clones = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
+    asked = _asked(store, params) if clones else set()
+    by_then = [instant("at", value) for value in values_of(params, "at")]
     texts = [
         f"{target} from {source} at {time}"
-        for time, target, source in every
-        if not any(datetime.fromisoformat(time) > one for one in by_then)
+        for time, target, source in clones
+        if not any(datetime.fromisoformat(time) > end for end in by_then)
         and (not asked or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked))
     ]
     if not texts:
         return []
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    known = f"{', '.join(texts[:_SHOWN])}{more}"
-    return [f"{_UNSET} later: {known}. Ask for the source, too."]
+    return [f"{_UNSET} later: {first_of(texts, _SHOWN)}. Ask for the source, too."]
 
 
 def _leading_to(asked: Iterable[str], path: str) -> str:
@@ -291,25 +291,21 @@ def _leading_to(asked: Iterable[str], path: str) -> str:
 
 
 def _inferred_note(steps: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    """That steps are inferred."""
+    """A note that steps are inferred."""
     if not steps:
         return []
-    known = ", ".join(f"{target} from {source} at {time}" for _, target, source, time in steps[:_SHOWN])
-    more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
-    return [
-        f"Inferred from names, as the row of a CLONE does not list what was in the schema or database: {known}{more}."
-    ]
+    texts = first_of([f"{target} from {source} at {time}" for _, target, source, time in steps], _SHOWN)
+    return [f"Inferred from names, as the row of a CLONE does not list what was in the schema or database: {texts}."]
 
 
 def _unrecorded_policies(store: Store) -> list[str]:
     """A note if something with a tag had a policy enforced that no recorded statement set."""
     answer = store.query(_ENFORCED)
-    found = [row["label"].value for row in answer] if isinstance(answer, QuerySolutions) else []
-    if not found:
+    labels = [row["label"].value for row in answer] if isinstance(answer, QuerySolutions) else []
+    if not labels:
         return []
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    known = f"{', '.join(found[:_SHOWN])}{more}"
-    return [f"Enforced, but set before the record begins, and therefore not among the policies: {known}."]
+    texts = first_of(labels, _SHOWN)
+    return [f"Enforced, but set before the record begins, and therefore not among the policies: {texts}."]
 
 
 # --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
@@ -331,7 +327,7 @@ class _Event(NamedTuple):
     is_undone: bool = False
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         other = f" {self.other}" if self.other else ""
         return f"{self.name} was {self.done}{other} at {self.at} (query {self.query_id})"
 
@@ -344,56 +340,56 @@ class _Event(NamedTuple):
 
     def is_reverted_by(self, undrop: _Event) -> bool:
         """Whether it is a DROP before an UNDROP of the same schema or database."""
-        same = self.iri == undrop.iri or match_name(self.name) == match_name(undrop.name)
-        return same and self.done == _DONE["DROP"] and self.time <= undrop.time
+        is_same = self.iri == undrop.iri or match_name(self.name) == match_name(undrop.name)
+        return is_same and self.done == _DONE["DROP"] and self.time <= undrop.time
 
-    def is_of(self, turns: Iterable[Turn]) -> bool:
-        """Whether an object had its name when it happened, and none that a row gave it by then."""
+    def is_of(self, holders: Iterable[NameHolder]) -> bool:
+        """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
         return any(
-            self.iri.startswith(f"{turn.account}/")
-            and not (self.is_undone and turn.ident is not None)
-            and datetime.fromisoformat(turn.since) <= self.time
-            and (turn.until is None or datetime.fromisoformat(turn.until) > self.time)
-            for turn in turns
+            self.iri.startswith(f"{holder.account}/")
+            and not (self.is_undone and holder.ident is not None)
+            and datetime.fromisoformat(holder.since) <= self.time
+            and (holder.until is None or datetime.fromisoformat(holder.until) > self.time)
+            for holder in holders
         )
 
 
 def of_containers(
     store: Store,
     question: str,
-    given: Mapping[str, str | Sequence[str]],
+    params: ParameterValues,
     answer: Answer,
     things: Collection[str],
 ) -> list[str]:
     """A note for each schema or database with objects that are asked for (``things``: their IRIs) or in the answer, if
     it was dropped, replaced, renamed or swapped by the time that is asked for.
     """
-    by_then = [instant(name, value) for name in ("at", "until") for value in values_of(given, name)]
+    by_then = [instant(name, value) for name in ("at", "until") for value in values_of(params, name)]
     events = _events(store, max(by_then, default=None))
     if not events:
         return []
-    known = Known(store)
-    asked: dict[str, list[Turn]] = {match_name(name): [] for name in values_of(given, "object_name")}
+    lookups = Lookups(store)
+    asked: dict[str, list[NameHolder]] = {match_name(name): [] for name in values_of(params, "object_name")}
     for thing in things:
-        for turn in known.names_of(thing):
-            asked.setdefault(match_name(turn.name), []).append(turn)
+        for holder in lookups.names_of(thing):
+            asked.setdefault(match_name(holder.name), []).append(holder)
     answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(answer, events)
-    turns = {**{name: known.turns(name) for name in sorted(answered)}, **asked}
-    told = []
+    holders = {**{name: lookups.holders(name) for name in sorted(answered)}, **asked}
+    messages = []
     for event in events:
-        inside = tuple(f"{match_name(text)}." for text in (event.name, event.other) if text)
-        concerned = [name for name in turns if name.startswith(inside)]
+        prefixes = tuple(f"{match_name(text)}." for text in (event.name, event.other) if text)
+        concerned = [name for name in holders if name.startswith(prefixes)]
         others = {name: event.counterpart(name) for name in concerned if name in asked}
-        also = {text: other for text, other in others.items() if other and event.is_of(known.turns(other))}
-        names = sorted(name for name in concerned if name in also or event.is_of(turns[name]))
+        renamed = {text: other for text, other in others.items() if other and event.is_of(lookups.holders(other))}
+        names = sorted(name for name in concerned if name in renamed or event.is_of(holders[name]))
         if names:
             ask = sorted({others[name] for name in names if others.get(name)} - set(asked))
-            told.append(
-                f"{event.told}. {UNLISTED} {_listed(names)} as if that had not been done."
-                + (f" Ask for {_listed(ask)}, too." if ask else "")
+            messages.append(
+                f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
+                + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask else "")
             )
-    more = f"There are {len(told) - _SHOWN} more such statements before these."
-    return told if len(told) <= _SHOWN else [*told[-_SHOWN:], more]
+    more = f"There are {len(messages) - _SHOWN} more such statements before these."
+    return messages if len(messages) <= _SHOWN else [*messages[-_SHOWN:], more]
 
 
 def _events(store: Store, until: datetime | None) -> list[_Event]:
@@ -402,10 +398,10 @@ def _events(store: Store, until: datetime | None) -> list[_Event]:
     """
     answer = store.query(_OF_CONTAINERS)
     events: dict[tuple[str, frozenset[str]], _Event] = {}
-    restored, still = list[_Event](), list[_Event]()
+    restored, pending = list[_Event](), list[_Event]()
     for row in answer if isinstance(answer, QuerySolutions) else ():
         name, at, query_id = row["name"].value, row["time"].value, row["query_id"].value
-        new, swapped = (one.value if one is not None else "" for one in (row["new"], row["swapped"]))
+        new, swapped = (value.value if value is not None else "" for value in (row["new"], row["swapped"]))
         done = "swapped with" if swapped else "renamed to" if new else _DONE.get(row["operation"].value, "")
         event = _Event(datetime.fromisoformat(at), at, query_id, done, name, swapped or new, row["made"].value)
         if not done:
@@ -414,27 +410,17 @@ def _events(store: Store, until: datetime | None) -> list[_Event]:
         key = query_id, frozenset((done, name, event.other))
         events[key] = min(event, events.get(key, event))
     for event in sorted(restored):
-        dropped = [key for key, one in events.items() if one.is_reverted_by(event)]
+        dropped = [key for key, earlier in events.items() if earlier.is_reverted_by(event)]
         if dropped:
             last = max(dropped, key=lambda key: events[key])
             undone = events.pop(last)
             if until is not None and event.time > until:
-                still.append(undone._replace(is_undone=True))
-    return sorted(one for one in (*events.values(), *still) if until is None or one.time <= until)
+                pending.append(undone._replace(is_undone=True))
+    return sorted(event for event in (*events.values(), *pending) if until is None or event.time <= until)
 
 
 def _within(answer: Answer, events: Iterable[_Event]) -> set[str]:
     """The names in an answer that are in schemas or databases to which something happened."""
-    inside = tuple({f"{match_name(text)}." for event in events for text in (event.name, event.other) if text})
+    prefixes = tuple({f"{match_name(text)}." for event in events for text in (event.name, event.other) if text})
     cells = {cell for row in answer.rows for cell in row if cell}
-    return {
-        name
-        for cell in cells
-        for between_name in _between_names(cell)
-        if (name := match_name(between_name)).startswith(inside)
-    }
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
+    return {name for cell in cells for part in _between_names(cell) if (name := match_name(part)).startswith(prefixes)}

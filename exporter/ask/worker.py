@@ -23,16 +23,16 @@ from pyoxigraph import QueryResultsFormat, QueryTriples, RdfFormat, Store
 from exporter.ask.graph import Graph
 from exporter.ask.parameters import ForbiddenError, refuse
 from exporter.ask.pool import (
-    Asked,
-    Named,
-    NamedAnswer,
-    Opened,
+    OpenRequest,
+    QueryRequest,
+    QueryResult,
+    QuestionAnswer,
+    QuestionRequest,
     Ready,
-    Refused,
+    Refusal,
     Reply,
-    Result,
+    Request,
     UnacceptableError,
-    Written,
     receive,
     send,
 )
@@ -74,9 +74,9 @@ def main() -> None:
     first = receive(sys.stdin.buffer)
     if first is None:
         return
-    answerer = _Answerer(msgspec.msgpack.decode(first, type=Opened))
+    answerer = _Answerer(msgspec.msgpack.decode(first, type=OpenRequest))
     while (message := receive(sys.stdin.buffer)) is not None:
-        send(sys.stdout.buffer, _reply(answerer, msgspec.msgpack.decode(message, type=Asked)))
+        send(sys.stdout.buffer, _reply(answerer, msgspec.msgpack.decode(message, type=Request)))
 
 
 def _end_with_parent() -> None:
@@ -88,93 +88,99 @@ def _end_with_parent() -> None:
 
 def _end_at_hang_up() -> None:
     pipe = select.poll()
-    pipe.register(sys.stdin.fileno(), 0)  # no messages, which others read: the end of the pipe is always told
+    pipe.register(sys.stdin.fileno(), 0)  # without messages, which the main thread reads: a hang-up is always reported
     pipe.poll()
     os._exit(1)
 
 
-def _reply(answerer: _Answerer, asked: Asked) -> Reply:
+def _reply(answerer: _Answerer, request: Request) -> Reply:
     try:
-        return answerer.named(asked) if isinstance(asked, Named) else answerer.written(asked)
+        return (
+            answerer.answer_question(request)
+            if isinstance(request, QuestionRequest)
+            else answerer.answer_query(request)
+        )
     except ForbiddenError as error:
-        return Refused(str(error), "forbidden")
+        return Refusal(str(error), "forbidden")
     except UnacceptableError as error:
-        return Refused(str(error), "unacceptable")
+        return Refusal(str(error), "unacceptable")
     except UsageError as error:
-        return Refused(str(error), "usage")
+        return Refusal(str(error), "usage")
     except MemoryError:
-        os.abort()  # as the engine does where it gets none: who started this process says so
-    except Exception as error:  # noqa: BLE001 - a fault is told in words, by who started this process
-        return Refused(f"{type(error).__name__}: {error}", "fault")
+        os.abort()  # as the engine does where it gets no memory: the parent process reports it
+    except Exception as error:  # noqa: BLE001 - the parent process reports the fault
+        return Refusal(f"{type(error).__name__}: {error}", "fault")
 
 
 class _Answerer:
     """The graph, opened when the first question has turned out to be allowed, and the known questions by name."""
 
-    def __init__(self, opened: Opened) -> None:
-        self._opened, self._path = opened, Path(os.fsdecode(opened.graph))
+    def __init__(self, request: OpenRequest) -> None:
+        self._open_request, self._path = request, Path(os.fsdecode(request.graph))
         self._graph: Graph | None = None
         self._store: Store | None = None
-        own = [] if opened.questions is None else [*questions(), *questions(Path(os.fsdecode(opened.questions)))]
-        self._known = {os.fsencode(question.name): question for question in own}
+        known = [] if request.questions is None else [*questions(), *questions(Path(os.fsdecode(request.questions)))]
+        self._known = {os.fsencode(question.name): question for question in known}
 
-    def named(self, asked: Named) -> NamedAnswer:
+    def answer_question(self, request: QuestionRequest) -> QuestionAnswer:
         """The answer to a named question."""
-        question = self._question(asked.name)
-        params = {name: list(values) for name, values in asked.params}
-        if not asked.thing:
+        question = self._question(request.name)
+        params = {name: list(values) for name, values in request.params}
+        if not request.thing:
             check_all(question, params)
-        store = self._ready(asked)
+        store = self._opened_store(request)
         if self._graph is not None:
-            found = self._graph.answer(question, params, asked.rows, of_page=asked.of_page)
+            answer = self._graph.answer(question, params, request.rows, of_page=request.of_page)
         else:
-            found = ask(store, question, params, asked.rows, of_page=asked.of_page, thing=asked.thing)
-        return NamedAnswer(found.columns, found.rows, found.notes)
+            answer = ask(store, question, params, request.rows, of_page=request.of_page, thing=request.thing)
+        return QuestionAnswer(answer.columns, answer.rows, answer.notes)
 
-    def written(self, asked: Written) -> Result:
+    def answer_query(self, request: QueryRequest) -> QueryResult:
         """The answer to a query in SPARQL."""
-        refuse(asked.query, "The query")
-        return _result(self._ready(asked), asked)
+        refuse(request.query, "The query")
+        return _result(self._opened_store(request), request)
 
     def _question(self, name: bytes) -> Question:
         if name not in self._known:
             self._known[name] = find(os.fsdecode(name))
         return self._known[name]
 
-    def _ready(self, asked: Asked) -> Store:
+    def _opened_store(self, request: Request) -> Store:
         """The store; the first time it is opened, and from then on this process is confined."""
         if self._store is None:
-            if self._opened.is_store:
+            if self._open_request.is_store:
                 self._store = Store.read_only(str(self._path))
             else:
                 self._graph = Graph(self._path)
                 self._store = self._graph.store
-            is_asked = isinstance(asked, Named) and reads_sql({name: list(values) for name, values in asked.params})
-            if (is_asked or self._opened.is_store) and may_read_sql(self._store):
+            needs_sql = isinstance(request, QuestionRequest) and reads_sql(
+                {name: list(values) for name, values in request.params}
+            )
+            if (needs_sql or self._open_request.is_store) and may_read_sql(self._store):
                 reader_of_sql()  # now, or for a later question: it cannot be imported afterwards
-            confine(self._opened.memory, self._path if self._graph is None else self._graph.on_disk)
-            os.nice(self._opened.nice)
+            confine(self._open_request.memory, self._path if self._graph is None else self._graph.on_disk)
+            os.nice(self._open_request.nice)
             send(sys.stdout.buffer, Ready())
-        limit_time(asked.seconds)
+        limit_time(request.seconds)
         return self._store
 
 
-def _result(store: Store, asked: Written) -> Result:
+def _result(store: Store, request: QueryRequest) -> QueryResult:
     with in_words("The query"):
-        result = store.query(asked.query, base_iri=asked.base)
-        media_type = asked.triples if isinstance(result, QueryTriples) else asked.solutions
+        result = store.query(request.query, base_iri=request.base)
+        media_type = request.triples if isinstance(result, QueryTriples) else request.solutions
         if media_type is None:
             raise UnacceptableError(_no_form(is_triples=isinstance(result, QueryTriples)))
-        into = _Limited(asked.most)
+        output = _Limited(request.most)
         try:
             if isinstance(result, QueryTriples):
-                result.serialize(into, RdfFormat.from_media_type(media_type))
+                result.serialize(output, RdfFormat.from_media_type(media_type))
             else:
-                result.serialize(into, QueryResultsFormat.from_media_type(media_type))
+                result.serialize(output, QueryResultsFormat.from_media_type(media_type))
         except _TooLargeError:
-            more = f"The answer is larger than {asked.most >> 20} MiB"
-            raise UsageError(f"{more}; ask for less (LIMIT, a FILTER), or in parts.") from None
-    return Result(media_type, into.getvalue())
+            too_large = f"The answer is larger than {request.most >> 20} MiB"
+            raise UsageError(f"{too_large}; ask for less (LIMIT, a FILTER), or in parts.") from None
+    return QueryResult(media_type, output.getvalue())
 
 
 def _no_form(*, is_triples: bool) -> str:
@@ -194,15 +200,15 @@ def confine(memory: int, store: Path | None = None) -> None:
     with suppress(OSError):
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         limits[resource.RLIMIT_AS] = int(pages) * resource.getpagesize() + memory
-    for what, most in limits.items():
-        hard = resource.getrlimit(what)[1]
+    for kind, most in limits.items():
+        hard = resource.getrlimit(kind)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (allowed, allowed))
+        resource.setrlimit(kind, (allowed, allowed))
 
 
 def _files(store: Path | None) -> int:
     """How many files may be open: those that are open now, and those of a store, if there is one. Standard input is
-    open, so one means no other; poll(2) fails where there may be none, and nobody would watch the pipe.
+    open, so a limit of 1 allows no other file. With a limit of 0, poll(2) on the pipe would fail.
     """
     if store is None:
         return 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.names import Known
+from exporter.ask.names import Lookups
 from exporter.ask.questions import select
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-    from exporter.ask.names import Turn
+    from exporter.ask.names import NameHolder
 
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
@@ -78,7 +78,7 @@ Meaning = Line | Unknown
 
 @dataclass(frozen=True)
 class _Period:
-    turn: Turn
+    turn: NameHolder
     since: int
     until: int | None
 
@@ -89,7 +89,7 @@ class Meanings:
     """
 
     def __init__(self, store: Store, namespaces: Iterable[str] = ()) -> None:
-        self._known = Known(store)
+        self._known = Lookups(store)
         spellings = {spelling for one in namespaces for spelling in (one, dataset(one, "any", "--namespace").namespace)}
         self._namespaces = frozenset(one.rstrip("/").lower() for one in spellings)
         self._accounts, self._locators = _accounts(store)
@@ -142,7 +142,7 @@ class Meanings:
         """The periods in which objects had a name, by the part of IRIs that stands for their account."""
         if name not in self._periods:
             by_account = defaultdict[str, list[_Period]](list)
-            for turn in self._known.turns(name):
+            for turn in self._known.holders(name):
                 if _kind(turn) in DATASET_KINDS and _kind(turn) in _NAMED:
                     by_account[turn.account].append(_period(turn))
             self._periods[name] = {place: _preferred(periods) for place, periods in by_account.items()}
@@ -213,12 +213,12 @@ def _locations(store: Store) -> dict[Dataset, Line]:
     return lines
 
 
-def _kind(turn: Turn) -> str:
+def _kind(turn: NameHolder) -> str:
     """``table`` of ``snowflake://A/table/5``."""
     return turn.iri[len(turn.account) + 1 :].partition("/")[0]
 
 
-def _period(turn: Turn) -> _Period:
+def _period(turn: NameHolder) -> _Period:
     return _Period(turn, parse_time(turn.since) or 0, parse_time(turn.until) if turn.until else None)
 
 

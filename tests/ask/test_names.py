@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from exporter.ask.names import Known, nearest
+from exporter.ask.names import Lookups, nearest
 from exporter.ask.questions import ask, find
 from exporter.errors import UsageError
 from tests.ask import stories
@@ -391,7 +391,7 @@ def test_names_are_in_the_order_of_time() -> None:
         """,
         RdfFormat.TURTLE,
     )
-    assert [turn.name for turn in Known(graph).names_of("x:/table/1")] == ["A", "B"]
+    assert [turn.name for turn in Lookups(graph).names_of("x:/table/1")] == ["A", "B"]
 
 
 # --- changes without an id --------------------------------------------------------------------------------------------

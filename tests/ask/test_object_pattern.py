@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from exporter.ask.meant import meant_object
+from exporter.ask.object_pattern import object_pattern
 from exporter.ask.questions import find, questions
 from tests.graph.shape_graphs import ROOT
 
@@ -27,7 +27,7 @@ def test_a_question_about_an_object_has_the_lines(name: str) -> None:
     kind = re.search(r"VALUES \?domain_of_id { (.*?) }", question)
     parameter = "target_object_name" if "# param target_object_name" in question else "object_name"
     assert kind
-    lines = meant_object(None if kind[1] == "UNDEF" else kind[1].strip('"'), parameter)
+    lines = object_pattern(None if kind[1] == "UNDEF" else kind[1].strip('"'), parameter)
     times = question.count("The objects that are meant, each from when until when")
     assert without_indent(question).count(without_indent(lines)) == times >= 1
 
@@ -42,7 +42,7 @@ def test_the_default_kind_is_the_one_that_the_lines_have() -> None:
 
 def test_the_page_shows_the_lines() -> None:
     page = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
-    assert without_indent(meant_object()) in without_indent(page)
+    assert without_indent(object_pattern()) in without_indent(page)
 
 
 def test_no_question_compares_names_letter_by_letter() -> None:

@@ -70,7 +70,7 @@ _LINES: Final = """\
 }"""
 
 
-def meant_object(domain_of_id: str | None = None, name: str = "object_name", indent: str = "") -> str:
+def object_pattern(domain_of_id: str | None = None, name: str = "object_name", indent: str = "") -> str:
     """The group that binds ``?object``, ``?from``, ``?to``, ``?at`` and ``?until``. A thing that happens to an object
     counts where its time is not before ``?from`` and is before ``?to``; unbound means no limit. ``?match_name``: the
     name by which the object is meant in this period (``ah:matchName``), unbound where it is asked for by its id.
