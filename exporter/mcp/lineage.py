@@ -11,7 +11,7 @@ from exporter.errors import UsageError
 from exporter.mcp.answers import OF_ROWS
 from exporter.mcp.lookups import OBJECT, shown, the_object
 from exporter.mcp.tool import Tool, paging, text
-from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, Way, lineage
+from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, read_lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +24,11 @@ _COLUMNS: Final = (
     *("direction", "step", "source_name", "source_column", "target_name", "target_column"),
     *("queries", "first_time", "last_time", "evidence"),
 )
-_WAYS: Final[Mapping[str, tuple[Way, ...]]] = {"upstream": ("up",), "downstream": ("down",), "both": ("up", "down")}
+_DIRECTIONS: Final[Mapping[str, tuple[Direction, ...]]] = {
+    "upstream": ("up",),
+    "downstream": ("down",),
+    "both": ("up", "down"),
+}
 _MOST_STEPS: Final = 10
 _MOST_PLACES: Final = 200
 """The most places whose neighbours are read."""
@@ -33,14 +37,14 @@ _MOST_PLACES: Final = 200
 def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     limit, offset = arguments.paging()
     steps = arguments.number("steps", 1, 1, _MOST_STEPS)
-    way = arguments.text("direction") or "both"
-    if way not in _WAYS:
-        raise UsageError(f"direction: write one of {', '.join(_WAYS)}.")
+    requested = arguments.text("direction") or "both"
+    if requested not in _DIRECTIONS:
+        raise UsageError(f"direction: write one of {', '.join(_DIRECTIONS)}.")
     thing, _ = the_object(graph, arguments)
-    made = lineage(graph.site, thing, _column(graph, thing.iri, arguments), _day(arguments.text("at")))
+    found_lineage = read_lineage(graph.site, thing, _column(graph, thing.iri, arguments), _day(arguments.text("at")))
     notes = list[str]()
-    rows = [row for one in _WAYS[way] for row in _edges(made, one, steps, notes)]
-    notes += made.notes
+    rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
+    notes += found_lineage.notes
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
     table = graph.table(Answer(_COLUMNS, rows), limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
@@ -49,14 +53,16 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
 
 def _column(graph: OpenGraph, iri: str, arguments: Arguments) -> str:
     """The column as the graph spells it; empty where none is asked for. Raises UsageError where there is none."""
-    wanted = arguments.text("column_name")
-    if wanted is None:
+    requested = arguments.text("column_name")
+    if requested is None:
         return ""
     columns = [row["column_name"] or "" for row in graph.site.rows("page-columns", {"object": iri}, 10_000)]
-    alike = [one for one in columns if one == wanted] or [one for one in columns if one.upper() == wanted.upper()]
-    if not alike:
-        raise UsageError(f"The object has no column {wanted} on record. The tool object lists its columns.")
-    return alike[0]
+    matching = [column for column in columns if column == requested] or [
+        column for column in columns if column.upper() == requested.upper()
+    ]
+    if not matching:
+        raise UsageError(f"The object has no column {requested} on record. The tool object lists its columns.")
+    return matching[0]
 
 
 def _day(value: str | None) -> date | None:
@@ -66,9 +72,9 @@ def _day(value: str | None) -> date | None:
         raise UsageError("at: write a day such as 2026-09-30.") from None
 
 
-def _edges(made: Lineage, way: Way, steps: int, notes: list[str]) -> Iterator[tuple[str | None, ...]]:
+def _edges(lineage: Lineage, direction: Direction, steps: int, notes: list[str]) -> Iterator[tuple[str | None, ...]]:
     """A row for each step that data took, the nearest first; each once."""
-    waiting, reached, read = deque([(made.focus, 1)]), {made.focus}, 0
+    waiting, reached, read = deque([(lineage.focus, 1)]), {lineage.focus}, 0
     while waiting:
         place, step = waiting.popleft()
         if read == _MOST_PLACES:
@@ -77,25 +83,27 @@ def _edges(made: Lineage, way: Way, steps: int, notes: list[str]) -> Iterator[tu
             )
             return
         read += 1
-        for other, flow in sorted(made.neighbours(way, place).items(), key=lambda one: _name(made, one[0])):
-            yield _row(made, way, step, (other, place) if way == "up" else (place, other), flow)
+        for other, flow in sorted(
+            lineage.neighbours(direction, place).items(), key=lambda neighbour: _name(lineage, neighbour[0])
+        ):
+            yield _row(lineage, direction, step, (other, place) if direction == "up" else (place, other), flow)
             if other not in reached and step < steps:
                 reached.add(other)
                 waiting.append((other, step + 1))
 
 
-def _name(made: Lineage, place: LineageNode) -> tuple[str, str]:
-    return made.named[place].name, place.column
+def _name(lineage: Lineage, place: LineageNode) -> tuple[str, str]:
+    return lineage.labels[place].name, place.column
 
 
 def _row(
-    made: Lineage, way: Way, step: int, ends: tuple[LineageNode, LineageNode], flow: Flow
+    lineage: Lineage, direction: Direction, step: int, ends: tuple[LineageNode, LineageNode], flow: Flow
 ) -> tuple[str | None, ...]:
-    (source, source_column), (target, target_column) = (_name(made, place) for place in ends)
-    direction = "upstream" if way == "up" else "downstream"
+    (source, source_column), (target, target_column) = (_name(lineage, place) for place in ends)
+    word = "upstream" if direction == "up" else "downstream"
     queries = None if flow.evidence else str(flow.queries)
     cells = (source, source_column, target, target_column, queries, flow.first, flow.last, flow.evidence)
-    return direction, str(step), *(cell or None for cell in cells)
+    return word, str(step), *(cell or None for cell in cells)
 
 
 LINEAGE: Final = Tool(
@@ -108,7 +116,7 @@ LINEAGE: Final = Tool(
     {
         **OBJECT,
         "column_name": text("The lineage of this column alone."),
-        "direction": {**text("Where to look; both if not given."), "enum": list(_WAYS)},
+        "direction": {**text("Where to look; both if not given."), "enum": list(_DIRECTIONS)},
         "steps": {
             "type": "integer", "minimum": 1, "maximum": _MOST_STEPS,
             "description": "How many steps to follow (1 if not given).",

@@ -135,7 +135,7 @@ def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answ
         thing = graph.site.thing(graph.site.iri(iri))
         others = Answer((), []) if thing is None else graph.site.namesakes(thing)
     else:
-        thing, others = graph.site.named(arguments.needed("object_name") if name is None else name)
+        thing, others = graph.site.by_name(arguments.needed("object_name") if name is None else name)
     if thing is None:
         near = next((note for note in others.notes if note.startswith("There is no")), None)
         raise UsageError(f"{near or f'There is no object {iri or name} in the graph.'} The tool search finds more.")

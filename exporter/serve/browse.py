@@ -8,8 +8,8 @@ from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
-from exporter.serve.protocol import answered_with
-from exporter.serve.site import later
+from exporter.serve.protocol import status_and_headers
+from exporter.serve.site import not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,35 +85,41 @@ def browse(site: Site) -> Blueprint:
     return routes
 
 
-def _kept(filters: Sequence[Filter]) -> list[tuple[str, str]]:
+def _other_fields(filters: Sequence[Filter]) -> list[tuple[str, str]]:
     """The fields of the address that the form does not have."""
-    own = {one.name for one in filters}
-    return [(name, value) for name, value in request.args.items(multi=True) if name not in own]
+    shown_fields = {list_filter.name for list_filter in filters}
+    return [(name, value) for name, value in request.args.items(multi=True) if name not in shown_fields]
 
 
 def _listed(
-    site: Site, title: str, question: str, filters: Sequence[Filter], given: Mapping[str, str | Sequence[str]]
+    site: Site, title: str, question: str, filters: Sequence[Filter], fixed: Mapping[str, str | Sequence[str]]
 ) -> ResponseReturnValue:
     """A list with its filters; ``given``: parameters that no filter sets."""
-    values = {one.name: request.args.get(one.name, "") for one in filters}
-    params = {**given, **{name: value for name, value in values.items() if value}}
-    shown = {"title": title, "filters": [(one, values[one.name]) for one in filters], "kept": _kept(filters)}
+    values = {list_filter.name: request.args.get(list_filter.name, "") for list_filter in filters}
+    params = {**fixed, **{name: value for name, value in values.items() if value}}
+    context = {
+        "title": title,
+        "filters": [(list_filter, values[list_filter.name]) for list_filter in filters],
+        "other_fields": _other_fields(filters),
+    }
     try:
         answer = site.ask_meanwhile(question, params, _WAIT, of_form=True)
     except TimeoutError:
-        return render_template("list.html", **shown, problem=later())
+        return render_template("list.html", **context, problem=not_ready())
     except ExporterError as error:
-        return render_template("list.html", **shown, problem=error), *answered_with(error)
-    return render_template("list.html", **shown, found=table(site, answer), empty=_empty(site, filters, values))
+        return render_template("list.html", **context, problem=error), *status_and_headers(error)
+    return render_template("list.html", **context, answer=table(site, answer), empty=_empty(site, filters, values))
 
 
 def _empty(site: Site, filters: Sequence[Filter], values: Mapping[str, str]) -> str:
     """What a list without rows says: also which filters there are, and what they cannot find."""
-    given = [f"{one.label} = {values[one.name]}" for one in filters if values[one.name]]
-    if not given:
+    set_filters = [
+        f"{list_filter.label} = {values[list_filter.name]}" for list_filter in filters if values[list_filter.name]
+    ]
+    if not set_filters:
         return site.no_row("shows one")
     unknown = [_CANNOT_FIND[name] for name, value in values.items() if value and name in _CANNOT_FIND]
-    return " ".join([f"{site.no_row('shows one')[:-1]} with these filters: {'; '.join(given)}.", *unknown])
+    return " ".join([f"{site.no_row('shows one')[:-1]} with these filters: {'; '.join(set_filters)}.", *unknown])
 
 
 _CANNOT_FIND: Final = {"type": "Only queries with a line of QUERY_HISTORY have a type."}

@@ -21,7 +21,7 @@ from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.notes import time
-from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, answered_with
+from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, status_and_headers
 from exporter.serve.site import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -94,16 +94,16 @@ _LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", 
 
 
 class Cell(NamedTuple):
-    """``kind``: how the cell is displayed, a class of style.css; ``each``: text and address of the page of each thing
-    that the cell means, if there are several; ``listed``: the same for the parts of a list, with the text after each;
+    """``kind``: how the cell is displayed, a class of style.css; ``pages``: text and address of the page of each thing
+    that the cell means, if there are several; ``items``: the same for the parts of a list, with the text after each;
     ``exact``: a time as the graph has it.
     """
 
     text: str
     href: str | None = None
     kind: str = ""
-    each: Sequence[tuple[str, str]] = ()
-    listed: Sequence[tuple[str, str | None, str]] = ()
+    pages: Sequence[tuple[str, str]] = ()
+    items: Sequence[tuple[str, str | None, str]] = ()
     exact: str = ""
 
 
@@ -122,16 +122,16 @@ class Table:
 
 def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
     """The first ``most`` rows of an answer; all if None."""
-    shown = tuple(column for column in answer.columns if not column.endswith("_iri"))
+    columns = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows[:most]]
     is_few = most is not None and len(answer.rows) > most
-    _find(site, rows)
-    cells = [[_cell(site, column, row) for column in shown] for row in rows]
+    _add_objects(site, rows)
+    cells = [[_cell(site, column, row) for column in columns] for row in rows]
     notes = [note.partition(_OPTION)[0] for note in answer.notes if not (is_few and _OPTION in note)]
-    return Table(shown, cells, notes, more if is_few else None, is_cut(answer))
+    return Table(columns, cells, notes, more if is_few else None, is_cut(answer))
 
 
-def _find(site: Site, rows: Iterable[Row]) -> None:
+def _add_objects(site: Site, rows: Iterable[Row]) -> None:
     """Adds the objects to rows that have only their names: all that had such a name, since links are by id."""
     lacking = [
         (row, name, iri) for row in rows for name, iri in _OBJECTS.items()
@@ -144,10 +144,10 @@ def _find(site: Site, rows: Iterable[Row]) -> None:
         (row, [part.partition("=")[0].strip() for part in str(row[name]).split(LIST)])
         for row in rows for name in _LISTS_OF_OBJECTS if row.get(name)
     ]  # fmt: skip
-    found = site.holders(name for _, names in lists for name in names)
+    holders_of_listed = site.holders(name for _, names in lists for name in names)
     for row, names in lists:
-        own = {key: found[key] for key in map(match_name, names) if key in found}
-        row[_HOLDERS] = json.dumps({**json.loads(row.get(_HOLDERS) or "{}"), **own})
+        row_holders = {key: holders_of_listed[key] for key in map(match_name, names) if key in holders_of_listed}
+        row[_HOLDERS] = json.dumps({**json.loads(row.get(_HOLDERS) or "{}"), **row_holders})
 
 
 def is_cut(answer: Answer) -> bool:
@@ -182,35 +182,38 @@ def _cell(site: Site, column: str, row: Row) -> Cell:
     text = row[column]
     if text is None:
         return Cell("")
-    if each := _hrefs(site, column, text, row):
-        return Cell(text, each=each) if len(each) > 1 else Cell(text, each[0][1])
+    if pages := _hrefs(site, column, text, row):
+        return Cell(text, pages=pages) if len(pages) > 1 else Cell(text, pages[0][1])
     if any(part in column for part in _TIMES) and text[10:11] == "T":
         return Cell(time(text), None, "time", exact=text)
-    if listed := _listed(site, column, text, row):
-        return Cell("", listed=listed)
+    if items := _list_items(site, column, text, row):
+        return Cell("", items=items)
     if text.isdigit() and column in ("queries", "users", "rows"):
         return Cell(f"{int(text):,}", None, "short")
     return Cell(_WORDS.get(column, {}).get(text, text).replace(LIST, ", "), None, "short" if column in _SHORT else "")
 
 
-def _listed(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
+def _list_items(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
     """The parts of a list, each with the address of its page, and the value of a tag; none where it is no list."""
     if not text:
         return []
     if column == "user_names":
         return users(text.split("\n"))
     if column in _LISTS_OF_COLUMNS and (paths := _paths(site, row, _LISTS_OF_COLUMNS[column])):
-        return [(one, url_for("objects.column", id=paths[0], column=one), "") for one in text.split(LIST)]
+        return [
+            (column_name, url_for("objects.column", id=paths[0], column=column_name), "")
+            for column_name in text.split(LIST)
+        ]
     if column not in _LISTS_OF_OBJECTS:
         return []
     holders: Mapping[str, Sequence[str]] = json.loads(row.get(_HOLDERS) or "{}")
-    listed: list[tuple[str, str | None, str]] = []
+    items: list[tuple[str, str | None, str]] = []
     for part in text.split(LIST):
         name, sign, value = part.partition("=")
         iris = holders.get(match_name(name.strip()), ())
-        href = url_for("objects.one", id=site.path(iris[0])) if len(iris) == 1 else None
-        listed.append((name.strip(), href, f" = {value.strip()}" if sign else "") if href else (part, None, ""))
-    return listed
+        href = url_for("objects.show", id=site.path(iris[0])) if len(iris) == 1 else None
+        items.append((name.strip(), href, f" = {value.strip()}" if sign else "") if href else (part, None, ""))
+    return items
 
 
 def users(names: Iterable[str]) -> list[tuple[str, str | None, str]]:
@@ -224,11 +227,11 @@ _HOLDERS: Final = "holders_iri"
 def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]]:
     """Label and address of the page of each thing that a cell names; none where there is no such page."""
     if column in _QUERIES or (column == "target_name" and row.get("target_domain") == _QUERY):
-        return [(text, url_for("queries.one", id=text))]
+        return [(text, url_for("queries.query", id=text))]
     if column == "user_name":
         return [(text, url_for("queries.user", name=text))]
     if column in _OBJECTS:
-        return [(_label(path), url_for("objects.one", id=path)) for path in _paths(site, row, column)]
+        return [(_label(path), url_for("objects.show", id=path)) for path in _paths(site, row, column)]
     owners = (_paths(site, row, owner) for owner in _COLUMNS.get(column, ()))
     paths: list[str] = next((owner for owner in owners if owner), [])
     return [(_label(path), url_for("objects.column", id=path, column=text)) for path in paths]
@@ -282,7 +285,7 @@ def forms(site: Site) -> Blueprint:
     routes = Blueprint("questions", __name__)
 
     @routes.get("/questions")
-    def every() -> str:
+    def index() -> str:
         return render_template("questions.html", groups=grouped(site.questions.values()))
 
     @routes.get("/ask/<name>")
@@ -290,40 +293,40 @@ def forms(site: Site) -> Blueprint:
         question = _question(site, name)
         params = _params(question)
         line, here = command_line(name, params, str(site.graph)), ask_href(name, params)
-        shown = {"question": question, "fields": _fields(question, params), "line": line, "here": here}
+        context = {"question": question, "fields": _fields(question, params), "line": line, "here": here}
         if not (params or "ask" in request.args or not question.parameters):
-            return render_template("ask.html", **shown)
+            return render_template("ask.html", **context)
         try:
-            found = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
+            answer = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
         except TimeoutError:
-            return render_template("ask.html", **shown, is_asked=True)
+            return render_template("ask.html", **context, is_asked=True)
         except ExporterError as error:
-            return render_template("ask.html", **shown, problem=error), *answered_with(error)
+            return render_template("ask.html", **context, problem=error), *status_and_headers(error)
         forms = [(kind, ask_href(name, params, f"questions.as_{kind}")) for kind in ("csv", "json")]
-        return render_template("ask.html", **shown, found=found, forms=forms)
+        return render_template("ask.html", **context, answer=answer, forms=forms)
 
     @routes.get("/ask/<name>.csv")
     def as_csv(name: str) -> Response:
-        return _whole(site, name, "csv", "text/csv; charset=utf-8")
+        return _answer_as_file(site, name, "csv", "text/csv; charset=utf-8")
 
     @routes.get("/ask/<name>.json")
     def as_json(name: str) -> Response:
-        return _whole(site, name, "json", "application/json")
+        return _answer_as_file(site, name, "json", "application/json")
 
     return routes
 
 
-def _whole(site: Site, name: str, kind: str, media_type: str) -> Response:
+def _answer_as_file(site: Site, name: str, kind: str, media_type: str) -> Response:
     """An answer as the command prints it, in a file."""
     question = _question(site, name)
     try:
         answer = site.ask(name, _params(question), _MOST_OF_CSV, of_page=False)
     except ExporterError as error:
-        status, headers = answered_with(error)
+        status, headers = status_and_headers(error)
         return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
     cut = f"-first-{_MOST_OF_CSV}-rows" if len(answer.rows) == _MOST_OF_CSV else ""
-    told = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
-    return Response(render(answer, kind), content_type=media_type, headers=told)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
+    return Response(render(answer, kind), content_type=media_type, headers=disposition)
 
 
 def own_query(site: Site) -> Blueprint:
@@ -338,10 +341,10 @@ def own_query(site: Site) -> Blueprint:
         try:
             result = site.sparql.result(query, SOLUTIONS[0], TRIPLES[0], MOST, site.base or None)
         except ExporterError as error:
-            return render_template("write.html", query=query, problem=error), *answered_with(error)
+            return render_template("write.html", query=query, problem=error), *status_and_headers(error)
         if result.media_type == TRIPLES[0]:
             return render_template("write.html", query=query, turtle=result.body.decode())
-        return render_template("write.html", query=query, found=table(site, _solutions(result.body)))
+        return render_template("write.html", query=query, answer=table(site, _solutions(result.body)))
 
     return routes
 
@@ -354,25 +357,29 @@ def _question(site: Site, name: str) -> Question:
 
 def _params(question: Question) -> dict[str, list[str]]:
     """The parameters in the address; empty fields are left out."""
-    given = {
+    values_by_name = {
         parameter.name: [value for value in request.args.getlist(parameter.name) if value]
         for parameter in question.parameters
     }
-    return {name: values for name, values in given.items() if values}
+    return {name: values for name, values in values_by_name.items() if values}
 
 
 def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:
-    instead = {one.instead: one.name for one in question.parameters if one.instead}
-    required = {one.name for one in question.parameters if one.required}
+    instead = {parameter.instead: parameter.name for parameter in question.parameters if parameter.instead}
+    required = {parameter.name for parameter in question.parameters if parameter.required}
     return [
         Field(
-            one,
-            *_input(one, params.get(one.name, [])),
-            one.required and one.name not in instead,
-            instead.get(one.name) if one.required else one.instead if one.instead in required else None,
-            CHOICES.get(one.kind, ()),
+            parameter,
+            *_input(parameter, params.get(parameter.name, [])),
+            parameter.required and parameter.name not in instead,
+            instead.get(parameter.name)
+            if parameter.required
+            else parameter.instead
+            if parameter.instead in required
+            else None,
+            CHOICES.get(parameter.kind, ()),
         )
-        for one in question.parameters
+        for parameter in question.parameters
     ]
 
 
@@ -382,17 +389,17 @@ def command_line(question: str, params: Mapping[str, Sequence[str]], graph: str)
     >>> command_line("writers", {"object_name": ["D.S.A B"], "domain": ["Table"]}, "out")
     "exporter query writers out --object-name 'D.S.A B' --domain Table"
     """
-    given = [(f"--{name.replace('_', '-')}", value) for name, values in params.items() for value in values]
+    options = [(f"--{name.replace('_', '-')}", value) for name, values in params.items() for value in values]
     # A value that begins with a hyphen would be taken for an option.
-    words = [word for name, value in given for word in ([f"{name}={value}"] if value[:1] == "-" else [name, value])]
+    words = [word for name, value in options for word in ([f"{name}={value}"] if value[:1] == "-" else [name, value])]
     return shlex.join(["exporter", "query", question, graph, *words])
 
 
 def _input(parameter: Parameter, values: list[str]) -> tuple[str, list[str]]:
     """The type of an HTML input, and its values in that type's format; one empty value where none is given."""
     times = [_local_time(value) for value in values] if parameter.kind == "time" else [None]
-    shown = [time for time in times if time is not None]
-    return ("datetime-local", shown or [""]) if len(shown) == len(times) else ("text", values or [""])
+    input_times = [time for time in times if time is not None]
+    return ("datetime-local", input_times or [""]) if len(input_times) == len(times) else ("text", values or [""])
 
 
 def _local_time(value: str) -> str | None:
@@ -406,10 +413,10 @@ def _local_time(value: str) -> str | None:
 
 def _solutions(body: bytes) -> Answer:
     """The first rows of a result in SPARQL's JSON, as a table."""
-    told = json.loads(body)
-    if "boolean" in told:
-        return Answer(("answer",), [("yes" if told["boolean"] else "no",)])
-    columns, bindings = tuple(told["head"]["vars"]), told["results"]["bindings"]
+    result = json.loads(body)
+    if "boolean" in result:
+        return Answer(("answer",), [("yes" if result["boolean"] else "no",)])
+    columns, bindings = tuple(result["head"]["vars"]), result["results"]["bindings"]
     rows = [tuple(_value(binding.get(column)) for column in columns) for binding in bindings[:MOST_ROWS]]
     notes = [f"There are {len(bindings):,} rows; these are the first {MOST_ROWS}."] if len(bindings) > MOST_ROWS else []
     return Answer(columns, rows, notes)

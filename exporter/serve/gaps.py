@@ -12,7 +12,7 @@ from exporter.ask.answers import LIST, Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
 from exporter.serve.lineage.picture import parts
-from exporter.serve.site import later
+from exporter.serve.site import not_ready
 
 if TYPE_CHECKING:
     from exporter.serve.site import Site
@@ -35,7 +35,7 @@ def is_sensitive(site: Site, tag: str) -> bool:
     """Whether a tag needs a policy: by the last part of its name, or by all of it where the pattern has a dot."""
     patterns = site.sensitive_tags or SENSITIVE
     last = parts(tag)[-1].strip('"').upper()
-    is_named = any(fnmatchcase(tag.upper() if "." in one else last, one.upper()) for one in patterns)
+    is_named = any(fnmatchcase(tag.upper() if "." in pattern else last, pattern.upper()) for pattern in patterns)
     return is_named or (not site.sensitive_tags and tag in masked_tags(site))
 
 
@@ -44,10 +44,10 @@ def masked_tags(site: Site) -> set[str]:
     return {row["object_name"] or "" for row in site.rows("page-masked-tags", most=10_000)}
 
 
-def which(site: Site) -> str:
+def sensitive_tags_sentence(site: Site) -> str:
     """Which tags count as sensitive, in words."""
-    named = f"with a name like {', '.join(site.sensitive_tags or SENSITIVE)}"
-    return f"Tags {named}" + ("." if site.sensitive_tags else ", and those on which a masking policy was ever set.")
+    patterns = f"with a name like {', '.join(site.sensitive_tags or SENSITIVE)}"
+    return f"Tags {patterns}" + ("." if site.sensitive_tags else ", and those on which a masking policy was ever set.")
 
 
 def gaps(site: Site) -> Blueprint:
@@ -55,18 +55,22 @@ def gaps(site: Site) -> Blueprint:
     routes = Blueprint("gaps", __name__)
 
     @routes.get("/gaps")
-    def every() -> str:
+    def show() -> str:
         try:
             answer = site.ask_meanwhile(QUESTION, {}, _WAIT)
         except TimeoutError:
-            return render_template("gaps.html", which=which(site), problem=later())
+            return render_template("gaps.html", sensitive=sensitive_tags_sentence(site), problem=not_ready())
         except ExporterError as error:
-            return render_template("gaps.html", which=which(site), problem=error)
-        found = {
-            title: table(site, replace(part(site, answer, sensitive=is_one), notes=[]))  # they are above both parts
-            for title, is_one in (("Sensitive", True), ("Other tags", False))
+            return render_template("gaps.html", sensitive=sensitive_tags_sentence(site), problem=error)
+        gap_tables = {
+            title: table(
+                site, replace(part(site, answer, sensitive=is_sensitive_part), notes=[])
+            )  # they are above both parts
+            for title, is_sensitive_part in (("Sensitive", True), ("Other tags", False))
         }
-        return render_template("gaps.html", which=which(site), found=found, notes=answer.notes)
+        return render_template(
+            "gaps.html", sensitive=sensitive_tags_sentence(site), gap_tables=gap_tables, notes=answer.notes
+        )
 
     return routes
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 _is_header: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*").fullmatch
 _is_hash: Final = re.compile(r"scrypt:\d+:\d+:\d+\$[^$]+\$[0-9a-f]+").fullmatch
-_OF_ALL: Final = frozenset({"host", "user-agent", "accept", "accept-encoding", "accept-language", "connection"})
+_SENT_BY_ALL: Final = frozenset({"host", "user-agent", "accept", "accept-encoding", "accept-language", "connection"})
 """Headers that clients send by themselves."""
 _LARGEST: Final = 1 << 20
 """The bytes of the file that are read."""
-_MOST_KEPT: Final = 1_000
+_MOST_REMEMBERED: Final = 1_000
 _MOST_CHECKED: Final = 3
 """Passwords that are compared or wait for it. Each takes a thread of the pages, so more are answered 503."""
-_HOW: Final = "give basic:FILE, with a line NAME:HASH for each user, or header:NAME"
+_USAGE: Final = "give basic:FILE, with a line NAME:HASH for each user, or header:NAME"
 
 
 def check_of(auth: str) -> Check:
@@ -45,11 +45,11 @@ def check_of(auth: str) -> Check:
     kind, _, rest = auth.partition(":")
     if kind == "basic" and rest:
         return _Basic(_users(Path(rest)))
-    if kind == "header" and rest.lower() in _OF_ALL:
+    if kind == "header" and rest.lower() in _SENT_BY_ALL:
         raise UsageError(f"--auth {auth}: every client sends {rest}; give the header in which a proxy names the user.")
     if kind == "header" and _is_header(rest):
         return lambda: None if request.headers.get(rest, "").strip() else _refused(f"The proxy sent no {rest}.", 403)
-    raise UsageError(f"--auth {auth}: {_HOW}.")
+    raise UsageError(f"--auth {auth}: {_USAGE}.")
 
 
 def _users(path: Path) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _users(path: Path) -> dict[str, str]:
         lines = files.read(path, _LARGEST).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise UsageError(f"--auth basic:{path}: {why}; {_HOW}.") from None
+        raise UsageError(f"--auth basic:{path}: {why}; {_USAGE}.") from None
     users = {}
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):
@@ -67,7 +67,7 @@ def _users(path: Path) -> dict[str, str]:
                 raise UsageError(f"{path}, line {number}: is not NAME:HASH with a hash of scrypt; {how}.")
             users[name] = hashed
     if not users:
-        raise UsageError(f"{path}: has no user; {_HOW}.")
+        raise UsageError(f"{path}: has no user; {_USAGE}.")
     return users
 
 
@@ -76,16 +76,21 @@ class _Basic:
 
     def __init__(self, users: dict[str, str]) -> None:
         self._users = users
-        self._nobody = generate_password_hash(token_bytes(16).hex())
-        self._key, self._right, self._lock = token_bytes(32), set[bytes](), Lock()
+        self._unknown_user_hash = generate_password_hash(token_bytes(16).hex())
+        self._key, self._verified, self._lock = token_bytes(32), set[bytes](), Lock()
         self._free = BoundedSemaphore(_MOST_CHECKED)
 
     def __call__(self) -> Response | None:
-        given = request.authorization
-        if given is None or given.type != "basic" or given.username is None or given.password is None:
-            return self._asked()
-        digest = blake2b(f"{given.username}:{given.password}".encode(), key=self._key).digest()
-        if digest in self._right:
+        credentials = request.authorization
+        if (
+            credentials is None
+            or credentials.type != "basic"
+            or credentials.username is None
+            or credentials.password is None
+        ):
+            return self._unauthorized()
+        digest = blake2b(f"{credentials.username}:{credentials.password}".encode(), key=self._key).digest()
+        if digest in self._verified:
             return None
         if not self._free.acquire(blocking=False):
             answer = _refused("Too many passwords are checked at once. Try again in some seconds.", 503)
@@ -93,17 +98,19 @@ class _Basic:
             return answer
         try:
             with self._lock:  # one at a time, so that guesses do not take all of the machine
-                is_right = check_password_hash(self._users.get(given.username, self._nobody), given.password)
+                is_right = check_password_hash(
+                    self._users.get(credentials.username, self._unknown_user_hash), credentials.password
+                )
         finally:
             self._free.release()
         if not is_right:
-            return self._asked()
-        if len(self._right) < _MOST_KEPT:
-            self._right.add(digest)
+            return self._unauthorized()
+        if len(self._verified) < _MOST_REMEMBERED:
+            self._verified.add(digest)
         return None
 
     @staticmethod
-    def _asked() -> Response:
+    def _unauthorized() -> Response:
         answer = _refused("A name and a password are needed.", 401)
         answer.headers["WWW-Authenticate"] = 'Basic realm="access history", charset="UTF-8"'
         return answer

@@ -8,7 +8,7 @@ from typing import Final
 from flask import url_for
 from markupsafe import Markup, escape
 
-_KNOWN: Final = re.compile(
+_TIME_OR_QUERY: Final = re.compile(
     r"(?P<time>\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)"
     # Not as a part of a name or of a path.
     r"|(?P<query>(?<![\w./-])[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w/-]|\.\w))"
@@ -30,16 +30,16 @@ def note(text: object, *, has_links: bool = True) -> Markup:
     >>> note("the first <is> 2026-09-30T08:00:00.5Z", has_links=False)
     Markup('the first &lt;is&gt; <time title="2026-09-30T08:00:00.5Z">2026-09-30 08:00:00</time>')
     """
-    said, end, parts = str(text), 0, list[Markup]()
-    for found in _KNOWN.finditer(said):
-        parts += [escape(said[end : found.start()]), _shown(found, has_links=has_links)]
-        end = found.end()
-    return Markup("").join([*parts, escape(said[end:])])
+    message, end, parts = str(text), 0, list[Markup]()
+    for match in _TIME_OR_QUERY.finditer(message):
+        parts += [escape(message[end : match.start()]), _markup_of(match, has_links=has_links)]
+        end = match.end()
+    return Markup("").join([*parts, escape(message[end:])])
 
 
-def _shown(found: re.Match[str], *, has_links: bool) -> Markup:
-    if found["time"]:
-        return Markup('<time title="{}">{}</time>').format(found[0], time(found[0]))
+def _markup_of(match: re.Match[str], *, has_links: bool) -> Markup:
+    if match["time"]:
+        return Markup('<time title="{}">{}</time>').format(match[0], time(match[0]))
     if not has_links:
-        return escape(found[0])
-    return Markup('<a href="{}">{}</a>').format(url_for("queries.one", id=found[0]), found[0])
+        return escape(match[0])
+    return Markup('<a href="{}">{}</a>').format(url_for("queries.query", id=match[0]), match[0])

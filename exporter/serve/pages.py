@@ -18,7 +18,7 @@ from exporter.serve.forms import Cell, Table, ask_href, is_cut, table
 from exporter.serve.gaps import QUESTION, is_gap
 from exporter.serve.lineage.picture import parts
 from exporter.serve.notes import time
-from exporter.serve.site import later
+from exporter.serve.site import not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ _CHANGED_DAYS: Final = 7
 
 
 @dataclass(frozen=True)
-class Look:
+class Topic:
     """A topic of the first page: a question about the last days on record, and which rows of its answer to show."""
 
     title: str
@@ -49,30 +49,30 @@ class Look:
     is_shown: Callable[[Site, dict[str, str | None]], bool] = lambda _site, _row: True
 
 
-LOOKS: Final = (
-    Look(
+TOPICS: Final = (
+    Topic(
         "Masked columns that were read in clear",
         "Who read a column without its mask, before or after it had one.",
         "unmasked-reads",
     ),
-    Look(
+    Topic(
         "Copies of masked columns that are read without a mask",
         "Data left the protected column, and no policy protects the copy.",
         "unmasked-copies",
     ),
-    Look(
+    Topic(
         "Sensitive columns without a policy",
         "They have a sensitive tag, and no policy masks or filters them.",
         QUESTION,
         is_shown=partial(is_gap, sensitive=True),
     ),
-    Look(
+    Topic(
         "What changed in the last week on record",
         "New readers and copies, tags and policies, objects, columns, grants and revokes.",
         "changes",
         _CHANGED_DAYS,
     ),
-    Look(
+    Topic(
         f"Objects that nobody read in the last {_UNUSED_DAYS} days on record",
         "They may be old, or forgotten copies.",
         "unused-objects",
@@ -82,12 +82,12 @@ LOOKS: Final = (
 
 
 @dataclass(frozen=True)
-class Seen:
+class TopicAnswer:
     """A topic with its answer, for the first page. ``problem``: why there is no answer; ``since``: only later rows were
     asked for.
     """
 
-    look: Look
+    topic: Topic
     table: Table | None
     count: str
     href: str
@@ -101,7 +101,7 @@ def pages(site: Site) -> Blueprint:
 
     @routes.get("/")
     def home() -> str:
-        return render_template("home.html", seen=list(_seen(site)))
+        return render_template("home.html", topics=list(_topic_answers(site)))
 
     @routes.get("/search")
     def search() -> ResponseReturnValue:
@@ -109,9 +109,9 @@ def pages(site: Site) -> Blueprint:
         if not text:
             return redirect(url_for("pages.home"))
         answer = site.ask("page-search", {"text": text, "id": text})
-        near = [] if answer.rows else nearest_names(site, text)
+        similar = [] if answer.rows else nearest_names(site, text)
         return render_template(
-            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), near=near
+            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), similar=similar
         )
 
     return routes
@@ -124,12 +124,12 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     for row in rows:
         if row["kind"] not in ("Column", "User", "Query", "SQL"):
             name = row["found"]
-            was = [name] if name and name != row["object_name"] else []
-            names[row["object_name"] or name, row["object_iri"], row["kind"]] += was
-    shown: list[tuple[str | None, ...]] = [(*key, ", ".join(was)) for key, was in names.items()]
+            other_names = [name] if name and name != row["object_name"] else []
+            names[row["object_name"] or name, row["object_iri"], row["kind"]] += other_names
+    found_objects: list[tuple[str | None, ...]] = [(*key, ", ".join(other_names)) for key, other_names in names.items()]
     for title in ("Objects", "Tags", "Policies"):
-        if found := [row for row in shown if title == _group(row[2] or "")]:
-            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), found))
+        if group_rows := [row for row in found_objects if title == _group(row[2] or "")]:
+            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), group_rows))
     for title, kind, *columns in (
         ("Columns", "Column", "column_name", "object_name", "object_iri"),
         ("Users", "User", "user_name"),
@@ -153,53 +153,53 @@ def nearest_names(site: Site, text: str) -> list[str]:
 def warm(site: Site) -> None:
     """Asks the questions of the first page in the background, so that the first visitor does not wait."""
     with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
-        for look in LOOKS:
-            if look.question in site.questions:
+        for topic in TOPICS:
+            if topic.question in site.questions:
                 with suppress(TimeoutError):
-                    site.ask_meanwhile(look.question, _params(site, look), 0)
+                    site.ask_meanwhile(topic.question, _params(site, topic), 0)
 
 
-def _seen(site: Site) -> Iterator[Seen]:
-    for look in LOOKS:
-        if look.question not in site.questions:
+def _topic_answers(site: Site) -> Iterator[TopicAnswer]:
+    for topic in TOPICS:
+        if topic.question not in site.questions:
             continue
-        params = _params(site, look)
-        href = url_for("gaps.every") if look.question == QUESTION else ask_href(look.question, params)
+        params = _params(site, topic)
+        href = url_for("gaps.show") if topic.question == QUESTION else ask_href(topic.question, params)
         try:
-            answer = _answer(site, look)
+            answer = _answer(site, topic)
         except TimeoutError:
-            yield Seen(look, None, "", href, later())
+            yield TopicAnswer(topic, None, "", href, not_ready())
             continue
         except ExporterError as error:
-            yield Seen(look, None, "", href, str(error))
+            yield TopicAnswer(topic, None, "", href, str(error))
             continue
-        yield Seen(look, table(site, answer, _FEW, href), _counted(answer), href, since=params.get("since"))
+        yield TopicAnswer(topic, table(site, answer, _FEW, href), _row_count(answer), href, since=params.get("since"))
 
 
-def _answer(site: Site, look: Look) -> Answer:
+def _answer(site: Site, topic: Topic) -> Answer:
     """Raises TimeoutError where the answer is not ready."""
-    answer = site.ask_meanwhile(look.question, _params(site, look), _WAIT)
-    rows = [row for row in answer.rows if look.is_shown(site, dict(zip(answer.columns, row, strict=True)))]
+    answer = site.ask_meanwhile(topic.question, _params(site, topic), _WAIT)
+    rows = [row for row in answer.rows if topic.is_shown(site, dict(zip(answer.columns, row, strict=True)))]
     return Answer(answer.columns, rows, answer.notes)
 
 
-def _params(site: Site, look: Look) -> dict[str, str]:
+def _params(site: Site, topic: Topic) -> dict[str, str]:
     last = site.last
-    if look.since_days is None or last is None:
+    if topic.since_days is None or last is None:
         return {}
     end = datetime.fromisoformat(last)
-    params = {"since": f"{end - timedelta(days=look.since_days):%Y-%m-%dT%H:%M:%S}"}
-    if look.question == "changes":
+    params = {"since": f"{end - timedelta(days=topic.since_days):%Y-%m-%dT%H:%M:%S}"}
+    if topic.question == "changes":
         params["until"] = f"{end + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}"
     return params
 
 
-def _counted(answer: Answer) -> str:
+def _row_count(answer: Answer) -> str:
     more = "more than " if is_cut(answer) else ""
     return f"{more}{len(answer.rows):,}"
 
 
-_MOST: Final = 100
+_MOST_ROWS: Final = 100
 _WAIT_FOR_EACH: Final = 0.75
 """Seconds that a page waits for each of the answers that may take long: there are two, one after the other."""
 _OF_USER: Final = (("Queries", "user-history"), ("Policies that were enforced for the user", "policy-access"))
@@ -234,30 +234,32 @@ def queries(site: Site) -> Blueprint:
     routes = Blueprint("queries", __name__)
 
     @routes.get("/query")
-    def one() -> tuple[str, int] | str:
+    def query() -> tuple[str, int] | str:
         query_id = request.args.get("id", "")
-        told = site.rows("page-query", {"query_id": query_id})
-        if not told:
-            near = table(site, Answer((), []))
-            return render_template("unknown.html", what="query", asked=query_id, near=near), 404
+        properties = site.rows("page-query", {"query_id": query_id})
+        if not properties:
+            similar = table(site, Answer((), []))
+            return render_template("unknown.html", what="query", requested=query_id, similar=similar), 404
         answers = [(title, _columns_together(site.ask(name, {"query_id": query_id}))) for title, name in _PARTS]
         notes = dict.fromkeys(note for _, answer in answers for note in answer.notes if not is_cut(answer))
         parts = [
             (title, table(site, answer if is_cut(answer) else replace(answer, notes=[]))) for title, answer in answers
         ]
-        text = next((row["value"] for row in told if _local(row) == _TEXT), None)
-        facts = _facts(told, {name: url_for("objects.one", id=site.path(iri)) for name, iri in _iris(told)})
+        text = next((row["value"] for row in properties if _local(row) == _TEXT), None)
+        facts = _facts(
+            properties, {name: url_for("objects.show", id=site.path(iri)) for name, iri in _iris(properties)}
+        )
         return render_template("query.html", id=query_id, facts=facts, text=text, parts=parts, notes=notes)
 
     @routes.get("/user")
     def user() -> tuple[str, int] | str:
         name = request.args.get("name", "")
-        told = site.rows("page-user", {"user_name": name})
-        if not told:
-            near = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST)
-            return render_template("unknown.html", what="user", asked=name, near=near), 404
+        users = site.rows("page-user", {"user_name": name})
+        if not users:
+            similar = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST_ROWS)
+            return render_template("unknown.html", what="user", requested=name, similar=similar), 404
         parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
-        return render_template("user.html", name=name, told=told[0], parts=parts)
+        return render_template("user.html", name=name, told=users[0], parts=parts)
 
     return routes
 
@@ -265,34 +267,34 @@ def queries(site: Site) -> Blueprint:
 def _of_user(site: Site, title: str, question: str, name: str) -> tuple[str, Table | None, str, str]:
     """Title, table, the address of all rows, and the text to show where there is no table."""
     doubled = name.replace('"', '""')
-    asked = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
-    more = ask_href(question, asked)
+    params = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
+    more = ask_href(question, params)
     try:
-        return title, table(site, site.ask_meanwhile(question, asked, _WAIT_FOR_EACH), _MOST, more), more, ""
+        return title, table(site, site.ask_meanwhile(question, params, _WAIT_FOR_EACH), _MOST_ROWS, more), more, ""
     except TimeoutError:
-        return title, None, more, later()
+        return title, None, more, not_ready()
     except ExporterError as error:
         return title, None, more, str(error)
 
 
-def _iris(told: list[dict[str, str | None]]) -> Iterator[tuple[str, str]]:
+def _iris(properties: list[dict[str, str | None]]) -> Iterator[tuple[str, str]]:
     """The role and the warehouse of a query: the property with the name, and the object."""
-    for row in told:
+    for row in properties:
         if (row["property"] or "").endswith("_iri"):
             yield f"{_local(row).removesuffix('_iri')}Name", row["value"] or ""
 
 
-def _facts(told: list[dict[str, str | None]], hrefs: Mapping[str, str]) -> list[tuple[str, Cell]]:
+def _facts(properties: list[dict[str, str | None]], hrefs: Mapping[str, str]) -> list[tuple[str, Cell]]:
     """The facts of a query other than its text, each with a name for people, and the page of what it names."""
-    known, hidden = list(_FACTS), (_TEXT, _ID, "role_iri", "warehouse_iri")
-    found = [(_local(row), row["value"] or "") for row in told if _local(row) not in hidden]
-    found.sort(key=lambda texts: (known.index(texts[0]) if texts[0] in known else len(known), texts))
+    order, hidden = list(_FACTS), (_TEXT, _ID, "role_iri", "warehouse_iri")
+    facts = [(_local(row), row["value"] or "") for row in properties if _local(row) not in hidden]
+    facts.sort(key=lambda fact: (order.index(fact[0]) if fact[0] in order else len(order), fact))
     return [
         (
             _FACTS.get(name, _spaced(name)),
             _fact(name, value)._replace(href=hrefs[name]) if name in hrefs else _fact(name, value),
         )
-        for name, value in found
+        for name, value in facts
     ]
 
 
@@ -307,7 +309,7 @@ def _fact(name: str, value: str) -> Cell:
     if name == "user_name":
         return Cell(value, url_for("queries.user", name=value))
     if name.endswith("_query_id"):
-        return Cell(value, url_for("queries.one", id=value))
+        return Cell(value, url_for("queries.query", id=value))
     return Cell(time(value))
 
 
@@ -317,9 +319,9 @@ def size(number: int) -> str:
     >>> size(40_600_000), size(999), size(2_000)
     ('40.6 MB', '999 bytes', '2.0 kB')
     """
-    for unit, least in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if number >= least:
-            return f"{number / least:,.1f} {unit}"
+    for unit, smallest in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= smallest:
+            return f"{number / smallest:,.1f} {unit}"
     return f"{number} bytes"
 
 

@@ -37,12 +37,12 @@ TRIPLES: Final = (
 """Media types for CONSTRUCT, DESCRIBE and the descriptions of the service; the first is used where the client accepts
 any.
 """
-_MEANS: Final[Mapping[str, str]] = {
+_SPECIFIC_TYPES: Final[Mapping[str, str]] = {
     "application/json": SOLUTIONS[0],
     "application/xml": SOLUTIONS[1],
     "text/xml": SOLUTIONS[1],
 }
-_MEANS_TRIPLES: Final[Mapping[str, str]] = {
+_SPECIFIC_TRIPLES: Final[Mapping[str, str]] = {
     "application/x-turtle": TRIPLES[0],
     "application/xml": TRIPLES[2],
     "text/xml": TRIPLES[2],
@@ -65,7 +65,7 @@ class _ProtocolError(UsageError):
         self.status = status
 
 
-def answered_with(error: ExporterError) -> tuple[int, dict[str, str]]:
+def status_and_headers(error: ExporterError) -> tuple[int, dict[str, str]]:
     """The HTTP status for an error, and the headers that belong to it."""
     if isinstance(error, _ProtocolError):
         return error.status, {}
@@ -85,7 +85,7 @@ def endpoint(site: Site) -> Blueprint:
         query = _query()
         if len(query) > LONGEST:
             raise _ProtocolError(f"The query is too long: it may have {LONGEST:,} characters.", 413)
-        kinds = _wanted(SOLUTIONS, _MEANS), _wanted(TRIPLES, _MEANS_TRIPLES)
+        kinds = _accepted_type(SOLUTIONS, _SPECIFIC_TYPES), _accepted_type(TRIPLES, _SPECIFIC_TRIPLES)
         result = site.sparql.result(query, *kinds, MOST, base, request.environ.get("waitress.client_disconnected"))
         return _answer(result.body, result.media_type)
 
@@ -104,7 +104,7 @@ def endpoint(site: Site) -> Blueprint:
 
     @routes.errorhandler(ExporterError)
     def in_words(error: ExporterError) -> Response:
-        status, headers = answered_with(error)
+        status, headers = status_and_headers(error)
         return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
 
     return routes
@@ -143,13 +143,13 @@ def _address() -> str:
 
 def service(address: str, base: str) -> Iterator[Triple]:
     """The description of the endpoint at ``address``; ``base``: of the graph's IRIs, empty where it is not known."""
-    itself, data, graph = NamedNode(address), NamedNode(f"{address}#dataset"), NamedNode(f"{address}#graph")
-    yield Triple(itself, _TYPE, _sd("Service"))
-    yield Triple(itself, _sd("endpoint"), itself)
-    yield Triple(itself, _sd("supportedLanguage"), _sd("SPARQL11Query"))
+    service_node, data, graph = NamedNode(address), NamedNode(f"{address}#dataset"), NamedNode(f"{address}#graph")
+    yield Triple(service_node, _TYPE, _sd("Service"))
+    yield Triple(service_node, _sd("endpoint"), service_node)
+    yield Triple(service_node, _sd("supportedLanguage"), _sd("SPARQL11Query"))
     for name in _FORMATS:
-        yield Triple(itself, _sd("resultFormat"), NamedNode(f"http://www.w3.org/ns/formats/{name}"))
-    yield Triple(itself, _sd("defaultDataset"), data)
+        yield Triple(service_node, _sd("resultFormat"), NamedNode(f"http://www.w3.org/ns/formats/{name}"))
+    yield Triple(service_node, _sd("defaultDataset"), data)
     yield Triple(data, _TYPE, _sd("Dataset"))
     yield Triple(data, _sd("defaultGraph"), graph)
     yield Triple(graph, _TYPE, _sd("Graph"))
@@ -189,7 +189,7 @@ def _void(name: str) -> NamedNode:
 
 def described(triples: Iterator[Triple]) -> Response:
     """Triples in the form that the client accepts."""
-    media_type = _wanted(TRIPLES, _MEANS_TRIPLES)
+    media_type = _accepted_type(TRIPLES, _SPECIFIC_TRIPLES)
     if media_type is None:
         raise UnacceptableError(f"The description is triples: accept {', '.join(TRIPLES[:4])}.")
     body = serialize(triples, format=RdfFormat.from_media_type(media_type))
@@ -203,9 +203,9 @@ def described(triples: Iterator[Triple]) -> Response:
 def _query() -> str:
     """The query of the request, in any of the three forms that the protocol allows."""
     if request.method != "POST":  # GET or HEAD
-        multi_dict = request.args
+        parameters = request.args
     elif request.mimetype == "application/x-www-form-urlencoded":
-        multi_dict = request.form
+        parameters = request.form
     elif request.mimetype == "application/sparql-query":
         _refuse_datasets(request.args)
         return _text(request.get_data())
@@ -214,19 +214,19 @@ def _query() -> str:
     else:
         kinds = "application/x-www-form-urlencoded (query=...) or application/sparql-query"
         raise _ProtocolError(f"POST takes {kinds}, and not {request.mimetype or 'a body without a type'}.", 415)
-    if "update" in multi_dict:
+    if "update" in parameters:
         raise ForbiddenError("This endpoint answers queries only; an update is refused.")
-    _refuse_datasets(multi_dict)
+    _refuse_datasets(parameters)
     _refuse_datasets(request.args)
-    queries = multi_dict.getlist("query")
+    queries = parameters.getlist("query")
     if len(queries) != 1:
         raise _ProtocolError(f"Give one query, as the parameter query; there are {len(queries)}.")
     return str(queries[0])
 
 
-def _refuse_datasets(given: Mapping[str, object]) -> None:
+def _refuse_datasets(parameters: Mapping[str, object]) -> None:
     for name in ("default-graph-uri", "named-graph-uri"):
-        if name in given:
+        if name in parameters:
             raise _ProtocolError(f"There is one graph here, so {name} has no meaning; leave it out.")
 
 
@@ -237,18 +237,18 @@ def _text(body: bytes) -> str:
         raise _ProtocolError("The query is not UTF-8 text.") from None
 
 
-def _wanted(kinds: Sequence[str], means: Mapping[str, str]) -> str | None:
+def _accepted_type(kinds: Sequence[str], specific_types: Mapping[str, str]) -> str | None:
     """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none.
-    ``means``: what a general media type stands for.
+    ``specific_types``: what a general media type stands for.
     """
-    accepted = parse_accept_header(_plain(request.headers.get("Accept", "")), MIMEAccept)
+    accepted = parse_accept_header(_without_parameters(request.headers.get("Accept", "")), MIMEAccept)
     if not accepted:
         return kinds[0]
     best = accepted.best_match(kinds)
-    return None if best is None else means.get(best, best)
+    return None if best is None else specific_types.get(best, best)
 
 
-def _plain(accept: str) -> str:
+def _without_parameters(accept: str) -> str:
     """The media types of an Accept header with nothing but their weights, as RFC 9110 writes them. Clients say more: a
     charset or level that no answer here depends on, a weight of ``.2``, and ``*`` for ``*/*`` (Java).
 
@@ -256,8 +256,8 @@ def _plain(accept: str) -> str:
     'text/html, */*;q=0.2, application/rdf+xml'
     """
     ranges = []
-    for given in parse_list_header(accept):
-        name, parameters = parse_options_header(given)
+    for media_range in parse_list_header(accept):
+        name, parameters = parse_options_header(media_range)
         weight = parameters.get("q")
         if weight is not None:
             weight = f";q=0{weight}" if weight.startswith(".") else f";q={weight}"

@@ -17,7 +17,7 @@ from exporter.ask.pool import Pool
 from exporter.errors import ExporterError
 from exporter.publish import single
 from exporter.serve.forms import table
-from exporter.serve.gaps import QUESTION, part, which
+from exporter.serve.gaps import QUESTION, part, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.progress import Progress
@@ -110,7 +110,7 @@ def _text(site: Site, since: str | None) -> str:
             "unmasked-reads",
             period,
         ),
-        _part(site, "Sensitive columns without a policy", which(site), QUESTION, {}),
+        _part(site, "Sensitive columns without a policy", sensitive_tags_sentence(site), QUESTION, {}),
         _part(
             site,
             "Copies of masked columns that are read without a mask",
@@ -122,8 +122,8 @@ def _text(site: Site, since: str | None) -> str:
         _part(site, "Exposure", "What grants and shares open, at the end of the record.", "exposure", {}),
         _part(site, "Top readers", "The users with the most queries that read something.", "page-top-readers", period),
     ]
-    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    html = render_template("report.html", parts=parts, since=start, until=last, made=made, style=_STYLE, most=_MOST)
+    made_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    html = render_template("report.html", parts=parts, since=start, until=last, made=made_at, style=_STYLE, most=_MOST)
     return visible_text(html)
 
 
@@ -131,10 +131,10 @@ def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
     """What changed, the rarest kinds of change first: a policy that was unset is not to be lost among the copies of
     every night. And the number of each kind, in words.
     """
-    place = answer.columns.index("change")
-    kinds = Counter(row[place] for row in answer.rows)
+    position = answer.columns.index("change")
+    kinds = Counter(row[position] for row in answer.rows)
     order = sorted(kinds, key=lambda kind: (kinds[kind], kind or ""))
-    rows = sorted(answer.rows, key=lambda row: order.index(row[place]))
+    rows = sorted(answer.rows, key=lambda row: order.index(row[position]))
     counts = ", ".join(f"{kind} ({kinds[kind]:,})" for kind in order)
     return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
 
@@ -147,7 +147,7 @@ def _part(site: Site, title: str, why: str, question: str, params: dict[str, str
     rows = part(site, answer, sensitive=True) if question == QUESTION else answer
     if question == "changes":
         why, rows = _rarest_first(why, answer)
-    shown = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
+    part_table = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
     counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
     words = site.no_row("shows one", params.get("since"))
-    return Part(title, _FIGURES[question], why, shown, words, counted)
+    return Part(title, _FIGURES[question], why, part_table, words, counted)

@@ -35,7 +35,7 @@ from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
-from exporter.serve.protocol import LARGEST, answered_with, endpoint
+from exporter.serve.protocol import LARGEST, endpoint, status_and_headers
 from exporter.serve.site import OWN_QUESTIONS, Site, is_incomplete
 from exporter.system.terminal import visible_text
 
@@ -65,7 +65,7 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-_SEEN: Final = ("text/html", "image/svg+xml")
+_SHOWN_TYPES: Final = ("text/html", "image/svg+xml")
 """What a person reads in a browser."""
 
 
@@ -76,27 +76,29 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
     names = names_of(host)
 
     @app.before_request
-    def asked_by_us() -> Response | None:
+    def refuse_others() -> Response | None:
         refused = refusal(None if check is not None else names, request.method, request.headers.get)
         if refused is not None:
             return Response(f"{refused[1]}\n", refused[0], mimetype="text/plain")
         return check() if check is not None else None
 
     @app.after_request
-    def guarded(answer: Response) -> Response:
+    def add_headers(answer: Response) -> Response:
         policy = {**POLICY, **g.get("policy", {})}
-        answer.headers["Content-Security-Policy"] = "; ".join(f"{what} {who}" for what, who in policy.items())
+        answer.headers["Content-Security-Policy"] = "; ".join(
+            f"{directive} {sources}" for directive, sources in policy.items()
+        )
         answer.headers.update(_HEADERS)
         if is_incomplete():
-            answer.headers["Refresh"] = _AGAIN
+            answer.headers["Refresh"] = _REFRESH_SECONDS
         answer.headers.setdefault("Cache-Control", "no-cache, private")
-        if answer.mimetype in _SEEN and not answer.is_streamed and not answer.direct_passthrough:
+        if answer.mimetype in _SHOWN_TYPES and not answer.is_streamed and not answer.direct_passthrough:
             # A name with marks of direction would be read as another one.
             answer.set_data(visible_text(answer.get_data(as_text=True).replace("\r\n", "\n")))
         return answer
 
 
-_AGAIN: Final = "2"
+_REFRESH_SECONDS: Final = "2"
 """Seconds after which a browser loads a page again that lacks an answer. It has it, or says why not, after at most
 :data:`PAGES_SECONDS`.
 """
@@ -119,7 +121,7 @@ def make(site: Site, host: str, check: Check | None = None) -> Flask:
 
     @app.errorhandler(ExporterError)
     def no_answer(error: ExporterError) -> tuple[str, int, dict[str, str]]:
-        return render_template("error.html", title="There is no answer", why=error), *answered_with(error)
+        return render_template("error.html", title="There is no answer", why=error), *status_and_headers(error)
 
     return app
 
@@ -205,10 +207,10 @@ def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Calla
             stack.callback(pool.close)
         site = Site(graph, pages, sparql, beside, health, choices.sensitive_tags)
         stack.callback(site.close)
-        listens = stack.enter_context(listening(host, choices.port))
+        listener = stack.enter_context(listening(host, choices.port))
         server = create_server(
             make(site, host, check),
-            sockets=[listens],
+            sockets=[listener],
             threads=_THREADS,
             ident=None,
             max_request_body_size=_READ,
@@ -219,7 +221,7 @@ def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Calla
             asyncore_use_poll=True,  # select() takes no more than 1,024 connections
         )
         stack.callback(server.close)
-        tell(f"{address(host, listens)}/")
+        tell(f"{address(host, listener)}/")
         Thread(target=warm, args=(site,), daemon=True).start()
         server.run()  # until KeyboardInterrupt, which it takes as the request to stop
         # Answers that come from now on have no way out, and Waitress would log that as a fault, with a traceback.

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, str | Sequence[str]]
 
-_BESIDE: Final = 2
+_BACKGROUND_THREADS: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
-_MOST_KEPT: Final = 200
+_MOST_CACHED: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
-LATER: Final = "The answer is not ready yet. The page loads again by itself until it is there."
-MISSING: Final = (
+NOT_READY: Final = "The answer is not ready yet. The page loads again by itself until it is there."
+SHORT_QUERIES_MISSING: Final = (
     "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
     "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
 )
-COUNTED: Final = (
+SHORT_QUERIES_COUNTED: Final = (
     "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
     "count among its readers and writers with the number of calls, and have no query id."
 )
@@ -53,10 +53,10 @@ MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
 
 
-def later() -> str:
+def not_ready() -> str:
     """What a page says in the place of an answer that is not ready; a browser then loads the page again."""
     g.is_incomplete = True
-    return LATER
+    return NOT_READY
 
 
 def is_incomplete() -> bool:
@@ -77,7 +77,7 @@ class SiteObject:
 
 
 class Site:
-    """The pages of the export at ``graph``. ``pages`` answers their questions, ``beside`` those that may take long,
+    """The pages of the export at ``graph``. ``pages`` answers their questions, ``background`` those that may take long,
     ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``sensitive_tags``:
     patterns for the names of tags that need a policy; by default :data:`exporter.serve.gaps.SENSITIVE`.
     """
@@ -87,7 +87,7 @@ class Site:
         graph: Path,
         pages: Pool,
         sparql: Pool,
-        beside: Pool | None = None,
+        background: Pool | None = None,
         health: Pool | None = None,
         sensitive_tags: Sequence[str] = (),
     ) -> None:
@@ -99,26 +99,26 @@ class Site:
         self.sparql = sparql
         self.health = health or pages
         self._pages = pages
-        self._beside_pages = beside or pages
+        self._background_pool = background or pages
         self._key = stores.key(graph)
-        self._beside = ThreadPoolExecutor(_BESIDE)
-        self._forms = ThreadPoolExecutor(1)  # one process for pages stays free of what forms ask
-        self._asked: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
+        self._background = ThreadPoolExecutor(_BACKGROUND_THREADS)
+        self._forms = ThreadPoolExecutor(1)  # one of the two processes for pages stays free of questions from forms
+        self._futures: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
         self._lock = Lock()
         self.questions: Mapping[str, Question] = {question.name: question for question in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
         """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
-        return self._answered(self._pages, question, params, rows, of_page=of_page)
+        return self._answer_from(self._pages, question, params, rows, of_page=of_page)
 
     @staticmethod
-    def _answered(  # noqa: PLR0913 - a question, and how it is asked
+    def _answer_from(  # noqa: PLR0913 - a question, and how it is asked
         pool: Pool, question: str, params: Params, rows: int = MOST_ROWS, *, of_page: bool = True, thing: str = ""
     ) -> Answer:
-        values = {name: (param,) if isinstance(param, str) else tuple(param) for name, param in params.items()}
+        values = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in params.items()}
         return pool.answer(question, values, rows, of_page=of_page, thing=thing)
 
-    def meant(self, question: str, thing: SiteObject) -> dict[str, str] | None:
+    def params_for(self, question: str, thing: SiteObject) -> dict[str, str] | None:
         """The parameters by which a question finds an object in the form of the question: its id, else its name; None
         where it takes neither.
         """
@@ -145,8 +145,8 @@ class Site:
         rows = self.rows("page-object", {"object": iri})
         if not rows:
             return None
-        told = rows[0]
-        return SiteObject(iri, told["kind"] or "", told["object_name"] or told["location"], told["id"])
+        row = rows[0]
+        return SiteObject(iri, row["kind"] or "", row["object_name"] or row["location"], row["id"])
 
     def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
         self,
@@ -164,34 +164,34 @@ class Site:
         error is not cached. ``thing``: the IRI of the object that it is about.
         """
         key = of_form, question, thing, *sorted((name, str(value)) for name, value in params.items())
-        runs, pool = (self._forms, self._pages) if of_form else (self._beside, self._beside_pages)
+        executor, pool = (self._forms, self._pages) if of_form else (self._background, self._background_pool)
         with self._lock:
-            if key not in self._asked:
-                future = runs.submit(self._answered, pool, question, params, thing=thing)
-                self._asked[key] = future, monotonic()
-            self._asked.move_to_end(key)
-            if len(self._asked) > _MOST_KEPT:
-                self._asked.popitem(last=False)
-            future, since = self._asked[key]
+            if key not in self._futures:
+                future = executor.submit(self._answer_from, pool, question, params, thing=thing)
+                self._futures[key] = future, monotonic()
+            self._futures.move_to_end(key)
+            if len(self._futures) > _MOST_CACHED:
+                self._futures.popitem(last=False)
+            future, since = self._futures[key]
         try:
             return future.result(max(0.0, min(since + wait, until) - monotonic()))
         except ExporterError:
-            if of_form:  # who asks once more wants it tried once more
+            if of_form:  # a user who sends the form again wants another try
                 with self._lock:
-                    self._asked.pop(key, None)
+                    self._futures.pop(key, None)
             raise
 
     def close(self) -> None:
         """Stops asking questions in the background."""
-        for runs in (self._beside, self._forms):
-            runs.shutdown(wait=False, cancel_futures=True)
+        for executor in (self._background, self._forms):
+            executor.shutdown(wait=False, cancel_futures=True)
 
     def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer, each by column."""
         answer = self.ask(question, params, most)
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
-    def named(self, name: str) -> tuple[SiteObject | None, Answer]:
+    def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
         rows of the others that had it.
         """
@@ -205,7 +205,7 @@ class Site:
     def short_queries(self, thing: SiteObject) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""
         rows = self.rows("page-short-queries", {"object": thing.iri})
-        return [(COUNTED if row["recorded"] == "true" else MISSING) for row in rows]
+        return [(SHORT_QUERIES_COUNTED if row["recorded"] == "true" else SHORT_QUERIES_MISSING) for row in rows]
 
     def namesakes(self, thing: SiteObject) -> Answer:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
@@ -216,13 +216,17 @@ class Site:
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
         """The IRIs of all objects that had a name, and of locations, by the name in the form that is compared."""
-        asked = sorted({name for name in names if name})
-        found: dict[str, list[str]] = {}
-        for row in self.rows("page-named", {"object_name": asked, "location": asked}, 10_000) if asked else ():
-            iris = found.setdefault(match_name(row["known_name"] or ""), [])
+        asked_names = sorted({name for name in names if name})
+        iris_by_name: dict[str, list[str]] = {}
+        for row in (
+            self.rows("page-named", {"object_name": asked_names, "location": asked_names}, 10_000)
+            if asked_names
+            else ()
+        ):
+            iris = iris_by_name.setdefault(match_name(row["known_name"] or ""), [])
             if row["object_iri"] and row["object_iri"] not in iris:
                 iris.append(row["object_iri"])
-        return found
+        return iris_by_name
 
     @cached_property
     def period(self) -> Mapping[str, str | None]:

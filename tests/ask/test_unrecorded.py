@@ -13,7 +13,7 @@ from pyoxigraph import RdfFormat, Store
 from exporter.ask.questions import ask, find
 from exporter.ask.unrecorded import QUESTION, notes
 from exporter.serve import server
-from exporter.serve.lineage.flows import lineage
+from exporter.serve.lineage.flows import read_lineage
 from exporter.serve.lineage.picture import picture
 from tests.ask import stories
 from tests.ask.stories import days, exported, flat
@@ -169,12 +169,12 @@ def test_pages_say_it(tmp_path: Path) -> None:
     with sited(exported(flat(rows), flat(lines), tmp_path / "out")) as site:
         client = server.make(site, "127.0.0.1").test_client()
         said = re.compile(r"D\.S was renamed to D\.S2 at (<time [^>]*>)?2026-01-03")
-        own = site.path(site.named("D.S.A")[0].iri)
+        own = site.path(site.by_name("D.S.A")[0].iri)
         for path in ("/object?name=D.S.A", f"/object?id={own}", f"/column?id={own}&column=C"):
             assert said.search(client.get(path).text), path
         assert said.search(client.get("/object?name=D.S2.A").text)
         for one, expected in (("D.S.A", True), ("E.S.SOURCE", True)):
-            thing, _ = site.named(one)
-            found = lineage(site, thing, "", None)
+            thing, _ = site.by_name(one)
+            found = read_lineage(site, thing, "", None)
             picture(found, frozenset())
             assert any(said.search(note) for note in found.notes) == expected, one

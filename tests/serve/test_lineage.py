@@ -19,8 +19,8 @@ import pytest
 from exporter.serve.lineage import address
 from exporter.serve.lineage.address import Address, Edge
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing
-from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, Named, lineage, walk
-from exporter.serve.lineage.layers import laid
+from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, read_lineage, walk
+from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
 from exporter.serve.server import make
 from tests.serve.conftest import sited
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from exporter.serve.lineage.drawing import Drawing
-    from exporter.serve.lineage.flows import Way
+    from exporter.serve.lineage.flows import Direction
     from exporter.serve.site import Site
 
 SVG: Final = {"svg", "title", "style", "defs", "marker", "path", "rect", "g", "text", "circle"}
@@ -44,7 +44,7 @@ def made(*flows: tuple[str, str], focus: str = "a.b.FOCUS") -> Lineage:
     found = Lineage(LineageNode(focus))
     for source, target in flows:
         for name in (source, target):
-            found.named[LineageNode(name)] = Named(name, "Table")
+            found.labels[LineageNode(name)] = NodeLabel(name, "Table")
         found.up[LineageNode(target)][LineageNode(source)] = FLOW
         found.down[LineageNode(source)][LineageNode(target)] = FLOW
     return found
@@ -58,7 +58,7 @@ def layers(found: Lineage, *opened: Opened) -> dict[str, int]:
     }
 
 
-def walked(found: Lineage, way: Way) -> dict[tuple[LineageNode, LineageNode], Flow]:
+def walked(found: Lineage, way: Direction) -> dict[tuple[LineageNode, LineageNode], Flow]:
     """All edges of one way, from the focus on."""
     return {(place, other): flow for place, other, flow in walk(found, way)}
 
@@ -108,7 +108,7 @@ def test_steps_are_open_by_themselves_as_long_as_there_are_few_boxes() -> None:
 
 
 def boxes_of(heights: list[float], edges: list[tuple[int, int]]) -> dict[int, tuple[int, float, float]]:
-    found = laid(heights, edges)
+    found = lay_out(heights, edges)
     return {one: (found.layer[one], found.top[one], found.top[one] + heights[one]) for one in found.layer}
 
 
@@ -120,7 +120,7 @@ def test_boxes_do_not_lie_on_each_other_and_no_edge_passes_behind_one() -> None:
         heights = [random.choice([46.0, 66.0, 150.0, 400.0]) for _ in range(number)]
         pairs = ((random.randrange(number), random.randrange(number)) for _ in range(random.randrange(80)))
         edges = sorted({pair for pair in pairs if pair[0] != pair[1]})
-        found = laid(heights, edges)
+        found = lay_out(heights, edges)
         assert found.layer.keys() == found.top.keys() == set(range(number))
         spans = sorted((found.layer[one], found.top[one], found.top[one] + heights[one]) for one in range(number))
         for (layer, _, bottom), (other, top, _) in pairwise(spans):
@@ -138,12 +138,12 @@ def test_boxes_do_not_lie_on_each_other_and_no_edge_passes_behind_one() -> None:
 
 def test_data_goes_from_left_to_right() -> None:
     edges = [(0, 1), (1, 2), (0, 2), (2, 3), (4, 3), (0, 3)]
-    layer = laid([46.0] * 5, edges).layer
+    layer = lay_out([46.0] * 5, edges).layer
     assert all(layer[source] < layer[target] for source, target in edges)
 
 
 def test_the_edges_of_a_drawing_begin_and_end_at_its_boxes(month: Site) -> None:
-    found = lineage(month, month.thing(month.iri("table/2050")), "", None)
+    found = read_lineage(month, month.thing(month.iri("table/2050")), "", None)
     made_of = drawn(month, found)
     boxes = {box.key: box for box in made_of.boxes}
     assert len(made_of.arrows) > 10
@@ -172,7 +172,7 @@ def test_an_address_says_all_that_is_shown(month: Site) -> None:
 
 def test_a_hidden_helper_is_passed_and_named() -> None:
     found = made(("a.b.RAW", "a.b.TMP"), ("a.b.TMP", "a.b.FOCUS"), ("a.b.OTHER", "a.b.FOCUS"))
-    found.named[LineageNode("a.b.TMP")] = Named("a.b.TMP", "Table", is_helper=True)
+    found.labels[LineageNode("a.b.TMP")] = NodeLabel("a.b.TMP", "Table", is_helper=True)
     assert layers(found) == {"FOCUS": 0, "TMP": -1, "OTHER": -1}
     found.hides_helpers = True
     assert layers(found) == {"FOCUS": 0, "RAW": -1, "OTHER": -1}
@@ -184,7 +184,7 @@ def test_a_hidden_helper_is_passed_and_named() -> None:
 def test_helpers_that_fill_each_other_end() -> None:
     found = made(("a.b.T1", "a.b.T2"), ("a.b.T2", "a.b.T1"), ("a.b.T2", "a.b.FOCUS"), ("a.b.RAW", "a.b.T1"))
     for name in ("a.b.T1", "a.b.T2"):
-        found.named[LineageNode(name)] = Named(name, "Table", is_helper=True)
+        found.labels[LineageNode(name)] = NodeLabel(name, "Table", is_helper=True)
     found.hides_helpers = True
     assert set(found.neighbours("up", found.focus)) == {LineageNode("a.b.RAW")}
 
@@ -212,7 +212,7 @@ def test_as_of_a_day_is_what_the_question_answers(month: Site, day: date) -> Non
                                if row["valid_from"] <= end < (row["valid_until"] or "9")) > 1:  # fmt: skip
             continue
         asked = month.rows("lineage-as-of", {"object_name": name, "at": end})
-        found = lineage(month, thing, "", day)
+        found = read_lineage(month, thing, "", day)
         flows = walked(found, "up")
         times = {time for flow in flows.values() for time in (flow.first, flow.last) if not flow.evidence}
         assert times <= {row["query_start_time"] for row in asked}
@@ -226,19 +226,19 @@ def test_as_of_a_day_is_what_the_question_answers(month: Site, day: date) -> Non
 
 
 def test_a_dropped_object_has_no_lineage(month: Site) -> None:
-    thing, _ = month.named("SANDBOX.MARIA.CUSTOMER_EMAILS")
-    before, after = (lineage(month, thing, "", date(2026, 9, day)) for day in (27, 28))
+    thing, _ = month.by_name("SANDBOX.MARIA.CUSTOMER_EMAILS")
+    before, after = (read_lineage(month, thing, "", date(2026, 9, day)) for day in (27, 28))
     assert walked(before, "up")
     assert not walked(after, "up")
     assert "dropped" in after.notes[0]
-    column = lineage(month, thing, "EMAIL", date(2026, 9, 27))
+    column = read_lineage(month, thing, "EMAIL", date(2026, 9, 27))
     assert LineageNode(month.iri("table/1029"), "EMAIL") in {source for _, source in walked(column, "up")}
-    assert not walked(lineage(month, thing, "EMAIL", date(2026, 9, 28)), "up")
+    assert not walked(read_lineage(month, thing, "EMAIL", date(2026, 9, 28)), "up")
 
 
 def test_a_day_bounds_where_data_had_gone(month: Site) -> None:
     thing = month.thing(month.iri("table/1029"))
-    early, late = (walked(lineage(month, thing, "EMAIL", day), "down") for day in (date(2026, 9, 1), None))
+    early, late = (walked(read_lineage(month, thing, "EMAIL", day), "down") for day in (date(2026, 9, 1), None))
     assert set(early) < set(late)
     assert all(flow.last < "2026-09-02" for flow in early.values())
     assert all(target.column == "EMAIL" for _, target in late)

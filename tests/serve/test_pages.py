@@ -18,7 +18,7 @@ from exporter.ask.answers import LIST
 from exporter.ask.questions import questions
 from exporter.ask.shipped import GROUPS, grouped
 from exporter.serve import forms, gaps, notes, objects, server
-from exporter.serve.site import COUNTED, MISSING, is_incomplete, later
+from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING, is_incomplete, not_ready
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
@@ -595,7 +595,7 @@ def test_the_page_of_a_hybrid_table_says_whether_short_queries_count(tmp_path: P
         hybrid = server.make(site, "127.0.0.1").test_client()
         for path in ("/object?id=table/71", "/column?id=table/71&column=ID"):
             text = got(hybrid, path).text
-            assert (COUNTED in text, MISSING in text) == (is_given, not is_given)
+            assert (SHORT_QUERIES_COUNTED in text, SHORT_QUERIES_MISSING in text) == (is_given, not is_given)
         page = got(hybrid, "/object?id=table/71")
         readers = {row[0]: row[1] for row in page.rows if len(row) == 4 and row[0] in ("SHOP_APP", "ANALYST")}
         assert readers["ANALYST"] == "1"
@@ -648,7 +648,7 @@ def test_a_name_with_a_comma_is_one_name_of_a_list(tmp_path: Path) -> None:
 def test_a_page_that_lacks_an_answer_is_loaded_again(month: Site, client: FlaskClient) -> None:
     with server.make(month, "127.0.0.1").test_request_context():
         assert not is_incomplete()
-        assert LATER in later()
+        assert LATER in not_ready()
         assert is_incomplete()
     assert "Refresh" not in client.get("/browse/").headers
 

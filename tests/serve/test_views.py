@@ -9,7 +9,7 @@ import pytest
 
 from exporter.serve.lineage.address import Address
 from exporter.serve.lineage.drawing import Facts, drawing
-from exporter.serve.lineage.flows import NOT_SHOWN, LineageNode, lineage
+from exporter.serve.lineage.flows import NOT_SHOWN, LineageNode, read_lineage
 from exporter.serve.lineage.picture import picture
 from tests import exports
 from tests.ask.test_views import ROWS
@@ -31,11 +31,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def found(site: Site, name: str, way: str, column: str = "", day: date | None = None) -> dict[str, str]:
     """The neighbours of an object in the picture, with the evidence."""
-    thing, _ = site.named(name)
+    thing, _ = site.by_name(name)
     assert thing is not None
-    made = lineage(site, thing, column, day)
+    made = read_lineage(site, thing, column, day)
     flows = made.neighbours("up" if way == "up" else "down", made.focus)
-    return {".".join(filter(None, (made.named[one].name, one.column))): flow.evidence for one, flow in flows.items()}
+    return {".".join(filter(None, (made.labels[one].name, one.column))): flow.evidence for one, flow in flows.items()}
 
 
 def test_the_picture_goes_through_views(site: Site) -> None:
@@ -50,31 +50,31 @@ def test_the_picture_goes_through_views(site: Site) -> None:
 
 
 def test_the_picture_goes_on_behind_a_view_and_beyond_it(site: Site) -> None:
-    thing, _ = site.named("D.S.V")
+    thing, _ = site.by_name("D.S.V")
     assert thing is not None
-    made = lineage(site, thing, "", None)
+    made = read_lineage(site, thing, "", None)
     (table,) = made.neighbours("up", made.focus)
-    assert {made.named[one].name for one in made.neighbours("up", table)} == {"D.S.RAW"}
-    over = lineage(site, site.named("D.S.RAW")[0] or thing, "", None)
+    assert {made.labels[one].name for one in made.neighbours("up", table)} == {"D.S.RAW"}
+    over = read_lineage(site, site.by_name("D.S.RAW")[0] or thing, "", None)
     (table,) = over.neighbours("down", over.focus)
-    view = next(one for one in over.neighbours("down", table) if over.named[one].name == "D.S.V")
-    assert {over.named[one].name for one in over.neighbours("down", view)} == {"D.S.COPY"}
+    view = next(one for one in over.neighbours("down", table) if over.labels[one].name == "D.S.V")
+    assert {over.labels[one].name for one in over.neighbours("down", view)} == {"D.S.COPY"}
 
 
 def test_edges_are_drawn_by_their_evidence(site: Site) -> None:
     for name, drawn in (("D.S.V", "shows"), ("D.S.W", "possible"), ("D.S.T", "moved")):
-        thing, _ = site.named(name)
+        thing, _ = site.by_name(name)
         assert thing is not None
-        made = lineage(site, thing, "", None)
+        made = read_lineage(site, thing, "", None)
         shown = drawing(site, made, picture(made, frozenset()), Address(), Facts({}, {}), {})
         into = {arrow.classes for arrow in shown.arrows if arrow.ends[1] == f"{site.path(thing.iri)}|"}
         assert into == {drawn}
 
 
 def test_nobody_says_that_the_data_of_a_view_came_from_nowhere(site: Site) -> None:
-    thing, _ = site.named("D.S.LONE")
+    thing, _ = site.by_name("D.S.LONE")
     assert thing is not None
-    assert lineage(site, thing, "", None).notes == [NOT_SHOWN]
-    made = lineage(site, thing, "", date(2026, 3, 9))
+    assert read_lineage(site, thing, "", None).notes == [NOT_SHOWN]
+    made = read_lineage(site, thing, "", date(2026, 3, 9))
     assert made.notes == [NOT_SHOWN]
     assert made.focus == LineageNode(thing.iri)

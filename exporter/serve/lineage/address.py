@@ -12,7 +12,7 @@ from exporter.serve.lineage.flows import LineageNode
 from exporter.serve.lineage.picture import Opened
 
 if TYPE_CHECKING:
-    from exporter.serve.lineage.flows import Way
+    from exporter.serve.lineage.flows import Direction
     from exporter.serve.site import Site
 
 PATH: Final = "/lineage/"
@@ -22,7 +22,7 @@ MOST_STEPS: Final = 20
 class Edge(NamedTuple):
     """An edge whose queries are listed: of ``place``, to its source (``up``) or target (``down``)."""
 
-    way: Way
+    direction: Direction
     place: LineageNode
     other: LineageNode
 
@@ -64,10 +64,10 @@ class Address:
 
 def read(search: str, site: Site) -> Address:
     """The state in the query string of a URL; parts that cannot be read are ignored."""
-    told = parse_qs(search.removeprefix("?"))
+    parameters = parse_qs(search.removeprefix("?"))
 
     def first(name: str) -> str:
-        return told.get(name, [""])[0]
+        return parameters.get(name, [""])[0]
 
     steps = first("steps")
     return Address(
@@ -77,36 +77,36 @@ def read(search: str, site: Site) -> Address:
         day=_day(first("day")),
         since=_day(first("since")),
         steps=min(int(steps), MOST_STEPS) if steps.isascii() and steps.isdigit() else 1,
-        opened=frozenset(one for text in told.get("open", ()) if (one := _opened(text, site)) is not None),
-        columns=frozenset(site.iri(text) for text in told.get("columns", ())),
-        hides=frozenset(told.get("hide", ())) & {"helpers", "reads"},
+        opened=frozenset(opened for text in parameters.get("open", ()) if (opened := _opened(text, site)) is not None),
+        columns=frozenset(site.iri(text) for text in parameters.get("columns", ())),
+        hides=frozenset(parameters.get("hide", ())) & {"helpers", "reads"},
         chosen=_place(first("look").split("|"), site),
         edge=_edge(first("edge"), site),
     )
 
 
-def fields(asked: Address, site: Site) -> list[tuple[str, str]]:
+def fields(address: Address, site: Site) -> list[tuple[str, str]]:
     """The fields of a query string."""
-    days = [(name, day.isoformat() if day else "") for name, day in (("day", asked.day), ("since", asked.since))]
-    told = [("id", asked.path), ("name", asked.name), ("column", asked.column), *days]
-    told.append(("steps", str(asked.steps) if asked.steps != 1 else ""))
-    told += [
-        ("open", "|".join((opened.way, *_parts(opened.place, site), _quoted(opened.group))))
-        for opened in sorted(asked.opened)
+    days = [(name, day.isoformat() if day else "") for name, day in (("day", address.day), ("since", address.since))]
+    parameters = [("id", address.path), ("name", address.name), ("column", address.column), *days]
+    parameters.append(("steps", str(address.steps) if address.steps != 1 else ""))
+    parameters += [
+        ("open", "|".join((opened.direction, *_parts(opened.place, site), _quoted(opened.group))))
+        for opened in sorted(address.opened)
     ]
-    told += [("columns", site.path(iri)) for iri in sorted(asked.columns)]
-    told += [("hide", what) for what in sorted(asked.hides)]
-    if asked.chosen is not None:
-        told.append(("look", "|".join(_parts(asked.chosen, site))))
-    if asked.edge is not None:
-        way, place, other = asked.edge
-        told.append(("edge", "|".join((way, *_parts(place, site), *_parts(other, site)))))
-    return [(name, value) for name, value in told if value]
+    parameters += [("columns", site.path(iri)) for iri in sorted(address.columns)]
+    parameters += [("hide", what) for what in sorted(address.hides)]
+    if address.chosen is not None:
+        parameters.append(("look", "|".join(_parts(address.chosen, site))))
+    if address.edge is not None:
+        direction, place, other = address.edge
+        parameters.append(("edge", "|".join((direction, *_parts(place, site), *_parts(other, site)))))
+    return [(name, value) for name, value in parameters if value]
 
 
-def href(asked: Address, site: Site, part: str = "") -> str:
+def href(address: Address, site: Site, part: str = "") -> str:
     """The path with its query string; ``part``: below ``/lineage/``, for other forms of the same."""
-    return f"{PATH}{part}?{urlencode(fields(asked, site), safe='/:|')}"
+    return f"{PATH}{part}?{urlencode(fields(address, site), safe='/:|')}"
 
 
 def start(site: Site, iri: str, column: str = "") -> str:
@@ -116,8 +116,8 @@ def start(site: Site, iri: str, column: str = "") -> str:
 
 def page_of(site: Site, place: LineageNode) -> str:
     """The address of the page of an object or a column."""
-    told = {"id": site.path(place.iri), **({"column": place.column} if place.column else {})}
-    return f"/{'column' if place.column else 'object'}?{urlencode(told)}"
+    parameters = {"id": site.path(place.iri), **({"column": place.column} if place.column else {})}
+    return f"/{'column' if place.column else 'object'}?{urlencode(parameters)}"
 
 
 def token(place: LineageNode, site: Site) -> str:
@@ -132,21 +132,25 @@ def _day(text: str) -> date | None:
 
 
 def _opened(text: str, site: Site) -> Opened | None:
-    way, *parts = text.split("|")
-    place = _place(parts[:2], site)
-    known = _way(way)
-    return Opened(known, place, unquote(parts[2])) if known and place is not None and len(parts) == 3 else None
+    direction_text, *node_parts = text.split("|")
+    place = _place(node_parts[:2], site)
+    direction = _direction(direction_text)
+    return (
+        Opened(direction, place, unquote(node_parts[2]))
+        if direction and place is not None and len(node_parts) == 3
+        else None
+    )
 
 
 def _edge(text: str, site: Site) -> Edge | None:
-    way, *parts = text.split("|")
-    known, place, other = _way(way), _place(parts[:2], site), _place(parts[2:], site)
-    return Edge(known, place, other) if known and place is not None and other is not None else None
+    direction_text, *parts = text.split("|")
+    direction, place, other = _direction(direction_text), _place(parts[:2], site), _place(parts[2:], site)
+    return Edge(direction, place, other) if direction and place is not None and other is not None else None
 
 
-def _way(text: str) -> Way | None:
-    ways: dict[str, Any] = {"up": "up", "down": "down"}
-    return ways.get(text)
+def _direction(text: str) -> Direction | None:
+    directions: dict[str, Any] = {"up": "up", "down": "down"}
+    return directions.get(text)
 
 
 def _place(parts: list[str], site: Site) -> LineageNode | None:

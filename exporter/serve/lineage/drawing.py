@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.serve.lineage.address import Address, Edge, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
-from exporter.serve.lineage.layers import laid
+from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import Group, Opened, parts
 from exporter.serve.notes import time
 from exporter.system.terminal import visible
@@ -19,9 +19,9 @@ from exporter.system.terminal import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from exporter.serve.lineage.flows import Lineage, Way
-    from exporter.serve.lineage.layers import Laid
-    from exporter.serve.lineage.picture import Line, Picture, Seen, Spot
+    from exporter.serve.lineage.flows import Direction, Lineage
+    from exporter.serve.lineage.layers import Layout
+    from exporter.serve.lineage.picture import Line, Picture, PictureNode, Spot
     from exporter.serve.site import Site
 
 WIDTH: Final = 236
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass
 class Box:
-    """``place`` and ``name``: two lines; ``ways``: the buttons at its sides, with their text, address and label."""
+    """``place`` and ``name``: two lines; ``buttons``: the buttons at its sides, with their text, address and label."""
 
     key: str
     full: str
@@ -68,7 +68,7 @@ class Box:
     rows: list[Row] = field(default_factory=list)
     foot: str = ""
     unfold: str = ""
-    ways: list[tuple[str, str, str, str]] = field(default_factory=list)
+    buttons: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def port(self, column: str) -> float:
         """The height of an end of an edge, at a column or at the head."""
@@ -77,11 +77,11 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An edge. ``ends``: the keys of its ends with their columns, for scripts; ``says``: what it stands for."""
+    """An edge. ``ends``: the keys of its ends with their columns, for scripts; ``text``: what it stands for."""
 
     path: str
     classes: str
-    says: str
+    text: str
     href: str
     ends: tuple[str, str]
 
@@ -100,8 +100,8 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Facts:
-    """What boxes say of their objects, by IRI. ``columns``: each with its tags and policies; ``readers``: how many
-    users read it.
+    """The facts that boxes show of their objects, by IRI. ``columns``: each with its tags and policies; ``readers``:
+    how many users read it.
     """
 
     columns: Mapping[str, Sequence[tuple[str, str]]]
@@ -112,137 +112,139 @@ ColumnFlows = dict[tuple[LineageNode, LineageNode], Flow]
 
 
 def drawing(  # noqa: PLR0913, PLR0917 - what a picture is made of
-    site: Site, found: Lineage, shown: Picture, asked: Address, facts: Facts, between: ColumnFlows
+    site: Site, lineage: Lineage, picture: Picture, address: Address, facts: Facts, column_flows: ColumnFlows
 ) -> Drawing:
     """The drawing of a picture. ``between``: the flows between the columns of its boxes."""
-    boxes = _boxes(site, found, shown, asked, facts)
-    flows = list(_drawn(found, shown, asked, between))
+    boxes = _boxes(site, lineage, picture, address, facts)
+    flows = list(_visible_edges(lineage, picture, address, column_flows))
     numbers = {key: number for number, key in enumerate(boxes)}
     edges = [(numbers[_key(line.source, site)], numbers[_key(line.target, site)]) for line, _, _ in flows]
-    at = laid([box.height for box in boxes.values()], [edge for edge in edges if edge[0] != edge[1]])
+    layout = lay_out([box.height for box in boxes.values()], [edge for edge in edges if edge[0] != edge[1]])
     for key, number in numbers.items():
-        boxes[key].x = _MARGIN + at.layer[number] * (WIDTH + _BETWEEN)
-        boxes[key].y = _MARGIN + at.top[number]
+        boxes[key].x = _MARGIN + layout.layer[number] * (WIDTH + _BETWEEN)
+        boxes[key].y = _MARGIN + layout.top[number]
     arrows = [
-        _arrow(site, asked, (line, ends, flow), boxes, at, edge)
+        _arrow(site, address, (line, ends, flow), boxes, layout, edge)
         for (line, ends, flow), edge in zip(flows, edges, strict=True) if edge[0] != edge[1]
     ]  # fmt: skip
-    looked = boxes.get(_key(asked.chosen, site) if asked.chosen else "") or boxes[_key(found.focus, site)]
-    width = 2 * _MARGIN + at.layers * (WIDTH + _BETWEEN) - _BETWEEN
-    middle = looked.x + WIDTH / 2, looked.y + looked.height / 2
-    return Drawing(width, 2 * _MARGIN + at.height, list(boxes.values()), arrows, *middle)
+    centre = boxes.get(_key(address.chosen, site) if address.chosen else "") or boxes[_key(lineage.focus, site)]
+    width = 2 * _MARGIN + layout.layers * (WIDTH + _BETWEEN) - _BETWEEN
+    middle = centre.x + WIDTH / 2, centre.y + centre.height / 2
+    return Drawing(width, 2 * _MARGIN + layout.height, list(boxes.values()), arrows, *middle)
 
 
 def _key(spot: Spot, site: Site) -> str:
     """The box of a place: columns are in the box of their object."""
     if isinstance(spot, Group):
-        return "|".join((spot.way, token(spot.of, site), spot.schema, "rest" if spot.rest else ""))
+        return "|".join((spot.direction, token(spot.of, site), spot.schema, "rest" if spot.rest else ""))
     return site.path(spot.iri)
 
 
-def _boxes(site: Site, found: Lineage, shown: Picture, asked: Address, facts: Facts) -> dict[str, Box]:
+def _boxes(site: Site, lineage: Lineage, picture: Picture, address: Address, facts: Facts) -> dict[str, Box]:
     boxes: dict[str, Box] = {}
-    for spot, seen in shown.spots.items():
+    for spot, node in picture.spots.items():
         key = _key(spot, site)
         if isinstance(spot, Group):
-            boxes[key] = _group(site, spot, seen, asked, key)
+            boxes[key] = _group(site, spot, node, address, key)
         else:
-            box = boxes.setdefault(key, _box(site, found, spot, asked, facts, key))
+            box = boxes.setdefault(key, _box(site, lineage, spot, address, facts, key))
             if spot.column:
-                row = _row(site, asked, spot, len(box.rows), facts, is_focus=spot == found.focus)
+                row = _row(site, address, spot, len(box.rows), facts, is_focus=spot == lineage.focus)
                 box.rows.append(row)
-            box.ways += _ways(site, seen, spot, asked)
+            box.buttons += _buttons(site, node, spot, address)
     for box in boxes.values():
         box.height = _HEAD + ROW * len(box.rows) + (_FOOT if box.foot else 6 if box.rows else 0)
     return boxes
 
 
 def _box(  # noqa: PLR0913, PLR0917 - a box, and where it is shown
-    site: Site, found: Lineage, spot: LineageNode, asked: Address, facts: Facts, key: str
+    site: Site, lineage: Lineage, spot: LineageNode, address: Address, facts: Facts, key: str
 ) -> Box:
-    told = found.named[spot]
-    name, kind = visible(told.name), visible(told.kind)
-    split = told.name.rsplit("/", 1) if "://" in told.name.rstrip("/") else ["", told.name]
-    *place, last = split if "://" in told.name else parts(told.name)
-    classes = [_look(kind), "helper" if told.is_helper else ""]
-    classes.append("focus" if spot.iri == found.focus.iri else "")
-    classes.append("chosen" if asked.chosen and spot.iri == asked.chosen.iri else "")
-    at = page_of(site, LineageNode(spot.iri))
-    made = Box(
-        key, name, cut(".".join(place), 30, from_left=True), cut(last, 26), kind, " ".join(filter(None, classes)), at
+    label = lineage.labels[spot]
+    name, kind = visible(label.name), visible(label.kind)
+    split = label.name.rsplit("/", 1) if "://" in label.name.rstrip("/") else ["", label.name]
+    *place, last = split if "://" in label.name else parts(label.name)
+    classes = [_style_class(kind), "helper" if label.is_helper else ""]
+    classes.append("focus" if spot.iri == lineage.focus.iri else "")
+    classes.append("chosen" if address.chosen and spot.iri == address.chosen.iri else "")
+    link = page_of(site, LineageNode(spot.iri))
+    box = Box(
+        key, name, cut(".".join(place), 30, from_left=True), cut(last, 26), kind, " ".join(filter(None, classes)), link
     )
     columns = facts.columns.get(spot.iri, ())
-    is_open = spot.iri in asked.columns and not spot.column
+    is_open = spot.iri in address.columns and not spot.column
     if is_open:
-        made.rows = [
-            _row(site, asked, LineageNode(spot.iri, column), number, facts)
+        box.rows = [
+            _row(site, address, LineageNode(spot.iri, column), number, facts)
             for number, (column, _) in enumerate(columns[:_MOST_COLUMNS])
         ]
     readers = facts.readers.get(spot.iri, 0)
     counts = [f"{readers:,} reader{'s' if readers != 1 else ''}"] if readers else []
     if not spot.column and columns:
         counts.insert(0, f"{'▴' if is_open else '▾'} {len(columns):,} column{'s' if len(columns) != 1 else ''}")
-        made.unfold = href(asked.unfolded(spot.iri), site)
-    made.foot = " · ".join(counts)
-    return made
+        box.unfold = href(address.unfolded(spot.iri), site)
+    box.foot = " · ".join(counts)
+    return box
 
 
 def _row(  # noqa: PLR0913 - where a column is, and of what
-    site: Site, asked: Address, place: LineageNode, number: int, facts: Facts, *, is_focus: bool = False
+    site: Site, address: Address, place: LineageNode, number: int, facts: Facts, *, is_focus: bool = False
 ) -> Row:
     marks = dict(facts.columns.get(place.iri, ())).get(place.column, "")
     y = _HEAD + ROW * number + ROW / 2
-    return Row(place.column, cut(place.column, 27), y, href(asked.of(place, site), site), visible(marks), is_focus)
+    return Row(place.column, cut(place.column, 27), y, href(address.of(place, site), site), visible(marks), is_focus)
 
 
-def _group(site: Site, spot: Group, seen: Seen, asked: Address, key: str) -> Box:
-    words = f"{seen.size:,} {'more' if spot.rest else 'objects'}"
-    opened = Opened(spot.way, spot.of, spot.schema)
-    at = page_of(site, spot.of) if spot.rest else href(asked.toggled(opened), site)
-    return Box(key, f"{words} in {visible(spot.schema)}", cut(spot.schema, 30, from_left=True), words, "", "group", at)
+def _group(site: Site, spot: Group, node: PictureNode, address: Address, key: str) -> Box:
+    words = f"{node.size:,} {'more' if spot.rest else 'objects'}"
+    opened = Opened(spot.direction, spot.of, spot.schema)
+    link = page_of(site, spot.of) if spot.rest else href(address.toggled(opened), site)
+    return Box(
+        key, f"{words} in {visible(spot.schema)}", cut(spot.schema, 30, from_left=True), words, "", "group", link
+    )
 
 
-def _ways(site: Site, seen: Seen, spot: LineageNode, asked: Address) -> Iterator[tuple[str, str, str, str]]:
-    """The button that opens or closes what is beyond a box."""
-    way = seen.way
-    if way is None or not (seen.hidden or seen.is_open):
+def _buttons(site: Site, node: PictureNode, spot: LineageNode, address: Address) -> Iterator[tuple[str, str, str, str]]:
+    """The button that opens or closes the neighbours of a box, away from the focus."""
+    direction = node.direction
+    if direction is None or not (node.hidden or node.is_open):
         return
-    of = "sources" if way == "up" else "targets"
-    if seen.hidden:
+    of = "sources" if direction == "up" else "targets"
+    if node.hidden:
         yield (
-            way,
-            f"+{seen.hidden:,}",
-            href(asked.toggled(Opened(way, spot)), site),
-            f"Show its {of} (+{seen.hidden:,})",
+            direction,
+            f"+{node.hidden:,}",
+            href(address.toggled(Opened(direction, spot)), site),
+            f"Show its {of} (+{node.hidden:,})",
         )
     else:
-        yield way, "−", href(asked.toggled(Opened(way, spot)), site), f"Hide its {of}"  # noqa: RUF001 - a minus
+        yield direction, "−", href(address.toggled(Opened(direction, spot)), site), f"Hide its {of}"  # noqa: RUF001 - a minus
 
 
-def _look(domain: str) -> str:
+def _style_class(domain: str) -> str:
     words = domain.upper()
     return (
         "view" if "VIEW" in words or "STREAM" in words else "outside" if "STAGE" in words or "LOCATION" in words else ""
     )
 
 
-def _drawn(
-    found: Lineage, shown: Picture, asked: Address, between: ColumnFlows
+def _visible_edges(
+    lineage: Lineage, picture: Picture, address: Address, column_flows: ColumnFlows
 ) -> Iterator[tuple[Line, tuple[str, str], Flow | None]]:
     """Each edge, with the columns of its ends: between columns where they are shown and known, else between boxes."""
     by_boxes: dict[tuple[str, str], dict[tuple[str, str], Flow]] = defaultdict(dict)
-    for (source, target), flow in between.items():
+    for (source, target), flow in column_flows.items():
         ends = (
-            source.column if source.iri in asked.columns else "",
-            target.column if target.iri in asked.columns else "",
+            source.column if source.iri in address.columns else "",
+            target.column if target.iri in address.columns else "",
         )
         if any(ends):
             by_boxes[source.iri, target.iri].setdefault(ends, flow)
-    for line in shown.lines.values():
-        if isinstance(line.source, Group) or isinstance(line.target, Group) or found.focus.column:
+    for line in picture.lines.values():
+        if isinstance(line.source, Group) or isinstance(line.target, Group) or lineage.focus.column:
             yield (
                 line,
-                tuple("" if isinstance(one, Group) else one.column for one in (line.source, line.target)),
+                tuple("" if isinstance(spot, Group) else spot.column for spot in (line.source, line.target)),
                 line.flow,
             )  # type: ignore[misc]
             continue
@@ -255,34 +257,34 @@ def _drawn(
 
 
 def _arrow(  # noqa: PLR0913, PLR0917 - an edge, and where its ends are
-    site: Site, asked: Address, drawn: tuple[Line, tuple[str, str], Flow | None],
-    boxes: Mapping[str, Box], at: Laid, edge: tuple[int, int],
+    site: Site, address: Address, drawn: tuple[Line, tuple[str, str], Flow | None],
+    boxes: Mapping[str, Box], layout: Layout, edge: tuple[int, int],
 ) -> Arrow:  # fmt: skip
     line, ends, flow = drawn
     source, target = boxes[_key(line.source, site)], boxes[_key(line.target, site)]
-    is_back = at.layer[edge[0]] > at.layer[edge[1]]
+    is_back = layout.layer[edge[0]] > layout.layer[edge[1]]
     points = [(source.x + (0 if is_back else WIDTH), source.port(ends[0]))]
-    for layer, y in at.bends.get(edge, ()):
-        left = _MARGIN + layer * (WIDTH + _BETWEEN)
-        around = [(left, y + _MARGIN), (left + WIDTH, y + _MARGIN)]
-        points += reversed(around) if is_back else around
+    for layer, y in layout.bends.get(edge, ()):
+        left_edge = _MARGIN + layer * (WIDTH + _BETWEEN)
+        passing = [(left_edge, y + _MARGIN), (left_edge + WIDTH, y + _MARGIN)]
+        points += reversed(passing) if is_back else passing
     points.append((target.x + (WIDTH if is_back else 0), target.port(ends[1])))
     classes = [_CLASS[flow.evidence] if flow else "more"]
     classes += ["through"] if flow and flow.through else []
     opens = ""
     if isinstance(line.source, LineageNode) and isinstance(line.target, LineageNode):
-        one = edge_of(line.way, line.source, line.target, ends if all(ends) else ("", ""))
-        classes += ["chosen"] if asked.edge == one else []
-        opens = href(replace(asked, edge=one, chosen=None), site) + "#moves"
-    says = f"{source.full}{_of(ends[0])} → {target.full}{_of(ends[1])}"
+        clicked_edge = edge_of(line.direction, line.source, line.target, ends if all(ends) else ("", ""))
+        classes += ["chosen"] if address.edge == clicked_edge else []
+        opens = href(replace(address, edge=clicked_edge, chosen=None), site) + "#moves"
+    text = f"{source.full}{_of(ends[0])} → {target.full}{_of(ends[1])}"
     keys = (f"{source.key}|{ends[0]}", f"{target.key}|{ends[1]}")
-    return Arrow(_path(points), " ".join(classes), f"{says}\n{flow_words(flow)}" if flow else says, opens, keys)
+    return Arrow(_path(points), " ".join(classes), f"{text}\n{flow_words(flow)}" if flow else text, opens, keys)
 
 
-def edge_of(way: Way, source: LineageNode, target: LineageNode, ends: tuple[str, str] = ("", "")) -> Edge:
+def edge_of(direction: Direction, source: LineageNode, target: LineageNode, ends: tuple[str, str] = ("", "")) -> Edge:
     """An edge from the place at which it was found. ``ends``: columns, if the ends are not columns themselves."""
-    here = source._replace(column=source.column or ends[0]), target._replace(column=target.column or ends[1])
-    return Edge(way, here[1], here[0]) if way == "up" else Edge(way, here[0], here[1])
+    source, target = source._replace(column=source.column or ends[0]), target._replace(column=target.column or ends[1])
+    return Edge(direction, target, source) if direction == "up" else Edge(direction, source, target)
 
 
 def _of(column: str) -> str:
@@ -292,8 +294,8 @@ def _of(column: str) -> str:
 def flow_words(flow: Flow) -> str:
     """How often data moved, when, and by whom: the text of an edge."""
     if flow.evidence:
-        seen = f", seen from {time(flow.first)}" + (f" to {time(flow.last)}" if flow.last else "")
-        return f"{_HOW[flow.evidence]}{seen}"
+        since = f", seen from {time(flow.first)}" + (f" to {time(flow.last)}" if flow.last else "")
+        return f"{_HOW[flow.evidence]}{since}"
     times = f"{flow.queries:,} queries, {time(flow.first)} to {time(flow.last)}" if flow.queries != 1 else (
         f"1 query, {time(flow.first)}"
     )  # fmt: skip
@@ -304,15 +306,15 @@ def flow_words(flow: Flow) -> str:
 def _path(points: list[tuple[float, float]]) -> str:
     """A curve through points: level at each of them, so that it passes a layer level."""
     (x, y), *others = points
-    made = [f"M{x:.0f} {y:.1f}"]
-    for place, (next_x, next_y) in enumerate(others):
-        if place % 2 == 1:  # from the left to the right edge of a layer
-            made.append(f"H{next_x:.0f}")
+    commands = [f"M{x:.0f} {y:.1f}"]
+    for number, (next_x, next_y) in enumerate(others):
+        if number % 2 == 1:  # from the left to the right edge of a layer
+            commands.append(f"H{next_x:.0f}")
         else:
             half = (x + next_x) / 2
-            made.append(f"C{half:.0f} {y:.1f} {half:.0f} {next_y:.1f} {next_x:.0f} {next_y:.1f}")
+            commands.append(f"C{half:.0f} {y:.1f} {half:.0f} {next_y:.1f} {next_x:.0f} {next_y:.1f}")
         x, y = next_x, next_y
-    return "".join(made)
+    return "".join(commands)
 
 
 def cut(text: str, most: int, *, from_left: bool = False) -> str:

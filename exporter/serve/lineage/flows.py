@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
-Way = Literal["up", "down"]
-WAYS: Final[tuple[Way, ...]] = ("up", "down")
+Direction = Literal["up", "down"]
+DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")
 
 
 class LineageNode(NamedTuple):
@@ -35,7 +35,7 @@ class LineageNode(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Named:
+class NodeLabel:
     """The name of a place, and the kind of its object. ``is_helper``: a load fills, reads and drops it."""
 
     name: str
@@ -74,88 +74,90 @@ Ends = dict[LineageNode, list[str]]
 @dataclass
 class Lineage:
     """``up``: from each place to its sources; ``down``: from each place to its targets. Both have only the places whose
-    edges were read. ``named``: these places and their neighbours. ``notes``: for the reader, such as that the object
+    edges were read. ``labels``: these places and their neighbours. ``notes``: for the reader, such as that the object
     was dropped by then. ``hides_helpers``: data that went through a helper goes on to what is beyond it.
     """
 
     focus: LineageNode
     up: Flows = field(default_factory=lambda: defaultdict(dict))
     down: Flows = field(default_factory=lambda: defaultdict(dict))
-    named: dict[LineageNode, Named] = field(default_factory=dict)
+    labels: dict[LineageNode, NodeLabel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     hides_helpers: bool = False
 
-    def load(self, way: Way, places: Iterable[LineageNode]) -> None:
+    def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
         """Reads the edges of these places, if they are read from an export."""
 
-    def neighbours(self, way: Way, place: LineageNode) -> Mapping[LineageNode, Flow]:
+    def neighbours(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
         """The sources (``up``) or targets (``down``) of a place."""
-        found = self._direct(way, place)
-        if not self.hides_helpers or not any(self.named[one].is_helper for one in found):
-            return found
-        return self._beyond_helpers(way, place, {place})
+        nodes = self._direct(direction, place)
+        if not self.hides_helpers or not any(self.labels[node].is_helper for node in nodes):
+            return nodes
+        return self._beyond_helpers(direction, place, {place})
 
-    def _direct(self, way: Way, place: LineageNode) -> Mapping[LineageNode, Flow]:
-        return (self.up if way == "up" else self.down).get(place, {})
+    def _direct(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
+        return (self.up if direction == "up" else self.down).get(place, {})
 
-    def _beyond_helpers(self, way: Way, place: LineageNode, seen: set[LineageNode]) -> dict[LineageNode, Flow]:
+    def _beyond_helpers(
+        self, direction: Direction, place: LineageNode, seen: set[LineageNode]
+    ) -> dict[LineageNode, Flow]:
         beyond: dict[LineageNode, Flow] = {}
-        for other, flow in self._direct(way, place).items():
-            if not self.named[other].is_helper:
+        for other, flow in self._direct(direction, place).items():
+            if not self.labels[other].is_helper:
                 beyond[other] = flow
             elif other not in seen:
-                name = self.named[other].name
-                for last, final in self._beyond_helpers(way, other, seen | {other}).items():
+                name = self.labels[other].name
+                for last, final in self._beyond_helpers(direction, other, seen | {other}).items():
                     beyond.setdefault(last, replace(final, through=(name, *final.through)))
         return beyond
 
 
 @dataclass(kw_only=True)
-class _Asked(Lineage):
+class ExportLineage(Lineage):
     """A lineage that reads the edges of places from the export when they are asked for.
 
     ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
     All versions before the last, or after the first, also belong to the lineage. ``through``: places that were reached
-    through a view or stream, whose versions are read when their edges are asked for. ``parts``: which columns of views
-    show which columns of their sources, source first.
+    through a view or stream, whose versions are read when their edges are asked for. ``view_columns``: which columns of
+    views show which columns of their sources, source first.
     """
 
     site: Site
     at: str | None
     since: str | None
-    ends: dict[Way, Ends] = field(default_factory=dict)
-    through: set[tuple[Way, LineageNode]] = field(default_factory=set)
-    parts: dict[tuple[LineageNode, LineageNode], Flow] = field(default_factory=dict)
+    ends: dict[Direction, Ends] = field(default_factory=dict)
+    through: set[tuple[Direction, LineageNode]] = field(default_factory=set)
+    view_columns: dict[tuple[LineageNode, LineageNode], Flow] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
 
-    def load(self, way: Way, places: Iterable[LineageNode]) -> None:
-        known = self.up if way == "up" else self.down
+    def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
+        known = self.up if direction == "up" else self.down
         with self.lock:  # several requests share a lineage
             fresh = [place for place in dict.fromkeys(places) if place not in known]
             for place in fresh:
-                self._reach_through_views(way, place)
+                self._load_ends_through_views(direction, place)
             if fresh:
                 known.update((place, {}) for place in fresh)
-                self._add_shown(way, fresh)
-                self._add_moved(way, fresh)
+                self._add_view_flows(direction, fresh)
+                self._add_query_flows(direction, fresh)
 
-    def _direct(self, way: Way, place: LineageNode) -> Mapping[LineageNode, Flow]:
-        self.load(way, [place])
-        return super()._direct(way, place)
+    def _direct(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
+        self.load(direction, [place])
+        return super()._direct(direction, place)
 
-    def rows_of(self, question: str, asked: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
-        """The rows of an answer. If what they show was in a schema that was renamed, dropped …, the reader is told."""
-        answer = self.site.ask(question, asked, most)
+    def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
+        """The rows of an answer. Its notes on schemas that were renamed, dropped … become notes of the lineage."""
+        answer = self.site.ask(question, params, most)
         self.notes += [note for note in answer.notes if UNLISTED in note and note not in self.notes]
         return answer.dicts()
 
-    def moves(self, way: Way, place: LineageNode, other: LineageNode) -> Params:
+    def moves(self, direction: Direction, place: LineageNode, other: LineageNode) -> Params:
         """The parameters of ``page-moves-up`` or ``-down`` for one edge; none where the place has no versions here."""
-        self.load(way, [place] if place in self.named else [])
-        source, target = (other, place) if way == "up" else (place, other)
-        ends = self.ends[way].get(place) or self.ends[way].get(LineageNode(place.iri), [])
+        self.load(direction, [place] if place in self.labels else [])
+        source, target = (other, place) if direction == "up" else (place, other)
+        ends = self.ends[direction].get(place) or self.ends[direction].get(LineageNode(place.iri), [])
         iris = {"source": self._iri(source), "target": self._iri(target)}
-        return {"version": ends, **iris, **self._times(way)} if ends else {}
+        return {"version": ends, **iris, **self._times(direction)} if ends else {}
 
     def _iri(self, place: LineageNode) -> str:
         if not place.column:
@@ -166,83 +168,90 @@ class _Asked(Lineage):
     def columns_between(self, objects: Iterable[str]) -> dict[tuple[LineageNode, LineageNode], Flow]:
         """The flows between columns of these objects, source first, as far as the edges of the objects were read."""
         wanted = set(objects)
-        found = {ends: flow for ends, flow in self.parts.items() if ends[0].iri in wanted and ends[1].iri in wanted}
-        for way in WAYS:
-            ends = [end for iri in sorted(wanted) for end in self.ends[way].get(LineageNode(iri), ())]
-            question = "page-column-sources" if way == "up" else "page-column-targets"
-            asked = {"version": ends, **self._times(way)}
-            for row in self.rows_of(question, asked, _MOST_NEIGHBOURS) if ends else ():
-                own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
+        flows = {
+            ends: flow for ends, flow in self.view_columns.items() if ends[0].iri in wanted and ends[1].iri in wanted
+        }
+        for direction in DIRECTIONS:
+            ends = [end for iri in sorted(wanted) for end in self.ends[direction].get(LineageNode(iri), ())]
+            question = "page-column-sources" if direction == "up" else "page-column-targets"
+            params = {"version": ends, **self._times(direction)}
+            for row in self.rows_of(question, params, _MOST_NEIGHBOURS) if ends else ():
+                node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
                 other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
-                if other.iri in wanted and own != other:
-                    found.setdefault((other, own) if way == "up" else (own, other), _flow(row))
-        return found
+                if other.iri in wanted and node != other:
+                    flows.setdefault((other, node) if direction == "up" else (node, other), _flow(row))
+        return flows
 
-    def _times(self, way: Way) -> dict[str, str]:
-        at = {"at": self.at} if self.at is not None and way == "down" else {}
+    def _times(self, direction: Direction) -> dict[str, str]:
+        at = {"at": self.at} if self.at is not None and direction == "down" else {}
         return {**at, **({"since": self.since} if self.since is not None else {})}
 
-    def _reach_through_views(self, way: Way, place: LineageNode) -> None:
-        if (way, place) in self.through and place not in self.ends[way]:
-            own = _asked(place)
-            ends_of = _upwards(self, place, own) if way == "up" else _ends(self, _downward(place), own)
-            self.ends[way][place] = ends_of.get(place, [])
+    def _load_ends_through_views(self, direction: Direction, place: LineageNode) -> None:
+        if (direction, place) in self.through and place not in self.ends[direction]:
+            own_params = _object_params(place)
+            ends_of = (
+                _upwards(self, place, own_params) if direction == "up" else _ends(self, _downward(place), own_params)
+            )
+            self.ends[direction][place] = ends_of.get(place, [])
             for other, versions in ends_of.items():
-                self.ends[way].setdefault(other, versions)
+                self.ends[direction].setdefault(other, versions)
 
-    def _add_shown(self, way: Way, places: list[LineageNode]) -> None:
-        """The objects behind views and streams (``up``), or the views and streams over objects, or of their columns. As
-        of a day, views that no query had read by then are left out; what is behind a view was so before it was read.
+    def _add_view_flows(self, direction: Direction, places: list[LineageNode]) -> None:
+        """Adds the objects behind views and streams (``up``), or the views and streams over objects, or of their
+        columns. As of a day, views that no query had read by then are left out; a source of a view was its source
+        before the view was read.
         """
-        wanted = {place for place in places if way == "down" or self.named[place].kind.upper() in VIEWS}
+        wanted = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEWS}
         if not wanted:
             return
-        known = self.up if way == "up" else self.down
-        question = "page-shows" if way == "up" else "page-shown"
-        asked = {"object": sorted({place.iri for place in wanted})}
-        for row in self.site.rows(question, asked, _MOST_NEIGHBOURS):
-            own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
+        known = self.up if direction == "up" else self.down
+        question = "page-shows" if direction == "up" else "page-shown"
+        params = {"object": sorted({place.iri for place in wanted})}
+        for row in self.site.rows(question, params, _MOST_NEIGHBOURS):
+            node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
             other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
-            if bool(own.column) != bool(other.column) or not self._is_there(way, row):
+            if bool(node.column) != bool(other.column) or not self._is_in_force(direction, row):
                 continue
             last = row["last_seen"] or ""
-            seen = last if self.at is None or last <= self.at else ""
-            flow = Flow(0, row["first_seen"] or "", seen, row["evidence"] or "")
-            if own.column:
-                self.parts.setdefault((other, own) if way == "up" else (own, other), flow)
-            if own not in wanted:
+            last_seen = last if self.at is None or last <= self.at else ""
+            flow = Flow(0, row["first_seen"] or "", last_seen, row["evidence"] or "")
+            if node.column:
+                self.view_columns.setdefault((other, node) if direction == "up" else (node, other), flow)
+            if node not in wanted:
                 continue
             self._name(other, row)
-            if other not in known[own] or known[own][other].evidence != "CERTAIN":
-                known[own][other] = flow
-            if way == "down" or own == self.focus:  # a query that read the view has the objects behind it, as of then
-                self.through.add((way, other))
+            if other not in known[node] or known[node][other].evidence != "CERTAIN":
+                known[node][other] = flow
+            if (
+                direction == "down" or node == self.focus
+            ):  # a query that read the view has the objects behind it, as of then
+                self.through.add((direction, other))
 
-    def _is_there(self, way: Way, row: Mapping[str, str | None]) -> bool:
+    def _is_in_force(self, direction: Direction, row: Mapping[str, str | None]) -> bool:
         """Whether a view had a source at the time of the picture, and was read since then."""
         if self.since is not None and (row["last_seen"] or "") < self.since:
             return False
         if self.at is None:
             return True
-        since = row["valid_from"] if way == "up" else row["first_seen"]
+        since = row["valid_from"] if direction == "up" else row["first_seen"]
         return (row["valid_until"] or "9") > self.at and (since or "") <= self.at
 
-    def _add_moved(self, way: Way, places: list[LineageNode]) -> None:
-        """The places from which or to which queries moved data."""
-        known = self.up if way == "up" else self.down
-        ends = [end for place in places for end in self.ends.get(way, {}).get(place, ())]
-        question = "page-sources" if way == "up" else "page-targets"
-        asked = {"version": ends, **self._times(way)}
-        for row in self.rows_of(question, asked, _MOST_NEIGHBOURS) if ends else ():
-            own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
+    def _add_query_flows(self, direction: Direction, places: list[LineageNode]) -> None:
+        """Adds the places from which or to which queries moved data."""
+        known = self.up if direction == "up" else self.down
+        ends = [end for place in places for end in self.ends.get(direction, {}).get(place, ())]
+        question = "page-sources" if direction == "up" else "page-targets"
+        params = {"version": ends, **self._times(direction)}
+        for row in self.rows_of(question, params, _MOST_NEIGHBOURS) if ends else ():
+            node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
             other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
             self._name(other, row)
-            if own in known and other != own:
-                known[own][other] = _flow(row)
+            if node in known and other != node:
+                known[node][other] = _flow(row)
 
     def _name(self, place: LineageNode, row: Mapping[str, str | None]) -> None:
         is_helper = row["is_helper"] == "true"
-        self.named.setdefault(place, Named(row["name"] or place.iri, row["kind"] or "", is_helper))
+        self.labels.setdefault(place, NodeLabel(row["name"] or place.iri, row["kind"] or "", is_helper))
 
 
 def _flow(row: Mapping[str, str | None]) -> Flow:
@@ -254,36 +263,36 @@ def _flow(row: Mapping[str, str | None]) -> Flow:
     )
 
 
-def lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
+def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
     site: Site,
     thing: SiteObject,
     column: str,
     day: date | None,
     since: date | None = None,
     hides_helpers: bool = False,  # noqa: FBT001, FBT002 - part of the address
-) -> _Asked:
+) -> ExportLineage:
     """The lineage of an object, or of its column, as of the end of a day; over all time where ``day`` is None.
-    ``since``: without what no query moved on that day or later.
+    ``since``: without data that no query moved on that day or later.
     """
     at = None if day is None else _end(day)
-    began = None if since is None else f"{since.isoformat()}T00:00:00Z"
-    made = _Asked(
-        focus=LineageNode(thing.iri, column), site=site, at=at, since=began, hides_helpers=hides_helpers
+    since_time = None if since is None else f"{since.isoformat()}T00:00:00Z"
+    result = ExportLineage(
+        focus=LineageNode(thing.iri, column), site=site, at=at, since=since_time, hides_helpers=hides_helpers
     )  # fmt: skip
-    made.named[made.focus] = Named(thing.name or thing.iri, thing.kind)
-    with ThreadPoolExecutor(1) as beside:  # both directions at once, by two of the processes for pages
-        asked = _asked(made.focus)
-        downwards = beside.submit(_ends, made, _downward(made.focus), asked)
-        made.ends["up"] = _upwards(made, made.focus, asked)
-        made.ends["down"] = downwards.result()
+    result.labels[result.focus] = NodeLabel(thing.name or thing.iri, thing.kind)
+    with ThreadPoolExecutor(1) as executor:  # both directions at once, by two of the processes for pages
+        params = _object_params(result.focus)
+        downwards = executor.submit(_ends, result, _downward(result.focus), params)
+        result.ends["up"] = _upwards(result, result.focus, params)
+        result.ends["down"] = downwards.result()
     if at is None:
-        made.rows_of("page-names", {"object": thing.iri})
-    if thing.kind.upper() in VIEWS and not made.neighbours("up", made.focus):
-        made.notes.append(NOT_SHOWN_OF_COLUMN if made.focus.column else NOT_SHOWN)
-    return made
+        result.rows_of("page-names", {"object": thing.iri})
+    if thing.kind.upper() in VIEWS and not result.neighbours("up", result.focus):
+        result.notes.append(NOT_SHOWN_OF_COLUMN if result.focus.column else NOT_SHOWN)
+    return result
 
 
-def _asked(place: LineageNode) -> dict[str, str]:
+def _object_params(place: LineageNode) -> dict[str, str]:
     return {"object": place.iri, **({"column_name": place.column} if place.column else {})}
 
 
@@ -291,33 +300,36 @@ def _downward(place: LineageNode) -> str:
     return "page-column-down" if place.column else "page-down"
 
 
-def _upwards(made: _Asked, place: LineageNode, asked: Mapping[str, str]) -> Ends:
+def _upwards(lineage: ExportLineage, place: LineageNode, params: Mapping[str, str]) -> Ends:
     question = "page-column-up" if place.column else "page-up"
-    if made.at is not None:
-        present = made.rows_of("page-present", {"object": place.iri, "at": made.at})
+    if lineage.at is not None:
+        present = lineage.rows_of("page-present", {"object": place.iri, "at": lineage.at})
         if not present or present[0]["is_gone"] == "true":
-            if place == made.focus and (present or made.named[place].kind.upper() not in VIEWS):
-                gone, none = "It was dropped by then, so nothing was in it.", "Nothing was written to it by then."
-                made.notes.append(gone if present else none)
+            if place == lineage.focus and (present or lineage.labels[place].kind.upper() not in VIEWS):
+                dropped, never_written = (
+                    "It was dropped by then, so nothing was in it.",
+                    "Nothing was written to it by then.",
+                )
+                lineage.notes.append(dropped if present else never_written)
             return {}
         question += "-at"
-        asked = {"version": present[0]["present"] or "", **{name: asked[name] for name in asked if name != "object"}}
-    return _ends(made, question, asked)
+        params = {"version": present[0]["present"] or "", **{name: params[name] for name in params if name != "object"}}
+    return _ends(lineage, question, params)
 
 
-def _ends(made: _Asked, question: str, asked: Mapping[str, str]) -> Ends:
+def _ends(lineage: ExportLineage, question: str, params: Mapping[str, str]) -> Ends:
     """The versions of the answer to ``question`` that have no other version of the answer ``beside`` them."""
-    rows = made.site.rows(question, asked, MOST)
+    rows = lineage.site.rows(question, params, MOST)
     if len(rows) == MOST:
-        made.notes.append(
+        lineage.notes.append(
             f"There are more than {MOST:,} versions; the picture leaves some out. A day makes them fewer."
         )
     versions = {row["version"] for row in rows}
-    found: Ends = defaultdict(list)
+    ends: Ends = defaultdict(list)
     for row in rows:
         if row["beside"] not in versions:
-            found[LineageNode(row["object_iri"] or "", row.get("column_name") or "")].append(row["version"] or "")
-    return found
+            ends[LineageNode(row["object_iri"] or "", row.get("column_name") or "")].append(row["version"] or "")
+    return ends
 
 
 def _end(day: date) -> str:
@@ -325,12 +337,12 @@ def _end(day: date) -> str:
     return f"{datetime.combine(day, time()) + timedelta(days=1, microseconds=-1):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
-def walk(found: Lineage, way: Way) -> Iterator[tuple[LineageNode, LineageNode, Flow]]:
+def walk(lineage: Lineage, direction: Direction) -> Iterator[tuple[LineageNode, LineageNode, Flow]]:
     """Every edge of one direction, from the focus on: place, neighbour, flow."""
-    step, seen = [found.focus], {found.focus}
+    step, seen = [lineage.focus], {lineage.focus}
     while step:
-        found.load(way, step)
-        edges = [(place, other, flow) for place in step for other, flow in found.neighbours(way, place).items()]
+        lineage.load(direction, step)
+        edges = [(place, other, flow) for place in step for other, flow in lineage.neighbours(direction, place).items()]
         yield from edges
         step = [other for _, other, _ in edges if other not in seen]
         seen.update(step)

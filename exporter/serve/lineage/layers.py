@@ -25,7 +25,7 @@ _ROUNDS: Final = 8
 
 
 @dataclass
-class Laid:
+class Layout:
     """``layer`` and ``top`` of each box, by its number. ``bends``: for each edge, the layer and height at each layer
     between its ends, from the source on. ``layers``: how many there are; ``height``: of all.
     """
@@ -37,33 +37,34 @@ class Laid:
     height: float = 0.0
 
 
-def laid(heights: Sequence[float], edges: Sequence[Edge]) -> Laid:
+def lay_out(heights: Sequence[float], edges: Sequence[Edge]) -> Layout:
     """The places of boxes with these heights, and of the edges between them (no edge leads from a box to itself)."""
-    made = Laid()
+    layout = Layout()
     forward = _without_circles(edges)
     for part in _connected(len(heights), forward.values()):
-        number = {one: place for place, one in enumerate(part)}  # the library gives the numbers after these to bends
+        # The library gives the numbers after these to bends.
+        number = {vertex: position for position, vertex in enumerate(part)}
         numbered = sorted({(number[a], number[b]) for a, b in forward.values() if a in number})
         alone: list[Any] = [([(0, (0.0, 0.0))], 0, 0, [])]
         for positions, _, _, chains in from_edges(numbered, dummy_vertices=True) if numbered else alone:
-            bends = {int(one): len(heights) + int(one) for one, _ in positions if int(one) >= len(part)}
-            every = dict(enumerate(part)) | bends
-            at = {every[int(one)]: place for one, place in positions}
-            _add(made, heights, at, [(every[int(a)], every[int(b)]) for a, b in chains or ()])
+            bends = {int(vertex): len(heights) + int(vertex) for vertex, _ in positions if int(vertex) >= len(part)}
+            vertices = dict(enumerate(part)) | bends
+            positions_of = {vertices[int(vertex)]: position for vertex, position in positions}
+            _add(layout, heights, positions_of, [(vertices[int(a)], vertices[int(b)]) for a, b in chains or ()])
     for edge, ahead in forward.items():
         if edge != ahead:
-            made.bends[edge] = made.bends[ahead][::-1]
-    return made
+            layout.bends[edge] = layout.bends[ahead][::-1]
+    return layout
 
 
 def _connected(boxes: int, edges: Iterable[Edge]) -> list[list[int]]:
     """The boxes of each connected part. The library takes one part at a time: of several it mixes up the bends."""
-    beside: dict[int, set[int]] = {one: {one} for one in range(boxes)}
+    parts: dict[int, set[int]] = {box: {box} for box in range(boxes)}
     for source, target in edges:
-        if beside[source] is not (other := beside[target]):
-            beside[source] |= other
-            beside.update(dict.fromkeys(other, beside[source]))
-    return sorted(sorted(part) for part in {id(part): part for part in beside.values()}.values())
+        if parts[source] is not (other := parts[target]):
+            parts[source] |= other
+            parts.update(dict.fromkeys(other, parts[source]))
+    return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())
 
 
 def _without_circles(edges: Sequence[Edge]) -> dict[Edge, Edge]:
@@ -73,68 +74,73 @@ def _without_circles(edges: Sequence[Edge]) -> dict[Edge, Edge]:
         after[source].append(target)
     backwards, done = set[Edge](), set[int]()
     for start in sorted(after):
-        way, left = [start], [iter(after[start])] if start not in done else []
-        while left:
-            target = next(left[-1], -1)
+        path, waiting = [start], [iter(after[start])] if start not in done else []
+        while waiting:
+            target = next(waiting[-1], -1)
             if target < 0:
-                done.add(way.pop())
-                left.pop()
-            elif target in way:
-                backwards.add((way[-1], target))
+                done.add(path.pop())
+                waiting.pop()
+            elif target in path:
+                backwards.add((path[-1], target))
             elif target not in done:
-                way.append(target)
-                left.append(iter(after[target]))
+                path.append(target)
+                waiting.append(iter(after[target]))
     return {(a, b): (b, a) if (a, b) in backwards else (a, b) for a, b in edges}
 
 
 def _add(
-    made: Laid, heights: Sequence[float], positions: Mapping[int, tuple[float, float]], chains: list[Edge]
+    layout: Layout, heights: Sequence[float], positions: Mapping[int, tuple[float, float]], chains: list[Edge]
 ) -> None:
     """Adds a connected part below what is there. ``chains``: each edge, cut at the layers that it passes."""
     levels = {y: number for number, y in enumerate(sorted({y for _, y in positions.values()}, reverse=True))}
     order: list[list[int]] = [[] for _ in levels]
-    for one, at in sorted(positions.items(), key=lambda item: (item[1][0], item[0])):
-        order[levels[at[1]]].append(one)
-    size = {one: heights[one] if one < len(heights) else _BEND for one in positions}
+    for vertex, position in sorted(positions.items(), key=lambda item: (item[1][0], item[0])):
+        order[levels[position[1]]].append(vertex)
+    size = {vertex: heights[vertex] if vertex < len(heights) else _BEND for vertex in positions}
     middle = _middles(order, size, chains)
-    up = made.height - min(middle[one] - size[one] / 2 for one in positions)
-    for one in positions:
-        if one < len(heights):
-            made.layer[one], made.top[one] = levels[positions[one][1]], middle[one] - size[one] / 2 + up
+    shift = layout.height - min(middle[vertex] - size[vertex] / 2 for vertex in positions)
+    for vertex in positions:
+        if vertex < len(heights):
+            layout.layer[vertex], layout.top[vertex] = (
+                levels[positions[vertex][1]],
+                middle[vertex] - size[vertex] / 2 + shift,
+            )
     for ends, passed in _passed(chains, len(heights)).items():
-        made.bends[ends] = [(levels[positions[one][1]], middle[one] + up) for one in passed]
-    made.layers = max(made.layers, len(levels))
-    made.height = max(middle[one] + size[one] / 2 for one in positions) + up + _GAP
+        layout.bends[ends] = [(levels[positions[vertex][1]], middle[vertex] + shift) for vertex in passed]
+    layout.layers = max(layout.layers, len(levels))
+    layout.height = max(middle[vertex] + size[vertex] / 2 for vertex in positions) + shift + _GAP
 
 
 def _passed(chains: list[Edge], real: int) -> dict[Edge, list[int]]:
     """Each edge with the bends that it passes. A bend has one edge in and one out."""
     after = dict(edge for edge in chains if edge[0] >= real)
-    found = {}
+    passed_by = {}
     for source, target in chains:
         if source < real:
-            passed, one = [], target
-            while one >= real:
-                passed.append(one)
-                one = after[one]
-            found[source, one] = passed
-    return found
+            passed, vertex = [], target
+            while vertex >= real:
+                passed.append(vertex)
+                vertex = after[vertex]
+            passed_by[source, vertex] = passed
+    return passed_by
 
 
 def _middles(order: list[list[int]], size: Mapping[int, float], chains: list[Edge]) -> dict[int, float]:
     """The height of the middle of each box and bend."""
-    beside: dict[int, list[int]] = defaultdict(list)
+    neighbours: dict[int, list[int]] = defaultdict(list)
     for source, target in chains:
-        beside[source].append(target)
-        beside[target].append(source)
-    middle = {one: float(place) for layer in order for place, one in enumerate(layer)}
+        neighbours[source].append(target)
+        neighbours[target].append(source)
+    middle = {vertex: float(position) for layer in order for position, vertex in enumerate(layer)}
     for layer in order:
         middle |= _apart(layer, size, [0.0] * len(layer))
     for round_ in range(_ROUNDS):
         for layer in order if round_ % 2 == 0 else reversed(order):
             wanted = [
-                sum(middle[other] for other in beside[one]) / len(beside[one]) if beside[one] else middle[one]
-                for one in layer
+                sum(middle[other] for other in neighbours[vertex]) / len(neighbours[vertex])
+                if neighbours[vertex]
+                else middle[vertex]
+                for vertex in layer
             ]
             middle |= _apart(layer, size, wanted)
     return middle
@@ -142,19 +148,19 @@ def _middles(order: list[list[int]], size: Mapping[int, float], chains: list[Edg
 
 def _apart(layer: list[int], size: Mapping[int, float], wanted: list[float]) -> dict[int, float]:
     """The heights nearest to the wanted ones (by least squares) at which the boxes of a layer are in their order and
-    do not touch: neighbours that would are moved as one.
+    do not touch: neighbours that would touch are moved as one.
     """
     offsets, offset = [], 0.0
-    for place, one in enumerate(layer):
-        if place:
-            gap = _GAP if size[one] > _BEND or size[layer[place - 1]] > _BEND else 2.0
-            offset += (size[layer[place - 1]] + size[one]) / 2 + gap
+    for position, vertex in enumerate(layer):
+        if position:
+            gap = _GAP if size[vertex] > _BEND or size[layer[position - 1]] > _BEND else 2.0
+            offset += (size[layer[position - 1]] + size[vertex]) / 2 + gap
         offsets.append(offset)
     blocks: list[tuple[float, int]] = []  # sum of what is wanted, number of boxes
-    for place, want in enumerate(wanted):
-        blocks.append((want - offsets[place], 1))
+    for position, wanted_middle in enumerate(wanted):
+        blocks.append((wanted_middle - offsets[position], 1))
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
             (total, number), (before, others) = blocks.pop(), blocks.pop()
             blocks.append((total + before, number + others))
     bases = [total / number for total, number in blocks for _ in range(number)]
-    return {one: base + offset for one, base, offset in zip(layer, bases, offsets, strict=True)}
+    return {vertex: base + offset for vertex, base, offset in zip(layer, bases, offsets, strict=True)}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.serve.lineage.flows import WAYS, Flow, Lineage, LineageNode, Way
+from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ class Opened(NamedTuple):
     place; with ``group``, those of them in that schema.
     """
 
-    way: Way
+    direction: Direction
     place: LineageNode
     group: str = ""
 
@@ -36,7 +36,7 @@ class Opened(NamedTuple):
 class Group:
     """The neighbours of a place in one schema. ``rest``: those of an opened group that are not shown."""
 
-    way: Way
+    direction: Direction
     of: LineageNode
     schema: str
     rest: bool = False
@@ -46,13 +46,13 @@ Spot = LineageNode | Group
 
 
 @dataclass
-class Seen:
+class PictureNode:
     """A box of the picture. ``layer``: steps from the focus, negative for sources; ``hidden``: the number of its
     neighbours, away from the focus, that are not shown yet; ``is_open``: whether they are shown.
     """
 
     spot: Spot
-    way: Way | None
+    direction: Direction | None
     layer: int
     hidden: int = 0
     size: int = 1
@@ -61,59 +61,59 @@ class Seen:
 
 @dataclass(frozen=True)
 class Line:
-    """An edge of the picture, in the direction of the data; ``flow`` is None where it leads to a group. ``way``: in
-    which direction from the focus it was found.
+    """An edge of the picture, in the direction of the data; ``flow`` is None where it leads to a group.
+    ``direction``: in which direction from the focus it was found.
     """
 
     source: Spot
     target: Spot
     flow: Flow | None
-    way: Way
+    direction: Direction
 
 
 @dataclass
 class Picture:
     """The boxes by place or group, in the order in which they were reached, and the edges."""
 
-    spots: dict[Spot, Seen] = field(default_factory=dict)
+    spots: dict[Spot, PictureNode] = field(default_factory=dict)
     lines: dict[tuple[Spot, Spot], Line] = field(default_factory=dict)
 
-    def join(self, place: LineageNode, spot: Spot, flow: Flow | None, way: Way) -> None:
+    def join(self, place: LineageNode, spot: Spot, flow: Flow | None, direction: Direction) -> None:
         """Adds an edge from a place to its source or target."""
-        source, target = (spot, place) if way == "up" else (place, spot)
-        self.lines.setdefault((source, target), Line(source, target, flow, way))
+        source, target = (spot, place) if direction == "up" else (place, spot)
+        self.lines.setdefault((source, target), Line(source, target, flow, direction))
 
 
 def picture(lineage: Lineage, opened: AbstractSet[Opened], steps: int = 1) -> Picture:
     """The visible part of a lineage: ``steps`` in each direction, as long as there are not too many boxes, and what was
     opened; without what was closed. The focus is always visible.
     """
-    made = Picture({lineage.focus: Seen(lineage.focus, None, 0, is_open=True)})
-    for way in WAYS:
-        _walk(lineage, opened, steps, made, way)
-    places = [spot for spot in made.spots if isinstance(spot, LineageNode)]
-    for way in WAYS:
-        lineage.load(way, places)
+    picture = Picture({lineage.focus: PictureNode(lineage.focus, None, 0, is_open=True)})
+    for direction in DIRECTIONS:
+        _walk(lineage, opened, steps, picture, direction)
+    places = [spot for spot in picture.spots if isinstance(spot, LineageNode)]
+    for direction in DIRECTIONS:
+        lineage.load(direction, places)
     for place in places:
-        _link(lineage, made, made.spots[place])
-    return made
+        _link(lineage, picture, picture.spots[place])
+    return picture
 
 
-def _walk(lineage: Lineage, opened: AbstractSet[Opened], steps: int, made: Picture, way: Way) -> None:
+def _walk(lineage: Lineage, opened: AbstractSet[Opened], steps: int, picture: Picture, direction: Direction) -> None:
     """Adds what can be reached in one direction through open places."""
     level, alone, depth = [lineage.focus], {lineage.focus}, 0
-    while level and len(made.spots) < MOST_BOXES:
-        lineage.load(way, level)
-        beyond = {other for place in level if place in alone for other in lineage.neighbours(way, place)}
+    while level and len(picture.spots) < MOST_BOXES:
+        lineage.load(direction, level)
+        beyond = {other for place in level if place in alone for other in lineage.neighbours(direction, place)}
         if depth >= max(1, steps) or (depth and len(alone | beyond) > MOST_AT_ONCE):
             alone.clear()
         following: list[LineageNode] = []
         for place in level:
             is_alone = place in alone
-            if depth and is_alone == (Opened(way, place) in opened):
+            if depth and is_alone == (Opened(direction, place) in opened):
                 continue
-            made.spots[place].is_open = bool(lineage.neighbours(way, place))
-            for spot in _add_neighbours(lineage, opened, made, place, way):
+            picture.spots[place].is_open = bool(lineage.neighbours(direction, place))
+            for spot in _add_neighbours(lineage, opened, picture, place, direction):
                 following.append(spot)
                 if is_alone:
                     alone.add(spot)
@@ -121,56 +121,60 @@ def _walk(lineage: Lineage, opened: AbstractSet[Opened], steps: int, made: Pictu
 
 
 def _add_neighbours(
-    lineage: Lineage, opened: AbstractSet[Opened], made: Picture, place: LineageNode, way: Way
+    lineage: Lineage, opened: AbstractSet[Opened], picture: Picture, place: LineageNode, direction: Direction
 ) -> Iterator[LineageNode]:
     """Adds the neighbours of an open place; those that were not in the picture."""
-    neighbours = lineage.neighbours(way, place)
-    for spot in _shown(lineage, opened, place, neighbours, way):
-        is_fresh = spot not in made.spots
+    neighbours = lineage.neighbours(direction, place)
+    for spot in _shown(lineage, opened, place, neighbours, direction):
+        is_fresh = spot not in picture.spots
         if is_fresh:
-            layer = made.spots[place].layer + (-1 if way == "up" else 1)
-            made.spots[spot] = Seen(spot, way, layer, size=_size(lineage, neighbours, spot))
+            layer = picture.spots[place].layer + (-1 if direction == "up" else 1)
+            picture.spots[spot] = PictureNode(spot, direction, layer, size=_size(lineage, neighbours, spot))
         if isinstance(spot, Group):
-            made.join(place, spot, None, way)
+            picture.join(place, spot, None, direction)
         elif is_fresh:
             yield spot
 
 
-def _link(lineage: Lineage, made: Picture, seen: Seen) -> None:
+def _link(lineage: Lineage, picture: Picture, node: PictureNode) -> None:
     """Adds the edges of a place to all others in the picture, and counts its neighbours that are not shown."""
-    assert isinstance(seen.spot, LineageNode), "only places have neighbours"
-    for way in WAYS:
-        for place, flow in lineage.neighbours(way, seen.spot).items():
-            if place in made.spots:
-                made.join(seen.spot, place, flow, way)
-            elif way == seen.way and not seen.is_open:
-                seen.hidden += 1
+    assert isinstance(node.spot, LineageNode), "only places have neighbours"
+    for direction in DIRECTIONS:
+        for place, flow in lineage.neighbours(direction, node.spot).items():
+            if place in picture.spots:
+                picture.join(node.spot, place, flow, direction)
+            elif direction == node.direction and not node.is_open:
+                node.hidden += 1
 
 
 def _shown(
-    lineage: Lineage, opened: AbstractSet[Opened], place: LineageNode, neighbours: Mapping[LineageNode, Flow], way: Way
+    lineage: Lineage,
+    opened: AbstractSet[Opened],
+    place: LineageNode,
+    neighbours: Mapping[LineageNode, Flow],
+    direction: Direction,
 ) -> Iterator[Spot]:
     """The neighbours of an opened place, one by one or in groups."""
-    ordered = sorted(neighbours, key=lambda node: (lineage.named[node].name, node))
+    ordered = sorted(neighbours, key=lambda node: (lineage.labels[node].name, node))
     if len(ordered) <= MOST_SINGLE:
         yield from ordered
         return
     schemas: dict[str, list[LineageNode]] = defaultdict(list)
     for lineage_node in ordered:
-        schemas[schema(lineage.named[lineage_node].name)].append(lineage_node)
+        schemas[schema(lineage.labels[lineage_node].name)].append(lineage_node)
     for name, members in schemas.items():
-        if len(members) == 1 or Opened(way, place, name) in opened:
+        if len(members) == 1 or Opened(direction, place, name) in opened:
             yield from members[:MOST_OF_GROUP]
             if len(members) > MOST_OF_GROUP:
-                yield Group(way, place, name, rest=True)
+                yield Group(direction, place, name, rest=True)
         else:
-            yield Group(way, place, name)
+            yield Group(direction, place, name)
 
 
 def _size(lineage: Lineage, neighbours: Mapping[LineageNode, Flow], spot: Spot) -> int:
     if isinstance(spot, LineageNode):
         return 1
-    members = sum(1 for neighbour in neighbours if schema(lineage.named[neighbour].name) == spot.schema)
+    members = sum(1 for neighbour in neighbours if schema(lineage.labels[neighbour].name) == spot.schema)
     return members - MOST_OF_GROUP if spot.rest else members
 
 
