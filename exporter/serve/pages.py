@@ -259,7 +259,7 @@ def queries(site: Site) -> Blueprint:
             similar = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST_ROWS)
             return render_template("unknown.html", what="user", requested=name, similar=similar), 404
         parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
-        return render_template("user.html", name=name, told=users[0], parts=parts)
+        return render_template("user.html", name=name, user=users[0], parts=parts)
 
     return routes
 
