@@ -1,7 +1,7 @@
 """Answers that fit into what an assistant can read: the first rows, with a word on what is left out and how to get it.
 
-An answer is an object of JSON. Its rows are cells, which are data from rows that users wrote; what this program says is
-in ``notes`` and ``more``, without a name in it (:mod:`exporter.mcp.names`).
+An answer is an object of JSON. Its rows are cells, which are data from rows that users wrote. The sentences of this
+program are in ``notes`` and ``more``, without a name in them (:mod:`exporter.mcp.names`).
 """
 
 from __future__ import annotations
@@ -42,31 +42,36 @@ def page(
     """Rows from ``offset`` on, at most ``limit`` and :data:`LARGEST`. ``is_all``: whether ``rows`` are all that there
     are.
     """
-    shown, size, cut = list[list[str | None]](), 0, 0
+    page_rows, size, cut = list[list[str | None]](), 0, 0
     for row in rows[offset : offset + limit]:
-        cells = [cell(one) for one in row]
+        cells = [cell(value) for value in row]
         size += len(orjson.dumps(cells))
-        if shown and size > LARGEST:
+        if page_rows and size > LARGEST:
             break
-        cut += sum(one is not None and len(one) > LONGEST_CELL for one in row)
-        shown.append(cells)
-    end = offset + len(shown)
+        cut += sum(value is not None and len(value) > LONGEST_CELL for value in row)
+        page_rows.append(cells)
+    end = offset + len(page_rows)
     is_cut = end < len(rows) or not is_all
-    more = [_more(offset, end, len(rows), is_all=is_all)] if is_cut or (offset and not shown) else []
+    more = [_more(offset, end, len(rows), is_all=is_all)] if is_cut or (offset and not page_rows) else []
     if cut:
         more.append(
             f"{cut} {'cell is' if cut == 1 else 'cells are'} cut after {LONGEST_CELL:,} characters, which … marks; "
             "sparql gives the rest (SUBSTR)."
         )
-    return {"columns": list(columns), "rows": shown, "truncated": bool(is_cut or cut), "more": " ".join(more) or None}
+    return {
+        "columns": list(columns),
+        "rows": page_rows,
+        "truncated": bool(is_cut or cut),
+        "more": " ".join(more) or None,
+    }
 
 
-def _more(offset: int, end: int, known: int, *, is_all: bool) -> str:
-    many = f"{known:,}" if is_all else f"more than {known:,}"
+def _more(offset: int, end: int, row_count: int, *, is_all: bool) -> str:
+    total = f"{row_count:,}" if is_all else f"more than {row_count:,}"
     if end <= offset:
-        return f"There are {many} rows, and none from offset={offset} on."
+        return f"There are {total} rows, and none from offset={offset} on."
     how = f"with offset={end} for the next ones" if end < MOST_OFFSET else "for less, such as a shorter time"
-    return f"These are rows {offset + 1:,} to {end:,} of {many}. Ask again {how}."
+    return f"These are rows {offset + 1:,} to {end:,} of {total}. Ask again {how}."
 
 
 def cell(text: str | None) -> str | None:
@@ -93,8 +98,8 @@ NOTES: Final[Json] = {
         "required": ["text", "names"],
     },
 }
-_AROUND: Final[Json] = {"notes": NOTES, "untrusted": {"type": "string"}}
-OF_ROWS: Final[Json] = {"type": "object", "properties": {**_TABLE, **_AROUND}}
+_NOTES_SCHEMA: Final[Json] = {"notes": NOTES, "untrusted": {"type": "string"}}
+OF_ROWS: Final[Json] = {"type": "object", "properties": {**_TABLE, **_NOTES_SCHEMA}}
 """The schema of an answer that is a table."""
 OF_PARTS: Final[Json] = {
     "type": "object",
@@ -104,7 +109,7 @@ OF_PARTS: Final[Json] = {
             "type": "array",
             "items": {"type": "object", "properties": {"part": {"type": "string"}, **_TABLE}},
         },
-        **_AROUND,
+        **_NOTES_SCHEMA,
     },
 }
 """The schema of an answer that has several tables."""

@@ -11,7 +11,7 @@ from pyoxigraph import Store
 from exporter.ask import missing, stores
 from exporter.ask.pool import Pool
 from exporter.mcp.answers import UNTRUSTED, page
-from exporter.mcp.names import apart
+from exporter.mcp.names import without_names
 from exporter.serve.site import OWN_QUESTIONS, Site
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ _WAITING: Final = 14
 _NICE: Final = 10
 """By how much (nice(2)) queries in SPARQL give way to questions."""
 _SENTENCES: Final = 1_000
-"""How many sentences are kept with their names apart: answers about one graph have the same notes again and again, and
-the parts of a long one are looked up ten thousands of times.
+"""How many sentences are cached without their names: answers about one graph have the same notes again and again, and
+for a long note the parts are looked up ten thousands of times.
 """
-_LONGEST_KEPT: Final = 10_000
+_LONGEST_CACHED: Final = 10_000
 """Characters of such a sentence: what clients write can be in it."""
 _OLD: Final = "The folder holds a newer export than the one that this server shows. Start the server again."
 
@@ -50,7 +50,7 @@ class OpenGraph:
             sparql = Pool(store, OWN_QUESTIONS, 1, seconds, nice=_NICE, waiting=_WAITING)
             self.site = Site(graph, self._pool, sparql)
             self._store = Store.read_only(str(store))
-            self._apart = lru_cache(_SENTENCES)(partial(apart, self._store))
+            self._without_names = lru_cache(_SENTENCES)(partial(without_names, self._store))
             for close in (self._pool.close, sparql.close, self.site.close):
                 stack.callback(close)
             self._stack = stack.pop_all()
@@ -65,34 +65,34 @@ class OpenGraph:
         """Ends the processes that answer, also while they do; calls that wait for them fail."""
         self._stack.close()
 
-    def ask(self, question: str, given: Mapping[str, Sequence[str]], most: int) -> Answer:
+    def ask(self, question: str, params: Mapping[str, Sequence[str]], most: int) -> Answer:
         """The answer to a shipped question, with its notes, as the command has it."""
-        return self._pool.answer(question, given, most)
+        return self._pool.answer(question, params, most)
 
     def no_row(self) -> str:
         """The note on an empty answer of which nothing else is known."""
         return missing.no_row(self._store)
 
     def notes(self) -> list[str]:
-        """What is true of all answers: what the export left out, and whether there is a newer one."""
+        """The notes on all answers: what the export left out, and whether there is a newer export."""
         return [*self.site.left_out, *([_OLD] if self.site.is_old() else [])]
 
     def table(  # noqa: PLR0913 - an answer, and what of it is shown
-        self, found: Answer, limit: int, offset: int, notes: Collection[str], arguments: Arguments, *, is_all: bool
+        self, answer: Answer, limit: int, offset: int, notes: Collection[str], arguments: Arguments, *, is_all: bool
     ) -> Json:
         """An answer of one table."""
-        table = page(found.columns, found.rows, limit, offset, is_all=is_all)
-        return {**table, **self.around(notes, arguments)}
+        table = page(answer.columns, answer.rows, limit, offset, is_all=is_all)
+        return {**table, **self.notes_of_answer(notes, arguments)}
 
-    def around(self, notes: Collection[str], arguments: Arguments) -> Json:
-        """What each answer has besides its rows."""
-        given = arguments.all_texts()
-        return {"notes": [self.apart(note, given) for note in dict.fromkeys(notes)], "untrusted": UNTRUSTED}
+    def notes_of_answer(self, notes: Collection[str], arguments: Arguments) -> Json:
+        """The members of each answer besides its rows: the notes, and a warning that texts are data."""
+        texts = arguments.all_texts()
+        return {"notes": [self.without_names(note, texts) for note in dict.fromkeys(notes)], "untrusted": UNTRUSTED}
 
-    def apart(self, text: str, given: Collection[str] = ()) -> Json:
-        """A note or an error, with the names in it apart."""
+    def without_names(self, text: str, arguments: Collection[str] = ()) -> Json:
+        """A note or an error as text without names, and the list of these names."""
         sentence = text.replace("--param ", "")
-        if len(sentence) > _LONGEST_KEPT:
-            return apart(self._store, sentence, given)
-        told = self._apart(sentence, frozenset(one for one in given if one in sentence))
-        return {"text": told["text"], "names": list(told["names"])}
+        if len(sentence) > _LONGEST_CACHED:
+            return without_names(self._store, sentence, arguments)
+        cached = self._without_names(sentence, frozenset(value for value in arguments if value in sentence))
+        return {"text": cached["text"], "names": list(cached["names"])}

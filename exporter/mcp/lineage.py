@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask.answers import Answer
 from exporter.errors import UsageError
 from exporter.mcp.answers import OF_ROWS
-from exporter.mcp.lookups import OBJECT, shown, the_object
+from exporter.mcp.lookups import OBJECT, object_json, requested_object
 from exporter.mcp.tool import Tool, paging, text
 from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, read_lineage
 
@@ -40,7 +40,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     requested = arguments.text("direction") or "both"
     if requested not in _DIRECTIONS:
         raise UsageError(f"direction: write one of {', '.join(_DIRECTIONS)}.")
-    thing, _ = the_object(graph, arguments)
+    thing, _ = requested_object(graph, arguments)
     found_lineage = read_lineage(graph.site, thing, _column(graph, thing.iri, arguments), _day(arguments.text("at")))
     notes = list[str]()
     rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
@@ -48,7 +48,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
     table = graph.table(Answer(_COLUMNS, rows), limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
-    return {"object": shown(thing), **table}
+    return {"object": object_json(thing), **table}
 
 
 def _column(graph: OpenGraph, iri: str, arguments: Arguments) -> str:

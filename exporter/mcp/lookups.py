@@ -89,46 +89,54 @@ def of_question(question: Question) -> Tool:
     return Tool(
         question.name,
         question.name.replace("-", " ").capitalize(),
-        f"{_explained(question.query)} Columns: {', '.join(question.columns)}.",
+        f"{_description(question.query)} Columns: {', '.join(question.columns)}.",
         properties={**_properties(question), **paging()},
-        required=tuple(one.name for one in question.parameters if one.required and not _others(question, one.name)),
+        required=tuple(
+            parameter.name
+            for parameter in question.parameters
+            if parameter.required and not _others(question, parameter.name)
+        ),
         output=OF_ROWS,
-        answer=lambda graph, arguments: _of_question(graph, question, arguments),
+        answer=lambda graph, arguments: _answer_question(graph, question, arguments),
     )
 
 
 def _properties(question: Question) -> dict[str, Json]:
-    return {one.name: of_parameter(one, _others(question, one.name)) for one in question.parameters}
+    return {
+        parameter.name: of_parameter(parameter, _others(question, parameter.name)) for parameter in question.parameters
+    }
 
 
 def _others(question: Question, name: str) -> list[str]:
     """The parameters that can replace another one."""
-    return [one.name for one in question.parameters if one.instead == name]
+    return [parameter.name for parameter in question.parameters if parameter.instead == name]
 
 
-def _explained(query: str) -> str:
+def _description(query: str) -> str:
     """What the comment at the top of a question says, without its parameters."""
     return " ".join(filter(None, comment_of(query)))
 
 
-def _of_question(graph: OpenGraph, question: Question, arguments: Arguments) -> Json:
+def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments) -> Json:
     limit, offset = arguments.paging()
-    given = {one.name: values for one in question.parameters if (values := arguments.texts(one.name))}
+    params = {
+        parameter.name: values for parameter in question.parameters if (values := arguments.texts(parameter.name))
+    }
     most = max(COUNTED, offset + limit)
-    found = graph.ask(question.name, given, most)
-    notes = [note for note in found.notes if _CUT not in note]
-    if not found.rows:
+    answer = graph.ask(question.name, params, most)
+    notes = [note for note in answer.notes if _CUT not in note]
+    if not answer.rows:
         notes += [] if notes else [graph.no_row()]
     notes += graph.notes()
-    if not found.rows:
+    if not answer.rows:
         notes.append(_NOT_RECORDED)
-    return graph.table(found, limit, offset, notes, arguments, is_all=not _is_cut(found))
+    return graph.table(answer, limit, offset, notes, arguments, is_all=not _is_cut(answer))
 
 
 # --- what every assistant needs first ---------------------------------------------------------------------------------
 
 
-def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answer]:
+def requested_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answer]:
     """The object that the arguments name, and the others that had the name. Raises UsageError if there is none."""
     iri, name = arguments.text("iri"), arguments.text("object_name")
     if iri is not None:
@@ -137,63 +145,65 @@ def the_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answ
     else:
         thing, others = graph.site.by_name(arguments.needed("object_name") if name is None else name)
     if thing is None:
-        near = next((note for note in others.notes if note.startswith("There is no")), None)
-        raise UsageError(f"{near or f'There is no object {iri or name} in the graph.'} The tool search finds more.")
+        similar = next((note for note in others.notes if note.startswith("There is no")), None)
+        raise UsageError(f"{similar or f'There is no object {iri or name} in the graph.'} The tool search finds more.")
     return thing, others
 
 
-def shown(thing: SiteObject) -> Json:
+def object_json(thing: SiteObject) -> Json:
     """An object as data."""
     facts = {"iri": thing.iri, "kind": thing.kind, "object_name": thing.name, "object_id": thing.id}
     return {name: cell(value) for name, value in facts.items()}
 
 
-def _about(graph: OpenGraph, arguments: Arguments) -> Json:
-    found = graph.site.ask("page-period")
-    return graph.table(found, 1, 0, graph.notes(), arguments, is_all=True)
+def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
+    answer = graph.site.ask("page-period")
+    return graph.table(answer, 1, 0, graph.notes(), arguments, is_all=True)
 
 
-def _search(graph: OpenGraph, arguments: Arguments) -> Json:
+def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     limit, offset = arguments.paging()
-    wanted = arguments.needed("text")
-    found = graph.site.ask("page-search", {"text": wanted, "id": wanted}, max(COUNTED, offset + limit))
-    notes = [] if found.rows else ["No name or id on record contains this text."]
-    return graph.table(found, limit, offset, [*notes, *graph.notes()], arguments, is_all=not _is_cut(found))
+    searched = arguments.needed("text")
+    answer = graph.site.ask("page-search", {"text": searched, "id": searched}, max(COUNTED, offset + limit))
+    notes = [] if answer.rows else ["No name or id on record contains this text."]
+    return graph.table(answer, limit, offset, [*notes, *graph.notes()], arguments, is_all=not _is_cut(answer))
 
 
-def _object(graph: OpenGraph, arguments: Arguments) -> Json:
-    thing, others = the_object(graph, arguments)
+def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
+    thing, others = requested_object(graph, arguments)
     parts = {name: (question, {"object": thing.iri}) for name, question in _OF_OBJECT.items()}
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
-    found = _parts(graph, arguments, parts, absent, graph.site.short_queries(thing))
+    answer = _answer_parts(graph, arguments, parts, absent, graph.site.short_queries(thing))
     if others.rows:
-        found["parts"].append(
+        answer["parts"].append(
             {"part": "others_of_that_name", **page(others.columns, others.rows, _FEW, 0, is_all=True)}
         )
-    return {"object": shown(thing), **found}
+    return {"object": object_json(thing), **answer}
 
 
-def _query(graph: OpenGraph, arguments: Arguments) -> Json:
+def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:
     ident = arguments.needed("query_id")
     if not graph.site.rows("page-query", {"query_id": ident}):
         raise UsageError(f"There is no query {ident} in the graph. The tool user-history lists queries of a user.")
     parts = {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()}
-    found = _parts(graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"})
-    for part in found["parts"]:
+    answer = _answer_parts(
+        graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"}
+    )
+    for part in answer["parts"]:
         if part["part"] == "facts":
-            part["rows"] = [[_short(name), value] for name, value in part["rows"]]
-    return found
+            part["rows"] = [[_prefixed(name), value] for name, value in part["rows"]]
+    return answer
 
 
-def _short(name: str) -> str:
+def _prefixed(name: str) -> str:
     """The name of a property, as the model has it."""
-    for prefix, whole in PREFIXES.items():
-        if name.startswith(whole):
-            return f"{prefix}:{name.removeprefix(whole)}"
+    for prefix, namespace in PREFIXES.items():
+        if name.startswith(namespace):
+            return f"{prefix}:{name.removeprefix(namespace)}"
     return name
 
 
-def _parts(
+def _answer_parts(
     graph: OpenGraph,
     arguments: Arguments,
     parts: Mapping[str, tuple[str, Mapping[str, str]]],
@@ -203,38 +213,38 @@ def _parts(
     """The answers to several questions: the first rows of each, or more of one. ``absent``: what no row does if a part
     is empty; ``about``: notes on the whole.
     """
-    one = arguments.text("part")
-    if one is not None and one not in parts:
-        raise UsageError(f"part: there is no part {one}, but: {', '.join(parts)}.")
+    asked_part = arguments.text("part")
+    if asked_part is not None and asked_part not in parts:
+        raise UsageError(f"part: there is no part {asked_part}, but: {', '.join(parts)}.")
     limit, offset = arguments.paging(_FEW)
-    if offset and one is None:
+    if offset and asked_part is None:
         raise UsageError("offset: name the part that it is of, too.")
     tables: list[Json] = []
     notes = [*about]
-    for name in parts if one is None else [one]:
-        found = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
-        notes += [note for note in found.notes if _CUT not in note]
-        table = page(found.columns, found.rows, limit, offset, is_all=not _is_cut(found))
-        if one is None and table["more"]:
+    for name in parts if asked_part is None else [asked_part]:
+        answer = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
+        notes += [note for note in answer.notes if _CUT not in note]
+        table = page(answer.columns, answer.rows, limit, offset, is_all=not _is_cut(answer))
+        if asked_part is None and table["more"]:
             table["more"] += f" Name the part, too: part={name}."
-        if not found.rows and name in absent:
+        if not answer.rows and name in absent:
             notes.append(graph.site.no_row(absent[name]))
-        if found.rows or one is not None:
+        if answer.rows or asked_part is not None:
             tables.append({"part": name, **table})
-    return {"parts": tables, **graph.around([*notes, *graph.notes()], arguments)}
+    return {"parts": tables, **graph.notes_of_answer([*notes, *graph.notes()], arguments)}
 
 
-def _is_cut(found: Answer) -> bool:
-    return any(_CUT in note for note in found.notes)
+def _is_cut(answer: Answer) -> bool:
+    return any(_CUT in note for note in answer.notes)
 
 
-def _sparql(graph: OpenGraph, arguments: Arguments) -> Json:
+def _answer_sparql(graph: OpenGraph, arguments: Arguments) -> Json:
     limit, offset = arguments.paging()
     query = arguments.needed("query")
     result = graph.site.sparql.result(query, _SOLUTIONS, _TRIPLES, _LARGEST, graph.site.base or None)
-    found = _triples(result.body) if result.media_type == _TRIPLES else _solutions(result.body)
-    notes = [] if found.rows else [_NOTHING]
-    return graph.table(found, limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
+    answer = _triples(result.body) if result.media_type == _TRIPLES else _solutions(result.body)
+    notes = [] if answer.rows else [_NOTHING]
+    return graph.table(answer, limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
 
 
 def _solutions(body: bytes) -> Answer:
@@ -254,13 +264,13 @@ def _value(term: Json | None) -> str | None:
 
 def _triples(body: bytes) -> Answer:
     rows: list[Row] = [
-        tuple(one.value if isinstance(one, NamedNode | Literal) else str(one) for one in quad.triple)
+        tuple(term.value if isinstance(term, NamedNode | Literal) else str(term) for term in quad.triple)
         for quad in parse(body, RdfFormat.N_TRIPLES)
     ]
     return Answer(("subject", "predicate", "object"), rows)
 
 
-def _model(_: OpenGraph, __: Arguments) -> Json:
+def _answer_model(_: OpenGraph, __: Arguments) -> Json:
     return {"text": model()}
 
 
@@ -272,7 +282,7 @@ LOOKUPS: Final = (
         "What does the graph cover? Columns: first and last (when the first and the last query on record started), the "
         "numbers of queries, users and objects. The notes say what the export left out. Nothing before the first or "
         "after the last query is known.",
-        {}, (), OF_ROWS, _about,
+        {}, (), OF_ROWS, _answer_about,
     ),
     Tool(
         "search",
@@ -280,7 +290,7 @@ LOOKUPS: Final = (
         "Which names of objects, columns and users contain a text, and what has the text as its id? Begin here if you "
         "do not know the exact name.",
         {"text": text("A part of a name, in any letter case, or a whole id."), **paging()},
-        ("text",), OF_ROWS, _search,
+        ("text",), OF_ROWS, _answer_search,
     ),
     Tool(
         "object",
@@ -289,7 +299,7 @@ LOOKUPS: Final = (
         "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, and "
         "others that had its name. Parts without rows are left out; notes say what no row shows.",
         {**OBJECT, "part": {**text(_PART), "enum": list(_OF_OBJECT)}, **paging(_FEW)},
-        (), OF_PARTS, _object,
+        (), OF_PARTS, _answer_object,
     ),
     Tool(
         "query",
@@ -302,7 +312,7 @@ LOOKUPS: Final = (
             "part": {**text(_PART), "enum": list(_OF_QUERY)},
             **paging(_FEW),
         },
-        ("query_id",), OF_PARTS, _query,
+        ("query_id",), OF_PARTS, _answer_query,
     ),
     Tool(
         "sparql",
@@ -311,12 +321,12 @@ LOOKUPS: Final = (
         "leave. Prefer the tool of a shipped question, which handles names, times and views. Call model first, which "
         "has the classes, the rules and examples.",
         {"query": text("The query, with its prefixes."), **paging()},
-        ("query",), OF_ROWS, _sparql,
+        ("query",), OF_ROWS, _answer_sparql,
     ),
     Tool(
         "model",
         "The model of the graph",
         "The classes and properties of the graph, rules and examples: what is needed to write SPARQL.",
-        {}, (), {"type": "object", "properties": {"text": {"type": "string"}}}, _model,
+        {}, (), {"type": "object", "properties": {"text": {"type": "string"}}}, _answer_model,
     ),
 )  # fmt: skip

@@ -69,19 +69,19 @@ def model() -> str:
 
 def _of_class(node: NodeClass) -> Iterator[str]:
     also = f" ({', '.join(node.also)})" if node.also else ""
-    yield f"\n- {node.name}{also}: {', '.join(map(_shown, node.properties))}"
+    yield f"\n- {node.name}{also}: {', '.join(map(_property_text, node.properties))}"
 
 
-def _shown(one: Property) -> str:
-    sign = ("*" if one.many else "") or ("" if one.required else "?")
-    return f"{one.term}{sign} {one.range}"
+def _property_text(node_property: Property) -> str:
+    sign = ("*" if node_property.many else "") or ("" if node_property.required else "?")
+    return f"{node_property.term}{sign} {node_property.range}"
 
 
 def read(uri: str) -> tuple[str, str]:
     """The media type and the text of a resource. Raises UsageError where there is none."""
     if uri.startswith(QUESTION):
-        known = {question.name: question for question in questions()}
-        if question := known.get(uri.removeprefix(QUESTION)):
+        by_name = {question.name: question for question in questions()}
+        if question := by_name.get(uri.removeprefix(QUESTION)):
             return "application/sparql-query", question.query
     if file := FILES.get(uri):
         return file.media_type, model() if file.path is None else file.path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Sentences with the names in them apart: a name comes from a row, so it is data, and no part of a sentence.
+"""Separates the names in a sentence from its text: a name comes from a row, so it is data, not part of a sentence.
 
 Anybody who may create a table may call it "Ignore all previous instructions". Cells of an answer are data by their
 place. The notes on an answer and errors are sentences of this program that name objects, columns, users and queries.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from exporter.mcp.answers import Json
 
 _MOST: Final = 100_000
-"""How many parts of a sentence are looked up at most, in a tenth of a second. One that has more is data as a whole."""
+"""How many parts of a sentence are looked up at most, in a tenth of a second. A longer sentence is data as a whole."""
 _WORDS: Final = frozenset(
     {
         *("ah:accessType", "ah:agentType", "ah:domain", "ah:eventSource", "ah:evidence", "ah:executionStatus"),
@@ -43,10 +43,10 @@ _TEXTS: Final = tuple(
     NamedNode(full(term))
     for term in sorted(
         {
-            one.term
+            node_property.term
             for node in NODE_CLASSES
-            for one in node.properties
-            if one.range == "xsd:string" and one.term not in _WORDS
+            for node_property in node.properties
+            if node_property.range == "xsd:string" and node_property.term not in _WORDS
         }
     )
 )
@@ -57,7 +57,7 @@ _is_plain: Final = re.compile(r"\d+|[A-Za-z]?[a-z]+").fullmatch
 _escape: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[tnr\\])")
 
 
-def apart(store: Store, text: str, given: Collection[str] = ()) -> Json:
+def without_names(store: Store, text: str, arguments: Collection[str] = ()) -> Json:
     """A sentence of this program for an assistant, as above; ``given``: the values of arguments, which may have come
     from a row.
     """
@@ -65,31 +65,31 @@ def apart(store: Store, text: str, given: Collection[str] = ()) -> Json:
     if len(ends) ** 2 > 2 * _MOST:
         return {"text": "A long message, as data: [1]", "names": [cell(text) or ""]}
     names: dict[str, int] = {}
-    sentence, place = list[str](), 0
-    while place < len(text):
-        begins = place == 0 or _is_bound(text, place)
-        end = _end_of_name(store, text, place, ends, given) if begins else None
+    sentence, position = list[str](), 0
+    while position < len(text):
+        can_begin = position == 0 or _is_bound(text, position)
+        end = _end_of_name(store, text, position, ends, arguments) if can_begin else None
         if end is None:
-            sentence.append(text[place])
-            place += 1
+            sentence.append(text[position])
+            position += 1
         else:
-            number = names.setdefault(_plain(text[place:end]), len(names) + 1)
+            number = names.setdefault(_plain(text[position:end]), len(names) + 1)
             sentence.append(f"[{number}]")
-            place = end
+            position = end
     return {"text": message("".join(sentence)), "names": [cell(name) or "" for name in names]}
 
 
-def _end_of_name(store: Store, sentence: str, place: int, ends: list[int], given: Collection[str]) -> int | None:
+def _end_of_name(store: Store, sentence: str, position: int, ends: list[int], arguments: Collection[str]) -> int | None:
     """Where the longest name that begins at a place ends; None where none begins there."""
-    if match := _iri(sentence, place):
-        return place + len(match[0].rstrip(".:)"))
+    if match := _iri(sentence, position):
+        return position + len(match[0].rstrip(".:)"))
     for end in reversed(ends):
-        if end <= place:
+        if end <= position:
             return None
-        part = sentence[place:end]
+        part = sentence[position:end]
         if part.isspace():
             continue
-        if part in given or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
+        if part in arguments or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
             return end
     return None
 
@@ -101,9 +101,9 @@ def _is_text(store: Store, part: str) -> bool:
     return any(next(iter(store.quads_for_pattern(None, term, value)), None) is not None for term in _TEXTS)
 
 
-def _is_bound(sentence: str, number: int) -> bool:
+def _is_bound(sentence: str, position: int) -> bool:
     """Whether a word may end before, and another begin at, a position."""
-    return number == len(sentence) or not (_is_of_word(sentence[number - 1]) and _is_of_word(sentence[number]))
+    return position == len(sentence) or not (_is_of_word(sentence[position - 1]) and _is_of_word(sentence[position]))
 
 
 def _is_of_word(letter: str) -> bool:

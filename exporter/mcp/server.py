@@ -74,29 +74,29 @@ _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-sto
 
 def tools() -> dict[str, Tool]:
     """All tools by name: what every assistant needs first, then the questions."""
-    every = [*LOOKUPS, LINEAGE, *map(of_question, questions())]
-    return {tool.name: tool for tool in every}
+    all_tools = [*LOOKUPS, LINEAGE, *map(of_question, questions())]
+    return {tool.name: tool for tool in all_tools}
 
 
 def make(graph: OpenGraph) -> Server[Any]:
     """The server of an open graph, without a transport."""
-    known, limiter = tools(), anyio.CapacityLimiter(_THREADS)
+    tools_by_name, limiter = tools(), anyio.CapacityLimiter(_THREADS)
 
     async def list_tools(_: ServerRequestContext[Any], __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in known.values()])
+        return types.ListToolsResult(tools=[_tool_description(tool) for tool in tools_by_name.values()])
 
     async def call_tool(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
-        answered = partial(_called, graph, known, params.name, params.arguments or {})
-        return await anyio.to_thread.run_sync(answered, abandon_on_cancel=True, limiter=limiter)
+        call = partial(_call_tool, graph, tools_by_name, params.name, params.arguments or {})
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=limiter)
 
     async def list_resources(_: ServerRequestContext[Any], __: Any) -> types.ListResourcesResult:
-        every = [
+        resources = [
             types.Resource(
                 uri=uri, name=file.name, title=file.title, description=file.description, mime_type=file.media_type
             )
             for uri, file in FILES.items()
         ]
-        return types.ListResourcesResult(resources=every)
+        return types.ListResourcesResult(resources=resources)
 
     async def list_templates(_: ServerRequestContext[Any], __: Any) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
@@ -131,7 +131,7 @@ def make(graph: OpenGraph) -> Server[Any]:
     )
 
 
-def _described(tool: Tool) -> types.Tool:
+def _tool_description(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -142,19 +142,21 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-def _called(graph: OpenGraph, known: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> types.CallToolResult:
+def _call_tool(
+    graph: OpenGraph, tools_by_name: Mapping[str, Tool], name: str, values: Mapping[str, Any]
+) -> types.CallToolResult:
     """The answer to a call, or an error in words."""
-    tool = known.get(name)
+    tool = tools_by_name.get(name)
     try:
         if tool is not None:
-            return _result(tool.answer(graph, tool.arguments(given)), is_error=False)
-        why = f"There is no tool {name}, but: {', '.join(known)}."
+            return _result(tool.answer(graph, tool.arguments(values)), is_error=False)
+        why = f"There is no tool {name}, but: {', '.join(tools_by_name)}."
     except ExporterError as error:
         why = str(error)
-    except Exception as error:  # noqa: BLE001 - a fault is said in words, not by a traceback
+    except Exception as error:  # noqa: BLE001 - a fault is reported in words, without a traceback
         why = f"There is no answer, by a fault of the program ({type(error).__name__}). Ask in another way."
-    values = {one for one in given.values() if isinstance(one, str)}
-    return _result({"error": graph.apart(why, values)}, is_error=True)
+    texts = {value for value in values.values() if isinstance(value, str)}
+    return _result({"error": graph.without_names(why, texts)}, is_error=True)
 
 
 def _result(answer: Json, *, is_error: bool) -> types.CallToolResult:
@@ -166,16 +168,16 @@ def on_streams(folder: Path, say: Callable[[str], None]) -> None:
     """Answers the client at standard input and output until it closes them. Raises UsageError where there is no
     graph.
     """
-    _quiet()
+    _quiet_libraries()
     with OpenGraph(folder, say) as graph:
         anyio.run(_on_streams, graph)
 
 
 async def _on_streams(graph: OpenGraph) -> None:
     server = make(graph)
-    async with stdio_server() as (reads, writes):
+    async with stdio_server() as (read_stream, write_stream):
         try:
-            await server.run(reads, writes, server.create_initialization_options())
+            await server.run(read_stream, write_stream, server.create_initialization_options())
         except anyio.get_cancelled_exc_class():
             graph.close()
             os._exit(INTERRUPTED)  # the thread that waits for the client's next line cannot be stopped
@@ -187,8 +189,8 @@ def on_http(folder: Path, host: str, port: int, tell: Callable[[str], None], say
     """Answers clients by streamable HTTP until the process is interrupted. ``tell``: called with the address once it
     can be used. Raises UsageError where the graph or the address cannot be used.
     """
-    _quiet()
-    with OpenGraph(folder, say) as graph, listening(host, port) as listens:
+    _quiet_libraries()
+    with OpenGraph(folder, say) as graph, listening(host, port) as listener:
         config = uvicorn.Config(
             protected(make(graph), host),
             log_config=None,
@@ -198,9 +200,9 @@ def on_http(folder: Path, host: str, port: int, tell: Callable[[str], None], say
             limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=_GRACE,
         )
-        tell(f"{address(host, listens)}{PATH}")
+        tell(f"{address(host, listener)}{PATH}")
         try:
-            uvicorn.Server(config).run(sockets=[listens])
+            uvicorn.Server(config).run(sockets=[listener])
         finally:
             graph.close()
 
@@ -209,9 +211,9 @@ def protected(server: Server[Any], host: str) -> ASGIApp:
     """The application for a server that listens at ``host``: it refuses the requests that pages refuse. The SDK's own
     check is off, since it takes a list of names and cannot allow every address.
     """
-    off = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    no_check = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(
-        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=off, host=host
+        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=no_check, host=host
     )
     names = names_of(host)
 
@@ -228,6 +230,6 @@ def protected(server: Server[Any], host: str) -> ASGIApp:
     return checked
 
 
-def _quiet() -> None:
+def _quiet_libraries() -> None:
     """Libraries log requests, whose headers and arguments may be anything, as warnings: errors alone are shown."""
     logging.basicConfig(level=logging.CRITICAL, stream=sys.stderr)

@@ -28,7 +28,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "agent": "DB.SCHEMA.AGENT.",
 }
 """How a value is written, by the kind of its parameter (:data:`exporter.ask.parameters.KINDS`)."""
-_ONE: Final = frozenset({"time", "domain"})
+_SINGLE_VALUED: Final = frozenset({"time", "domain"})
 """Kinds of parameters of which hardly anybody gives several values."""
 
 
@@ -64,39 +64,39 @@ def of_parameter(parameter: Parameter, others: Collection[str]) -> Json:
         sentences.append(f"Needed, or {' or '.join(others)} in its place.")
     if parameter.default:
         sentences.append(f"{parameter.default} if not given." if parameter.kind != "domain" else "")
-    described = " ".join(filter(None, sentences))
-    one: Json = {"type": "string"}
+    full_description = " ".join(filter(None, sentences))
+    schema: Json = {"type": "string"}
     if parameter.kind in CHOICES:
-        one["enum"] = list(CHOICES[parameter.kind])
+        schema["enum"] = list(CHOICES[parameter.kind])
         if parameter.default:  # one way or the other
-            return {**one, "description": described}
-    if parameter.kind in _ONE:
-        return {**one, "description": described}
-    return {"anyOf": [one, {"type": "array", "items": one}], "description": described}
+            return {**schema, "description": full_description}
+    if parameter.kind in _SINGLE_VALUED:
+        return {**schema, "description": full_description}
+    return {"anyOf": [schema, {"type": "array", "items": schema}], "description": full_description}
 
 
 class Arguments:
     """The arguments of one call. Raises UsageError for names that the tool does not have."""
 
-    def __init__(self, tool: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+    def __init__(self, tool: str, values: Mapping[str, Any], known: Collection[str]) -> None:
         self._tool = tool
-        self._given = {name: value for name, value in given.items() if value is not None}
-        for name in self._given:
+        self._values = {name: value for name, value in values.items() if value is not None}
+        for name in self._values:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f" Did you mean {near[0]}?" if near else ""
+                similar = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {similar[0]}?" if similar else ""
                 raise UsageError(f"{tool} has no argument {name}.{hint} It has: {', '.join(known)}.")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._given
+        return name in self._values
 
     def texts(self, name: str) -> list[str]:
         """The values of an argument: a text, a number, or a list of them; none where it is not given."""
-        value = self._given.get(name, [])
-        several = value if isinstance(value, list) else [value]
-        if any(not isinstance(one, str | int | float) or isinstance(one, bool) for one in several):
+        value = self._values.get(name, [])
+        items = value if isinstance(value, list) else [value]
+        if any(not isinstance(item, str | int | float) or isinstance(item, bool) for item in items):
             raise UsageError(f"{name}: write a text, or a list of texts.")
-        return [str(one) for one in several]
+        return [str(item) for item in items]
 
     def text(self, name: str) -> str | None:
         """The value of an argument that has one."""
@@ -114,11 +114,11 @@ class Arguments:
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A whole number from ``least`` to ``most``."""
-        value = self._given.get(name, default)
-        whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        if not isinstance(whole, int) or isinstance(whole, bool) or not least <= whole <= most:
+        value = self._values.get(name, default)
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             raise UsageError(f"{name}: write a whole number from {least:,} to {most:,}.")
-        return whole
+        return number
 
     def paging(self, rows: int = ROWS) -> tuple[int, int]:
         """The values of ``limit`` and ``offset``."""
@@ -126,8 +126,8 @@ class Arguments:
 
     def all_texts(self) -> set[str]:
         """All values that are texts: they may have come from a row."""
-        values = [one for value in self._given.values() for one in (value if isinstance(value, list) else [value])]
-        return {one for one in values if isinstance(one, str) and one.strip()}
+        values = [item for value in self._values.values() for item in (value if isinstance(value, list) else [value])]
+        return {text for text in values if isinstance(text, str) and text.strip()}
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,6 @@ class Tool:
             "additionalProperties": False,
         }
 
-    def arguments(self, given: Mapping[str, Any]) -> Arguments:
+    def arguments(self, values: Mapping[str, Any]) -> Arguments:
         """The arguments of a call."""
-        return Arguments(self.name, given, self.properties)
+        return Arguments(self.name, values, self.properties)

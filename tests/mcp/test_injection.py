@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from exporter.ask.shipped import questions
-from exporter.mcp.names import apart
+from exporter.mcp.names import without_names
 from exporter.mcp.server import tools
 from exporter.system.terminal import visible_text
 from tests import exports
@@ -276,7 +276,7 @@ def test_lines_in_names_break_no_message(out: Path) -> None:
     ],
 )
 def test_names_are_taken_apart(server: Asked, text: str, given: set[str], said: str, names: list[str]) -> None:
-    told = apart(server.graph._store, text, given)
+    told = without_names(server.graph._store, text, given)
     assert told == {"text": said, "names": names}
     assert whole(told) == text.replace("\x1b", "\\x1b")
 
@@ -284,7 +284,7 @@ def test_names_are_taken_apart(server: Asked, text: str, given: set[str], said: 
 @pytest.mark.parametrize("name", ["x" * 60_000, "a." * 30_000, "a b " * 1_000])
 def test_a_very_long_name_takes_no_long_time_and_is_data(server: Asked, name: str) -> None:
     started = time.monotonic()
-    told = apart(server.graph._store, f"There is no object {name} in the graph.", {name})
+    told = without_names(server.graph._store, f"There is no object {name} in the graph.", {name})
     assert time.monotonic() - started < 5
     assert name[:100] not in told["text"]
     assert told["names"][0].endswith("…")
