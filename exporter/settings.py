@@ -186,7 +186,7 @@ class Settings:
         is_own = self.base == f"snowflake://{self.account}/"
         return replace(self, account=account, base="" if is_own else self.base)
 
-    def shown(self) -> dict[str, Any]:
+    def for_manifest(self) -> dict[str, Any]:
         """The settings for the manifest, without secrets and without the names of users to be forgotten."""
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
@@ -198,5 +198,5 @@ class Settings:
             "graph_format": list(self.graph_format),
             "shapes": list(self.shapes),
             "openlineage": dict(events),
-            **self.privacy.shown(),
+            **self.privacy.for_manifest(),
         }

@@ -23,7 +23,7 @@ from exporter.model.query import account_of
 from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Unknown
 from exporter.privacy import known_users
-from exporter.privacy.excluded_objects import named_stages, taken
+from exporter.privacy.excluded_objects import named_stages, without_excluded
 from exporter.privacy.filters import USERS, pattern, quoted
 from exporter.privacy.lines import lines_of
 
@@ -119,8 +119,8 @@ class Screen:
         if key is None:
             return self
         to_keep = [pattern("privacy.keep", text, USERS) for text in self.keep]
-        every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.made(name)}
-        hidden = frozenset(name for name in every if not any(names_of.fits(name) for names_of in to_keep))
+        every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.is_pseudonym(name)}
+        hidden = frozenset(name for name in every if not any(names_of.matches(name) for names_of in to_keep))
         digests = known_users.digests(earlier, key)
         others = digests.keys() - set(map(key.pseudonym, hidden))
         return replace(self, names=hidden, earlier=frozenset(f"{one} {digests[one]}".strip() for one in others))
@@ -154,7 +154,7 @@ class Screen:
         row, text = (row, text) if lines is None else _with_named_stages(row, text)
         objects = 0
         if self.filters.of_objects:
-            less = taken(row, self.filters)
+            less = without_excluded(row, self.filters)
             if less is not None and less.text is None:
                 return Seen(row, "", less.reason)
             if less is not None and less.text is not None:

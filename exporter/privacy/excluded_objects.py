@@ -37,7 +37,7 @@ _is_in_schema: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}").fu
 _says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE).search
 
 
-class Taken(NamedTuple):
+class ReducedRow(NamedTuple):
     """``text``: the row as a line without the removed objects; None if no object of a database remains. ``objects``:
     the number of removed mentions. ``reason``: the filter that removed them; of several, the one of databases.
     """
@@ -47,24 +47,29 @@ class Taken(NamedTuple):
     reason: str
 
 
-def taken(row: Row, filters: Filters) -> Taken | None:
+def without_excluded(row: Row, filters: Filters) -> ReducedRow | None:
     """The row without the objects that the filters leave out; None if they leave out none."""
-    document, taker = decode(row.content), _Taker(filters)
-    taker.document(document)
-    if taker.is_any_out(_names(row.unknown_columns)):  # then nothing tells which part of the columns may stay
+    document, object_filter = decode(row.content), _ObjectFilter(filters)
+    object_filter.document(document)
+    # If one of them is left out, nothing shows which part of the unknown columns may stay.
+    if object_filter.is_any_out(_named_objects(row.unknown_columns)):
         row = structs.replace(row, unknown_columns=None)
-    if not taker.reasons:
+    if not object_filter.reasons:
         return None
     row = structs.replace(row, unknown_columns=_columns_alone(row.unknown_columns))
-    kept = own_form(row, document) if taker.stays else None
-    return Taken(kept, len(taker.reasons), DATABASES if DATABASES in taker.reasons else SCHEMAS)
+    line = own_form(row, document) if object_filter.stays else None
+    return ReducedRow(line, len(object_filter.reasons), DATABASES if DATABASES in object_filter.reasons else SCHEMAS)
 
 
 def _columns_alone(unknown: str | None) -> str | None:
-    """The unknown columns without members of objects: nothing tells which of them are of objects that were removed."""
-    there = {} if unknown is None else columns_of(unknown)
-    kept = {name: raw for name, raw in there.items() if not is_path(name)}
-    return "{" + ",".join(f"{quoted(name)}:{bytes(raw).decode()}" for name, raw in kept.items()) + "}" if kept else None
+    """The unknown columns without members of objects: nothing shows which of them are of objects that were removed."""
+    columns = {} if unknown is None else columns_of(unknown)
+    unknown_columns = {name: raw for name, raw in columns.items() if not is_path(name)}
+    return (
+        "{" + ",".join(f"{quoted(name)}:{bytes(raw).decode()}" for name, raw in unknown_columns.items()) + "}"
+        if unknown_columns
+        else None
+    )
 
 
 def named_stages(row: Row) -> str | None:
@@ -73,14 +78,14 @@ def named_stages(row: Row) -> str | None:
     """
     if not _says_user_stage(row.content):
         return None
-    document, found = decode(row.content), False
+    document, is_changed = decode(row.content), False
     for name in _ARRAYS:
-        for one in getattr(document, name) or ():
-            is_stage = one is not None and (text(one.stage_kind) or "").strip(" ").lower() == "user"
-            if is_stage and usable_id(text(one.object_id)):
-                one.object_name = one.object_name or text(one.object_id)
-                one.object_id, found = None, True
-    return own_form(row, document) if found else None
+        for element in getattr(document, name) or ():
+            is_stage = element is not None and (text(element.stage_kind) or "").strip(" ").lower() == "user"
+            if is_stage and usable_id(text(element.object_id)):
+                element.object_name = element.object_name or text(element.object_id)
+                element.object_id, is_changed = None, True
+    return own_form(row, document) if is_changed else None
 
 
 def own_form(row: Row, document: Document) -> str:
@@ -93,8 +98,8 @@ def own_form(row: Row, document: Document) -> str:
         times = {"interval_start_time": iso_micros(row.start), "interval_end_time": iso_micros(row.interval_end)}
         del columns["query_id"]  # it is made from the others
     if row.unknown_columns is not None:
-        there = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
-        columns = {**{name: raw if bytes(raw) != b"null" else _WITHHELD for name, raw in there.items()}, **columns}
+        unknown = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
+        columns = {**{name: raw if bytes(raw) != b"null" else _WITHHELD for name, raw in unknown.items()}, **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, **times, **structured}).decode()
 
@@ -104,7 +109,7 @@ _OF_CALLS: Final = frozenset({"calls", "query_parameterized_hash"})
 """Columns of AGGREGATE_ACCESS_HISTORY, which a row of ACCESS_HISTORY can have as unknown ones."""
 
 
-class _Taker:
+class _ObjectFilter:
     """Removes objects from a document. ``reasons``: one for each removed mention. ``stays``: whether an object of a
     database remains.
     """
@@ -116,42 +121,42 @@ class _Taker:
 
     def document(self, document: Document) -> None:
         for name in _ARRAYS:
-            setattr(document, name, self._objects(getattr(document, name)))
+            setattr(document, name, self._reduce(getattr(document, name)))
         change = document.change
         if change is not None:
             if self._is_change_out(change):
                 document.change = ChangeDocument()
             else:
-                self._keeps(change.object_domain, change.object_name)
+                self._note_remaining(change.object_domain, change.object_name)
 
-    def _objects(self, given: list[Any] | None) -> list[Any] | None:
+    def _reduce(self, elements: list[Any] | None) -> list[Any] | None:
         before = len(self.reasons)
-        kept = self._not_excluded(given, self._is_object_out)
-        for one in kept or ():
-            if one is not None:
-                self._keeps(one.object_domain, one.object_name, one.stage_kind)
-                self._inside(one)
-        return given if len(self.reasons) == before else [*(kept or ()), None]
+        remaining = self._remaining(elements, self._is_object_out)
+        for element in remaining or ():
+            if element is not None:
+                self._note_remaining(element.object_domain, element.object_name, element.stage_kind)
+                self._reduce_element(element)
+        return elements if len(self.reasons) == before else [*(remaining or ()), None]
 
-    def _inside(self, one: Any) -> None:
+    def _reduce_element(self, element: Any) -> None:
         """Remove objects that a remaining object refers to: its joins, policies and sources of columns."""
-        if isinstance(one, documents.DirectDocument):
-            one.join_objects = self._not_excluded(one.join_objects, self._is_join_out)
-        elif isinstance(one, documents.GuardedDocument):
-            one.policies = self._not_excluded(one.policies, self._is_policy_out)
-            for column in one.columns or ():
+        if isinstance(element, documents.DirectDocument):
+            element.join_objects = self._remaining(element.join_objects, self._is_join_out)
+        elif isinstance(element, documents.GuardedDocument):
+            element.policies = self._remaining(element.policies, self._is_policy_out)
+            for column in element.columns or ():
                 if column is not None:
-                    column.policies = self._not_excluded(column.policies, self._is_policy_out)
-        elif isinstance(one, documents.WrittenDocument):
-            for written in one.columns or ():
+                    column.policies = self._remaining(column.policies, self._is_policy_out)
+        elif isinstance(element, documents.WrittenDocument):
+            for written in element.columns or ():
                 for name in _SOURCES if written is not None else ():
-                    setattr(written, name, self._not_excluded(getattr(written, name), self._is_source_out))
+                    setattr(written, name, self._remaining(getattr(written, name), self._is_source_out))
 
     @staticmethod
-    def _not_excluded(given: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
-        return None if given is None else [one for one in given if one is None or not is_out(one)]
+    def _remaining(elements: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
+        return None if elements is None else [element for element in elements if element is None or not is_out(element)]
 
-    def _keeps(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
+    def _note_remaining(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
         self.stays = self.stays or self._filters.in_database(normal_domain(text(domain)), text(name), text(stage_kind))
 
     # --- whether a thing is left out ---------------------------------------------------------------------------------
@@ -175,12 +180,12 @@ class _Taker:
             return True
         properties = properties_of(document)
         change = change_of(document, properties)
-        others = () if change is None else _others(change)
-        return self.is_any_out((*others, *_names(read(properties).normal)))
+        others = () if change is None else _other_objects(change)
+        return self.is_any_out((*others, *_named_objects(read(properties).normal)))
 
-    def is_any_out(self, named: Iterable[tuple[str | None, str | None]]) -> bool:
+    def is_any_out(self, objects: Iterable[tuple[str | None, str | None]]) -> bool:
         """Whether any of these objects, given by domain and name, is left out."""
-        return any(self._is_out(domain, name) for domain, name in named)
+        return any(self._is_out(domain, name) for domain, name in objects)
 
     def _is_out(self, domain: Text, name: Text, stage_kind: Text = None) -> bool:
         reason = self._filters.object(normal_domain(text(domain)), text(name), text(stage_kind))
@@ -189,49 +194,49 @@ class _Taker:
         return reason is not None
 
 
-def _others(change: Change) -> Iterator[tuple[str | None, str | None]]:
+def _other_objects(change: Change) -> Iterator[tuple[str | None, str | None]]:
     """Domain and name of the other objects of a change: its new name, the target of a SWAP, the source of a CLONE."""
     yield change.thing.domain, change.new_name
     yield change.swap_domain, change.swap_name
     yield change.source_domain, change.source_name
 
 
-def _names(properties: str | None) -> Iterator[tuple[str | None, str]]:
+def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
     """Domain and name of objects named in the properties of a change, in their normal form: tags, policies, objects of
     grants. A text with two parts counts as a name only if the name of its member ends in ``name``.
     """
-    left: list[tuple[str, Any]] = [("", _opened(properties))]
-    while left:
-        member, value = left.pop()
+    waiting: list[tuple[str, Any]] = [("", _parsed(properties))]
+    while waiting:
+        member, value = waiting.pop()
         if isinstance(value, dict):
             yield from _with_domains(value)
             of_value = member if value.keys() <= {"value"} else ""
-            left += [(of_value if name == "value" else name, one) for name, one in value.items()]
-            left += [("", name) for name in value]
+            waiting += [(of_value if name == "value" else name, inner) for name, inner in value.items()]
+            waiting += [("", name) for name in value]
         elif isinstance(value, list):
-            left += [(member, one) for one in value]
+            waiting += [(member, inner) for inner in value]
         elif isinstance(value, str):
-            opened = _opened(value)
+            opened = _parsed(value)
             if not isinstance(opened, str):
-                left.append((member, opened))
+                waiting.append((member, opened))
             elif (_may_be_name if member.lower().endswith("name") else _is_in_schema)(value):
                 yield None, value
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
     """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
-    domains = {name.lower(): _value(said) for name, said in members.items() if name.lower().endswith("domain")}
+    domains = {name.lower(): _value(value) for name, value in members.items() if name.lower().endswith("domain")}
     for name, member in members.items():
         domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
         if isinstance(domain, str) and isinstance(value := _value(member), str):
             yield normal_domain(domain), value
 
 
-def _value(said: Any) -> Any:
-    return said.get("value") if isinstance(said, dict) else said
+def _value(value: Any) -> Any:
+    return value.get("value") if isinstance(value, dict) else value
 
 
-def _opened(value: str | None) -> Any:
+def _parsed(value: str | None) -> Any:
     """The JSON array or object of a text; the text itself if it is not one."""
     if value is None or not value.startswith(("{", "[")):
         return value

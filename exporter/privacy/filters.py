@@ -40,13 +40,13 @@ class Pattern(NamedTuple):
     parts: tuple[str, ...]
     is_open: bool
 
-    def fits(self, *parts: str | None) -> bool:
+    def matches(self, *parts: str | None) -> bool:
         """Whether a name with these parts matches. An unknown part (None) does not match."""
-        *before, last = self.parts
-        *texts, end = parts
-        if before != texts or end is None:
+        *leading, last = self.parts
+        *names, last_name = parts
+        if leading != names or last_name is None:
             return False
-        return end.startswith(last) if self.is_open else end == last
+        return last_name.startswith(last) if self.is_open else last_name == last
 
 
 def pattern(key: str, text: str, kind: str) -> Pattern:
@@ -156,10 +156,12 @@ class Filters:
         return self != Filters()
 
     @property
-    def given(self) -> list[str]:
+    def active(self) -> list[str]:
         """The given filters, as names from :data:`REASONS`."""
-        chosen = {one.name for one in fields(self) if getattr(self, one.name) not in {None, ()}}
-        return [text for text in REASONS if chosen & {text, f"allow_{text}", f"deny_{text}"}]
+        active = {
+            filter_field.name for filter_field in fields(self) if getattr(self, filter_field.name) not in {None, ()}
+        }
+        return [text for text in REASONS if active & {text, f"allow_{text}", f"deny_{text}"}]
 
     @property
     def of_users(self) -> bool:
@@ -187,15 +189,15 @@ class Filters:
         """Whether the object is in a database, or is a database itself."""
         return database_and_schema(domain, name, stage_kind) != (None, None)
 
-    def shown(self, hidden: Callable[[str], str]) -> dict[str, Any]:
-        """The given filters, for the manifest. ``hidden``: replaces a user's name."""
+    def for_manifest(self, pseudonym_of: Callable[[str], str]) -> dict[str, Any]:
+        """The given filters, for the manifest. ``pseudonym_of``: replaces a user's name."""
         lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
-        lists |= {name: [hidden(text) for text in texts] for name, texts in lists.items() if name.endswith(USERS)}
-        times = {name: None if (at := getattr(self, name)) is None else iso(at) for name in (SINCE, UNTIL)}
+        lists |= {name: [pseudonym_of(text) for text in texts] for name, texts in lists.items() if name.endswith(USERS)}
+        times = {name: None if (bound := getattr(self, name)) is None else iso(bound) for name in (SINCE, UNTIL)}
         return {**times, "filter": lists or None}
 
 
-LISTS: Final = tuple(one.name for one in fields(Filters) if one.name not in (SINCE, UNTIL))
+LISTS: Final = tuple(filter_field.name for filter_field in fields(Filters) if filter_field.name not in (SINCE, UNTIL))
 
 
 def filters_of(since: str | None, until: str | None, lists: Mapping[str, tuple[str, ...]]) -> Filters:
@@ -204,10 +206,10 @@ def filters_of(since: str | None, until: str | None, lists: Mapping[str, tuple[s
 
 
 def _time(key: str, text: str | None) -> int | None:
-    at = parse_time(text) if text else None
-    if text is not None and at is None:
+    time = parse_time(text) if text else None
+    if text is not None and time is None:
         raise UsageError(f"{key}: {text!r} is not a day or a time; write 2026-03-01 or 2026-03-01T08:00:00Z (UTC)")
-    return at
+    return time
 
 
 @lru_cache(maxsize=64)
@@ -218,29 +220,29 @@ def _patterns(texts: tuple[str, ...], kind: str) -> tuple[Pattern, ...]:
 @lru_cache(maxsize=20_000)
 def _user(filters: Filters, name: str) -> str | None:
     allowed, denied = _patterns(filters.allow_users, USERS), _patterns(filters.deny_users, USERS)
-    return USERS if _is_out(allowed, denied, lambda one: one.fits(name)) else None
+    return USERS if _is_out(allowed, denied, lambda entry: entry.matches(name)) else None
 
 
 @lru_cache(maxsize=20_000)
 def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: str | None) -> str | None:
     database, schema = database_and_schema(domain, name, stage_kind)
     allowed, denied = _patterns(filters.allow_databases, DATABASES), _patterns(filters.deny_databases, DATABASES)
-    if database is not None and _is_out(allowed, denied, lambda one: one.fits(database)):
+    if database is not None and _is_out(allowed, denied, lambda entry: entry.matches(database)):
         return DATABASES
     allowed, denied = _patterns(filters.allow_schemas, SCHEMAS), _patterns(filters.deny_schemas, SCHEMAS)
     if schema is not None:
-        return SCHEMAS if _is_out(allowed, denied, lambda one: _is_schema(one, database, schema)) else None
+        return SCHEMAS if _is_out(allowed, denied, lambda entry: _is_schema(entry, database, schema)) else None
     # A database is kept if one of its schemas may be allowed.
-    is_in_one = database is not None and _is_out(allowed, (), lambda one: one.parts[:-1] in {(), (database,)})
-    return SCHEMAS if is_in_one else None
+    is_out_of_all = database is not None and _is_out(allowed, (), lambda entry: entry.parts[:-1] in {(), (database,)})
+    return SCHEMAS if is_out_of_all else None
 
 
-def _is_out(allowed: Sequence[Pattern], denied: Iterable[Pattern], fits: Callable[[Pattern], bool]) -> bool:
-    return any(map(fits, denied)) or (bool(allowed) and not any(map(fits, allowed)))
+def _is_out(allowed: Sequence[Pattern], denied: Iterable[Pattern], matches: Callable[[Pattern], bool]) -> bool:
+    return any(map(matches, denied)) or (bool(allowed) and not any(map(matches, allowed)))
 
 
-def _is_schema(one: Pattern, database: str | None, schema: str) -> bool:
-    return one.fits(schema) if len(one.parts) == 1 else one.fits(database, schema)
+def _is_schema(entry: Pattern, database: str | None, schema: str) -> bool:
+    return entry.matches(schema) if len(entry.parts) == 1 else entry.matches(database, schema)
 
 
 PRIVACY: Final = ("users", "keep")
@@ -263,18 +265,20 @@ class Privacy:
     filters: Filters = field(default_factory=Filters)
     advice: tuple[str, ...] = ()
 
-    def shown(self) -> dict[str, Any]:
+    def for_manifest(self) -> dict[str, Any]:
         """For the manifest: the key's fingerprint, the users who keep their names, the period and the lists; None for
         what was not given. With pseudonyms, users in lists are shown by their pseudonyms.
         """
-        of_key = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
-        return {"pseudonyms": of_key, **self.filters.shown(self._hidden)}
+        pseudonyms = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
+        return {"pseudonyms": pseudonyms, **self.filters.for_manifest(self._hidden)}
 
     def _hidden(self, text: str) -> str:
-        one = pattern("filter", text, USERS)
-        if self.key is None or any(pattern("keep", kept, USERS).fits(*one.parts) for kept in self.keep):
+        hidden_pattern = pattern("filter", text, USERS)
+        if self.key is None or any(
+            pattern("keep", kept_text, USERS).matches(*hidden_pattern.parts) for kept_text in self.keep
+        ):
             return text
-        return self.key.pseudonym(one.parts[0]) + ("*" if one.is_open else "")
+        return self.key.pseudonym(hidden_pattern.parts[0]) + ("*" if hidden_pattern.is_open else "")
 
 
 def privacy_of(
@@ -297,7 +301,7 @@ def privacy_of(
     key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
     for text in keep:
         pattern("privacy.keep", text, USERS)
-    users = frozenset(name for path in privacy.get("users", ()) for name in _listed(path))
+    users = frozenset(name for path in privacy.get("users", ()) for name in _names_in_file(path))
     return Privacy(key, users, keep, filters, _advice(pseudonyms))
 
 
@@ -307,7 +311,7 @@ def _advice(path: str) -> tuple[str, ...]:
     return (f"{path}: others can read this key, and find the names behind pseudonyms with it; run chmod 600 {path}",)
 
 
-def _listed(path: str) -> list[str]:
+def _names_in_file(path: str) -> list[str]:
     """The names in a file, one on each line."""
     try:
         content = files.read(path, _LONGEST_LIST + 1)

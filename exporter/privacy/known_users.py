@@ -98,24 +98,24 @@ def _of_invoker(text: str) -> Iterator[str]:
     value = _opened(text)
     if isinstance(value, str):
         yield value
-    for one in _objects(value):
-        is_other = any(word in _upper(one.get(key)) for key in ("type", "kind") for word in _OF_OTHERS)
-        for name, said in one.items():
-            if _names_user(name) or (name.lower() == "name" and not is_other):
-                yield from _name(said)
+    for json_object in _objects(value):
+        is_other = any(word in _upper(json_object.get(key)) for key in ("type", "kind") for word in _OF_OTHERS)
+        for member, member_value in json_object.items():
+            if _names_user(member) or (member.lower() == "name" and not is_other):
+                yield from _name(member_value)
 
 
 def _anywhere(value: Any) -> Iterator[str]:
     """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
-    for one in _objects(value):
-        if _upper(one.get("stageKind")) == "USER":
-            yield from _name(one.get("objectName"))
-            yield from _name(one.get("objectId"))
-        elif _upper(one.get("objectDomain")) == "USER":
-            yield from _name(one.get("objectName"))
-        for said in (*one, *one.values()):  # in the keys are names of tags, policies and columns
-            if isinstance(said, str) and _MAY_TELL(said):
-                yield from _of_text(said)
+    for json_object in _objects(value):
+        if _upper(json_object.get("stageKind")) == "USER":
+            yield from _name(json_object.get("objectName"))
+            yield from _name(json_object.get("objectId"))
+        elif _upper(json_object.get("objectDomain")) == "USER":
+            yield from _name(json_object.get("objectName"))
+        for text in (*json_object, *json_object.values()):  # in the keys are names of tags, policies and columns
+            if isinstance(text, str) and _MAY_TELL(text):
+                yield from _of_text(text)
 
 
 def _upper(value: Any) -> str:
@@ -132,20 +132,20 @@ def _name(value: Any) -> Iterator[str]:
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """Every object in a JSON value, at any depth, also within strings that contain JSON."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, Members):
-            left += [member.value for member in one]
-            yield one.last()
-        elif isinstance(one, dict):
-            left += one.values()
-            yield one
-        elif isinstance(one, Elements | list):
-            left += one
-        elif isinstance(one, str) and one.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
-            opened = _opened(one)
-            left += [] if isinstance(opened, str) else [opened]
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Members):
+            waiting += [member.value for member in item]
+            yield item.last()
+        elif isinstance(item, dict):
+            waiting += item.values()
+            yield item
+        elif isinstance(item, Elements | list):
+            waiting += item
+        elif isinstance(item, str) and item.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
+            parsed = _opened(item)
+            waiting += [] if isinstance(parsed, str) else [parsed]
 
 
 def _opened(text: str) -> Any:
@@ -185,18 +185,18 @@ def digests(words: Iterable[str], key: Key) -> dict[str, str]:
     """Pseudonym made with this key -> the digest after it; empty for one that has none. ``words``: of pseudonyms.txt,
     in order.
     """
-    found: dict[str, str] = {}
+    digest_of: dict[str, str] = {}
     last = ""
     for word in words:
-        if key.made(word):
-            found.setdefault(word, "")
-        elif last in found and _is_digest(word):
-            found[last] = word
+        if key.is_pseudonym(word):
+            digest_of.setdefault(word, "")
+        elif last in digest_of and _is_digest(word):
+            digest_of[last] = word
         last = word
-    return found
+    return digest_of
 
 
-class Earlier:
+class EarlierUsers:
     """Finds names by their digests. ``lines``: what :meth:`exporter.pipeline.read.Screen.pseudonyms` gave in earlier
     runs. Former versions wrote no digest: such a user's name is found in its own letter case, and in upper, lower and
     title case.
@@ -218,44 +218,44 @@ class Earlier:
     def __bool__(self) -> bool:
         return bool(self._pseudonyms)
 
-    def whole(self, name: str) -> str | None:
+    def of_name(self, name: str) -> str | None:
         """The pseudonym of the user of earlier runs with exactly this name; None if there is none."""
-        if self._user(name) is None:
+        if self._in_any_case(name) is None:
             return None
-        made = self._key.pseudonym(name)
-        return made if made in self._pseudonyms else None
+        pseudonym = self._key.pseudonym(name)
+        return pseudonym if pseudonym in self._pseudonyms else None
 
-    def _user(self, spelled: str) -> str | None:
+    def _in_any_case(self, spelling: str) -> str | None:
         """The pseudonym of the user with this name in any letter case; None if there is none."""
-        if spelled not in self._tried:
+        if spelling not in self._tried:
             if len(self._tried) >= _REMEMBERED:
                 self._tried.clear()
-            self._tried[spelled] = self._looked_up(spelled)
-        return self._tried[spelled]
+            self._tried[spelling] = self._look_up(spelling)
+        return self._tried[spelling]
 
-    def _looked_up(self, spelled: str) -> str | None:
-        alike = self._by_digest.get(self._key.folded(spelled), []) if self._by_digest else []
-        if alike or self._alone:
-            for name in dict.fromkeys((spelled.upper(), spelled, spelled.lower(), spelled.title())):
+    def _look_up(self, spelling: str) -> str | None:
+        candidates = self._by_digest.get(self._key.folded(spelling), []) if self._by_digest else []
+        if candidates or self._alone:
+            for name in dict.fromkeys((spelling.upper(), spelling, spelling.lower(), spelling.title())):
                 pseudonym = self._key.pseudonym(name)
-                if pseudonym in alike or pseudonym in self._alone:
+                if pseudonym in candidates or pseudonym in self._alone:
                     return pseudonym
-        return alike[0] if alike else None
+        return candidates[0] if candidates else None
 
     def in_text(self, text: str) -> str:
         """The text with these names replaced by pseudonyms."""
         if not self:
             return text
-        whole = self.whole(text) or self._of(text)
-        if whole is not None:
-            return whole
-        pieces, at = [], 0
-        for start, end, pseudonym in self.found(text):
-            pieces += [text[at:start], pseudonym]
-            at = end
-        return "".join([*pieces, text[at:]]) if pieces else text
+        pseudonym_of_text = self.of_name(text) or self._pseudonym_of_spelling(text)
+        if pseudonym_of_text is not None:
+            return pseudonym_of_text
+        pieces, end_of_last = [], 0
+        for start, end, pseudonym in self.find(text):
+            pieces += [text[end_of_last:start], pseudonym]
+            end_of_last = end
+        return "".join([*pieces, text[end_of_last:]]) if pieces else text
 
-    def found(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Start, end and pseudonym of each of these names in a text, in order."""
         if not self:
             return
@@ -264,26 +264,26 @@ class Earlier:
         while number < len(words):
             for last in range(min(number + _WORDS, len(words)) - 1, number - 1, -1):
                 start, end = words[number][0], words[last][1]
-                gaps = (text[words[one][1] : words[one + 1][0]] for one in range(number, last))
+                gaps = (text[words[word][1] : words[word + 1][0]] for word in range(number, last))
                 is_tried = all(
                     len(gap) <= _BETWEEN or len(_bare(gap)) <= _BETWEEN for gap in gaps
                 ) and not _is_short_part(text, start, end)
-                pseudonym = self._of(text[start:end]) if is_tried else None
+                pseudonym = self._pseudonym_of_spelling(text[start:end]) if is_tried else None
                 if pseudonym is not None:
                     yield start, end, pseudonym
                     number = last
                     break
             number += 1
 
-    def _of(self, spelled: str) -> str | None:
-        found = self._user(spelled)
-        bare = _bare(spelled) if found is None else spelled
-        return found if bare == spelled else self._user(bare)
+    def _pseudonym_of_spelling(self, spelling: str) -> str | None:
+        pseudonym = self._in_any_case(spelling)
+        unescaped = _bare(spelling) if pseudonym is None else spelling
+        return pseudonym if unescaped == spelling else self._in_any_case(unescaped)
 
 
-def _bare(spelled: str) -> str:
+def _bare(spelling: str) -> str:
     """The text without the escapes of quotes in SQL and JSON, and of backslashes."""
-    return _ESCAPED_QUOTE.sub(r"\1", _SLASHES.sub(r"\\", spelled)) if _HAS_QUOTES(spelled) else spelled
+    return _ESCAPED_QUOTE.sub(r"\1", _SLASHES.sub(r"\\", spelling)) if _HAS_QUOTES(spelling) else spelling
 
 
 def _is_short_part(text: str, start: int, end: int) -> bool:

@@ -16,7 +16,7 @@ from exporter.input import json_reader
 from exporter.input.row import NOT_DECODED
 from exporter.model.identifiers import system_view
 from exporter.privacy.pseudonyms import Names
-from exporter.privacy.user_text import LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, Where, is_own_word, may_be_no_text
+from exporter.privacy.user_text import LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, StringPlaces, is_own_word, may_be_no_text
 
 if TYPE_CHECKING:
     from exporter.privacy.pseudonyms import Key
@@ -49,8 +49,8 @@ class Lines:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._strings = _STRING_OR_NUMBER if names.may_be_numbers else _STRING
-        self._known: dict[str, str] = {}
-        self._placed: dict[tuple[str, JsonContainer, bool], str] = {}
+        self._cache: dict[str, str] = {}
+        self._by_place: dict[tuple[str, JsonContainer, bool], str] = {}
 
     def line(self, text: str) -> str:
         """A row, a JSON object, with names replaced by pseudonyms, except in what Snowflake wrote itself."""
@@ -65,35 +65,35 @@ class Lines:
         return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
 
     def _line(self, text: str, root: JsonContainer) -> str:
-        where, known = Where(text, root, _text_of), self._known.get
-        return self._strings.sub(lambda match: known(match[0]) or self._string(match, root, where), text)
+        places, known = StringPlaces(text, root, _text_of), self._cache.get
+        return self._strings.sub(lambda match: known(match[0]) or self._string(match, root, places), text)
 
-    def _string(self, match: re.Match[str], root: JsonContainer, where: Where) -> str:
+    def _string(self, match: re.Match[str], root: JsonContainer, places: StringPlaces) -> str:
         """The replacement of a string or member that is not known yet."""
         text = match[0]
         name, colon, value = match.groups()
         if name is None:
-            return self._number(text, match.start(), where)
+            return self._number(text, match.start(), places)
         key = None if colon is None else _text_of(name)
-        if root is ROW and key in OWN_COLUMNS and where.is_outermost(match.start()):
+        if root is ROW and key in OWN_COLUMNS and places.is_outermost(match.start()):
             return text  # ids and times are new in each row
         literal = name if colon is None else value
-        said = None if literal is None else literal if literal.isdecimal() else _text_of(literal)
-        made = self._anywhere(match, key, said)
-        if made is not None:
-            _remember(self._known, text, text, made)
-            return made
-        place = where.place(match.start()) if root is not TEXTS else TEXTS
+        string = None if literal is None else literal if literal.isdecimal() else _text_of(literal)
+        replacement = self._anywhere(match, key, string)
+        if replacement is not None:
+            _store(self._cache, text, text, replacement)
+            return replacement
+        place = places.place(match.start()) if root is not TEXTS else TEXTS
         if place is None:
-            return self._literal(text, said or "", self._in(said or "", root))
-        placed = text, place, _is_before_object(match)
-        made = self._placed.get(placed) or self._made(match, key, said, place)
-        _remember(self._placed, placed, text, made)
-        return made
+            return self._literal(text, string or "", self._in(string or "", root))
+        cache_key = text, place, _is_before_object(match)
+        replacement = self._by_place.get(cache_key) or self._with_pseudonyms(match, key, string, place)
+        _store(self._by_place, cache_key, text, replacement)
+        return replacement
 
     def _anywhere(self, match: re.Match[str], key: str | None, text: str | None) -> str | None:
-        """The string, or the member, with names replaced, if its place makes no difference; None if it makes one. Most
-        strings contain no name at all, so their places are not looked up.
+        """The string, or the member, with names replaced, if its place makes no difference; None if the place counts.
+        Most strings contain no name at all, so their places are not looked up.
         """
         if text is not None and _may_be_json(text) and (text.lstrip(_BLANKS)[0] != '"' or _is_json(text)):
             return None
@@ -101,49 +101,51 @@ class Lines:
             return None
         if key is not None and self._names.in_text(key) != key:
             return None
-        now = text if text is None or text in _NOTHING else self._names.in_text(text)
-        if text is None or now is None or now == text:
+        replaced = text if text is None or text in _NOTHING else self._names.in_text(text)
+        if text is None or replaced is None or replaced == text:
             return match[0]
-        is_alike = now == self._names.whole(text) if key == "user_name" else key is not None and not may_be_no_text(key)
-        if not is_alike or system_view(text) is not None:
+        is_same_anywhere = (
+            replaced == self._names.of_name(text) if key == "user_name" else key is not None and not may_be_no_text(key)
+        )
+        if not is_same_anywhere or system_view(text) is not None:
             return None
-        return match[0][: match.start(3) - match.start()] + json_reader.quoted(now)
+        return match[0][: match.start(3) - match.start()] + json_reader.quoted(replaced)
 
-    def _made(self, found: re.Match[str], key: str | None, said: str | None, place: JsonContainer) -> str:
-        name, colon, value = found.groups()
+    def _with_pseudonyms(self, match: re.Match[str], key: str | None, string: str | None, place: JsonContainer) -> str:
+        name, colon, value = match.groups()
         if key is None:
-            return self._value(name, said or "", place.kind, TEXTS)
-        member = place.member(key, _is_before_object(found))
-        named = name if member.is_own else self._literal(name, key, self._names.in_text(key))
-        return f"{named}{colon}{'' if said is None else self._value(value, said, member.kind, member.in_string)}"
+            return self._value(name, string or "", place.kind, TEXTS)
+        member = place.member(key, _is_before_object(match))
+        new_name = name if member.is_own else self._literal(name, key, self._names.in_text(key))
+        return f"{new_name}{colon}{'' if string is None else self._value(value, string, member.kind, member.in_string)}"
 
-    def _value(self, literal: str, said: str, kind: str, inside: JsonContainer) -> str:
+    def _value(self, literal: str, string: str, kind: str, inside: JsonContainer) -> str:
         if kind == USER:
-            return self._literal(literal, said, self._names.whole(said) or said)
-        if said in _NOTHING or is_own_word(kind, said):
+            return self._literal(literal, string, self._names.of_name(string) or string)
+        if string in _NOTHING or is_own_word(kind, string):
             return literal
-        if "." not in said and system_view(said) is not None:
+        if "." not in string and system_view(string) is not None:
             return literal
-        return self._literal(literal, said, self._in(said, inside))
+        return self._literal(literal, string, self._in(string, inside))
 
-    def _number(self, given: str, position: int, where: Where) -> str:
+    def _number(self, number: str, position: int, places: StringPlaces) -> str:
         """A number that users wrote may be a user's name, too."""
-        now = self._names.in_text(given)
-        if now == given:
-            _remember(self._known, given, given, given)
-            return given
-        return json_reader.quoted(now) if where.is_text(position) else given
+        replaced = self._names.in_text(number)
+        if replaced == number:
+            _store(self._cache, number, number, number)
+            return number
+        return json_reader.quoted(replaced) if places.is_text(position) else number
 
     @staticmethod
-    def _literal(literal: str, said: str, now: str) -> str:
-        return literal if now == said else json_reader.quoted(now)
+    def _literal(literal: str, string: str, replaced: str) -> str:
+        return literal if replaced == string else json_reader.quoted(replaced)
 
 
-def _remember(known: dict[Any, str], key: Any, text: str, made: str) -> None:
+def _store(cache: dict[Any, str], key: Any, text: str, replacement: str) -> None:
     if len(text) <= _LONGEST:
-        if len(known) >= _REMEMBERED:
-            known.clear()
-        known[key] = made
+        if len(cache) >= _REMEMBERED:
+            cache.clear()
+        cache[key] = replacement
 
 
 @lru_cache(maxsize=4)

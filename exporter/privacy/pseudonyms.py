@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from exporter.errors import UsageError
-from exporter.privacy.known_users import SHORT, Earlier
+from exporter.privacy.known_users import SHORT, EarlierUsers
 from exporter.system import files
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Key:
         """The pseudonym of a user. ``name``: as Snowflake stores it (``JSMITH`` and ``jsmith`` are two users). A
         pseudonym made with this key is returned unchanged, so that rows that contain it can be read again.
         """
-        if self.made(name):
+        if self.is_pseudonym(name):
             return name
         digits = self._digits(b"user\0" + name.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
         return f"{_HEAD}{digits}{self._check(digits)}"
@@ -80,10 +80,10 @@ class Key:
         """A digest that is the same for all spellings of a name in letter case. It shows nothing of the name to those
         who do not have the key, and differs from the digits of a pseudonym.
         """
-        alike = name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
-        return self._digits(b"folded\0" + alike.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+        normalized = name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+        return self._digits(b"folded\0" + normalized.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
 
-    def made(self, name: str) -> bool:
+    def is_pseudonym(self, name: str) -> bool:
         """Whether a name is a pseudonym made with this key."""
         if PSEUDONYM.fullmatch(name) is None:
             return False
@@ -99,8 +99,8 @@ class Key:
 
 def may_be_read_by_others(path: str) -> bool:
     """Whether the file's permissions let its group or all users read it. A pipe is gone once it was read."""
-    about = Path(path).stat()
-    return stat.S_ISREG(about.st_mode) and bool(about.st_mode & 0o044)
+    status = Path(path).stat()
+    return stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o044)
 
 
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -117,7 +117,7 @@ _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
 _OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
-Found = tuple[int, int, str]
+FoundName = tuple[int, int, str]
 """Start, end and pseudonym of a name in a text."""
 
 
@@ -131,25 +131,25 @@ class _Spelling(NamedTuple):
 
 class Names:
     """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: what is known of users whose names
-    only earlier runs read, as for :class:`exporter.privacy.known_users.Earlier`.
+    only earlier runs read, as for :class:`exporter.privacy.known_users.EarlierUsers`.
     """
 
     def __init__(self, key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> None:
         self._key = key
-        self._earlier = Earlier(key, earlier)
+        self._earlier = EarlierUsers(key, earlier)
         self._stored = {name: key.pseudonym(name) for name in names}
         self._exact: dict[str, str] = {}
         self._folded: dict[str, str] = {}
         self._by_word: dict[str, list[_Spelling]] = {}
         for name in sorted(names):
-            for spelled in _spellings(name):
-                self._exact.setdefault(spelled, name)
-                self._add(spelled, name)
+            for spelling in _spellings(name):
+                self._exact.setdefault(spelling, name)
+                self._add(spelling, name)
         for spellings in self._by_word.values():
             spellings.sort(key=lambda spelling: -len(spelling.text))
 
-    def _add(self, spelled: str, name: str) -> None:
-        text = _folded(spelled)
+    def _add(self, spelling: str, name: str) -> None:
+        text = _folded(spelling)
         word = _WORD.search(text)
         if text not in self._folded:
             self._folded[text] = name
@@ -157,9 +157,9 @@ class Names:
                 is_short = sum(map(str.isalnum, name)) < SHORT and not _is_unspaced(word[0])
                 self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
 
-    def whole(self, text: str) -> str | None:
+    def of_name(self, text: str) -> str | None:
         """The pseudonym of the user with exactly this name; None if there is none."""
-        return self._stored.get(text) or self._earlier.whole(text)
+        return self._stored.get(text) or self._earlier.of_name(text)
 
     @property
     def are_hashed(self) -> bool:
@@ -173,63 +173,69 @@ class Names:
 
     def in_text(self, text: str) -> str:
         """The text with names replaced by pseudonyms; unchanged if it contains none."""
-        whole = self._stored.get(text)
-        if whole is not None:
-            return whole
-        made = self._earlier.in_text(_replaced(text, self._named(text)))
-        return self._in_escaped(made) if "\\" in made or "%" in made else made
+        pseudonym = self._stored.get(text)
+        if pseudonym is not None:
+            return pseudonym
+        replaced = self._earlier.in_text(_replaced(text, self._names_in(text)))
+        return self._in_escaped(replaced) if "\\" in replaced or "%" in replaced else replaced
 
-    def _named(self, text: str) -> Iterable[Found]:
+    def _names_in(self, text: str) -> Iterable[FoundName]:
         folded = _folded(text)
-        return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._found(text, folded)
+        return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._find(text, folded)
 
     def _in_escaped(self, text: str) -> str:
         r"""The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``. In a URL a
         backslash may be one of the name: ``corp\bob%40example.com``.
         """
-        ways = (_URLS, _ESCAPES) if "\\" in text and "%" in text else (_ESCAPES,)
-        for escapes in ways:
-            for named in (self._named, self._earlier.found):
+        patterns = (_URLS, _ESCAPES) if "\\" in text and "%" in text else (_ESCAPES,)
+        for escapes in patterns:
+            for names_in in (self._names_in, self._earlier.find):
                 plain = _unescaped(text, escapes)
                 if plain is None:
                     break
                 decoded, starts = plain
-                text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in named(decoded)))
+                text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in names_in(decoded)))
         return text
 
-    def _found(self, text: str, folded: str) -> Iterator[Found]:
+    def _find(self, text: str, folded: str) -> Iterator[FoundName]:
         """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
-        at = 0
-        made = {match.start(): match.end() for match in PSEUDONYM.finditer(text) if self._key.made(match[0])}
+        last_end = 0
+        pseudonyms = {
+            match.start(): match.end() for match in PSEUDONYM.finditer(text) if self._key.is_pseudonym(match[0])
+        }
         for word in _WORD.finditer(folded):
-            if word.start() in made:
-                at = made[word.start()]
+            if word.start() in pseudonyms:
+                last_end = pseudonyms[word.start()]
             for spelling in self._by_word.get(word[0], ()):
                 start = word.start() - spelling.word_at
                 end = start + len(spelling.text)
-                if start >= at and folded.startswith(spelling.text, start) and _is_whole(folded, start, end, spelling):
-                    yield start, end, self._stored[self._who(text, start, end)]
-                    at = end
+                if (
+                    start >= last_end
+                    and folded.startswith(spelling.text, start)
+                    and _is_whole(folded, start, end, spelling)
+                ):
+                    yield start, end, self._stored[self._user_of(text, start, end)]
+                    last_end = end
                     break
 
-    def _who(self, text: str, start: int, end: int) -> str:
+    def _user_of(self, text: str, start: int, end: int) -> str:
         """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
         case. If neither is a user, the user whose name differs only in letter case.
         """
-        spelled = text[start:end]
-        ways = [spelled.upper(), spelled]
+        spelling = text[start:end]
+        candidates = [spelling.upper(), spelling]
         if text[start - 1 : start] == '"' == text[end : end + 1]:
-            ways.reverse()
-        found = next((self._exact[way] for way in ways if way in self._exact), None)
-        return self._folded[_folded(spelled)] if found is None else found
+            candidates.reverse()
+        name = next((self._exact[candidate] for candidate in candidates if candidate in self._exact), None)
+        return self._folded[_folded(spelling)] if name is None else name
 
 
-def _replaced(text: str, found: Iterable[Found]) -> str:
-    pieces, at = [], 0
-    for start, end, pseudonym in found:
-        pieces += [text[at:start], pseudonym]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
+def _replaced(text: str, names: Iterable[FoundName]) -> str:
+    pieces, last_end = [], 0
+    for start, end, pseudonym in names:
+        pieces += [text[last_end:start], pseudonym]
+        last_end = end
+    return "".join([*pieces, text[last_end:]]) if pieces else text
 
 
 def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | None:
@@ -238,74 +244,78 @@ def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | N
     """
     plain: list[str] = []
     starts: list[int] = []
-    at = 0
+    last_end = 0
     for match in escapes.finditer(text):
         start, end = match.span()
-        plain += text[at:start]
-        starts += range(at, start)
-        for one, offset in _characters(match):
-            plain.append(one)
+        plain += text[last_end:start]
+        starts += range(last_end, start)
+        for character, offset in _characters(match):
+            plain.append(character)
             starts.append(offset)
-        at = end
-    if not at:
+        last_end = end
+    if not last_end:
         return None
-    plain += text[at:]
-    starts += range(at, len(text) + 1)
+    plain += text[last_end:]
+    starts += range(last_end, len(text) + 1)
     return "".join(plain), starts
 
 
 def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
     """The characters of an escape or of a sequence of percent-encoded bytes, each with its offset."""
-    named = match.groupdict()
-    if letter := named.get("letter"):
+    groups = match.groupdict()
+    if letter := groups.get("letter"):
         yield _OF_LETTERS.get(letter, letter), match.start()
-    elif named.get("slash"):
+    elif groups.get("slash"):
         yield "\\", match.start()
-    elif named.get("code"):
+    elif groups.get("code"):
         codes = re.findall(r"[ux]([0-9a-fA-F]+)", match[0])
         pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
         yield pair.decode("utf-16-be", "replace"), match.start()
     else:
-        bytes_of = [(int(one[0][-2:], 16), match.start() + one.start()) for one in _OF_URL.finditer(match[0])]
+        bytes_of = [(int(escape[0][-2:], 16), match.start() + escape.start()) for escape in _OF_URL.finditer(match[0])]
         yield from _of_utf8(bytes_of, match)
 
 
-def _of_utf8(given: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tuple[str, int]]:
-    at = 0
-    while at < len(given):
-        first, offset = given[at]
+def _of_utf8(encoded: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tuple[str, int]]:
+    index = 0
+    while index < len(encoded):
+        first, offset = encoded[index]
         size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
         try:
-            yield bytes(number for number, _ in given[at : at + size]).decode(), offset
-            at += size
+            yield bytes(number for number, _ in encoded[index : index + size]).decode(), offset
+            index += size
         except UnicodeDecodeError:
-            at += 1
-            end = given[at][1] if at < len(given) else match.end()
-            for place in range(offset, end):
-                yield match.string[place], place
+            index += 1
+            end = encoded[index][1] if index < len(encoded) else match.end()
+            for position in range(offset, end):
+                yield match.string[position], position
 
 
 def _spellings(name: str) -> dict[str, None]:
     """The name, and its forms in SQL, JSON, URLs, other Unicode normalizations, and upper case if that is longer."""
-    ways = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
+    spellings = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
     if len(name.upper()) != len(name) and name.casefold() != name.lower():  # STRASSE, of the user straße
-        ways |= _spellings(name.upper())
+        spellings |= _spellings(name.upper())
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
-        ways |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
-        ways |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
+        spellings |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
+        spellings |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
         for ascii_only in (True, False):
             for text in [name, name.replace('"', '""'), name.replace("'", "''")]:
                 for _ in range(_LEVELS):
                     text = json.dumps(text, ensure_ascii=ascii_only)[1:-1]  # noqa: PLW2901 # JSON in JSON
-                    ways[text] = None
-    return ways
+                    spellings[text] = None
+    return spellings
 
 
 def _folded(text: str) -> str:
     """The text in lower case, with the same length, so that offsets stay valid."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(low if len(low := one.lower()) == 1 else one for one in text)
+    return (
+        lower
+        if len(lower) == len(text)
+        else "".join(lowered if len(lowered := letter.lower()) == 1 else letter for letter in text)
+    )
 
 
 def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
@@ -313,8 +323,8 @@ def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
     return not (_joins(before, text[start], spelling) or _joins(after, text[end - 1], spelling))
 
 
-def _joins(outside: str, edge: str, spelling: _Spelling) -> bool:
+def _joins(neighbour: str, edge: str, spelling: _Spelling) -> bool:
     """Whether a character next to a name makes it part of a longer word."""
-    if not outside or _is_unspaced(outside) or _is_unspaced(edge):
+    if not neighbour or _is_unspaced(neighbour) or _is_unspaced(edge):
         return False
-    return outside.isalnum() or (spelling.is_short and outside in "_$")
+    return neighbour.isalnum() or (spelling.is_short and neighbour in "_$")

@@ -47,9 +47,9 @@ _CHOICES: Final = {
     STAGE_KIND: frozenset({"TABLE", "USER", "INTERNAL NAMED", "EXTERNAL NAMED"}),
     POLICY_KIND: frozenset(domain for domain in KNOWN_DOMAINS if domain.endswith("POLICY")),
     JOIN: frozenset(
-        f"{way}{join}".strip()
-        for way in ("", "INNER ", "LEFT ", "RIGHT ", "FULL ", "CROSS ", "NATURAL ", "ASOF ", "LATERAL ", "LEFT OUTER ",
-                    "RIGHT OUTER ", "FULL OUTER ", "SEMI ", "ANTI ", "LEFT SEMI ", "LEFT ANTI ")
+        f"{modifier}{join}".strip()
+        for modifier in ("", "INNER ", "LEFT ", "RIGHT ", "FULL ", "CROSS ", "NATURAL ", "ASOF ", "LATERAL ",
+                         "LEFT OUTER ", "RIGHT OUTER ", "FULL OUTER ", "SEMI ", "ANTI ", "LEFT SEMI ", "LEFT ANTI ")
         for join in ("JOIN", "")
     ),
     AGENT: frozenset({"CORTEX AGENT", "CORTEX LITE AGENT", "EXTERNAL AGENT"}),
@@ -131,11 +131,11 @@ def _compound(*, is_known: bool) -> JsonContainer:
     """
 
     def member(name: str, is_object: bool) -> Member:  # noqa: FBT001 # as all functions of this type
-        return around if name == "value" and not is_object else _NAMED
+        return value_member if name == "value" and not is_object else _NAMED
 
-    made = JsonContainer(member, array=JsonContainer(member, element=_ELEMENT))
-    around = Member(is_own=True, kind=TEXT, inside=made, in_string=made if is_known else TEXTS)
-    return made
+    container = JsonContainer(member, array=JsonContainer(member, element=_ELEMENT))
+    value_member = Member(is_own=True, kind=TEXT, inside=container, in_string=container if is_known else TEXTS)
+    return container
 
 
 def _own(kind: str = TEXT, inside: JsonContainer = TEXTS) -> Member:
@@ -193,11 +193,11 @@ _KINDS: Final = {
 def _of_type(kind: types.Type) -> JsonContainer:
     """The place of a value of a type of documents."""
     kinds = kind.types if isinstance(kind, types.UnionType) else (kind,)
-    for one in kinds:
-        if isinstance(one, types.ListType):
-            return _of_type(one.item_type)
-        if isinstance(one, types.StructType):
-            return _fixed(dict(_members(one.cls)))
+    for member_type in kinds:
+        if isinstance(member_type, types.ListType):
+            return _of_type(member_type.item_type)
+        if isinstance(member_type, types.StructType):
+            return _fixed(dict(_members(member_type.cls)))
     return TEXTS
 
 
@@ -253,13 +253,13 @@ LITERAL: Final = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
 _TOKEN: Final = re.compile(rf"(?:({LITERAL})([ \t\r\n]*+:[ \t\r\n]*+)?|[\[\]{{}},])", re.DOTALL)
 
 
-class Where:
+class StringPlaces:
     """The places in a JSON text. They are looked up in ascending order, so that the text is read once at most.
-    ``root``: the place of the text as a whole. ``said``: gives the string of a literal.
+    ``root``: the place of the text as a whole. ``string_of``: gives the string of a literal.
     """
 
-    def __init__(self, text: str, root: JsonContainer, said: Callable[[str], str]) -> None:
-        self._text, self._root, self._string = text, root, said
+    def __init__(self, text: str, root: JsonContainer, string_of: Callable[[str], str]) -> None:
+        self._text, self._root, self._string = text, root, string_of
         self._at = 0
         self._open: list[JsonContainer] = []
         self._name: str | None = None
@@ -279,9 +279,9 @@ class Where:
         if self._nested is None:
             text = self._text
             first, last = text.find("{"), text.rfind("}")
-            opened = [at for at in (text.find("{", first + 1), text.find("[")) if at >= 0]
-            closed = max(text.rfind("}", 0, max(last, 0)), text.rfind("]"))
-            self._nested = first, min(opened, default=len(text)), closed, last
+            openings = [position for position in (text.find("{", first + 1), text.find("[")) if position >= 0]
+            last_closing = max(text.rfind("}", 0, max(last, 0)), text.rfind("]"))
+            self._nested = first, min(openings, default=len(text)), last_closing, last
         first, opens, closes, last = self._nested
         return first < position < opens or (first >= 0 and closes < position < last)
 
@@ -291,9 +291,9 @@ class Where:
         kind = place.kind if self._name is None else place.member(self._string(self._name), False).kind
         return kind == TEXT or kind in _CHOICES
 
-    def _read(self, found: re.Match[str]) -> None:
-        literal, colon = found.groups()
-        sign = found[0]
+    def _read(self, match: re.Match[str]) -> None:
+        literal, colon = match.groups()
+        sign = match[0]
         if literal is not None:
             self._name = literal if colon else None
         elif sign in "{[":

@@ -122,7 +122,7 @@ def _read(place: Place, name: str) -> Any:
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
-    had, has = manifest.get("settings", {}), settings.shown()
+    had, has = manifest.get("settings", {}), settings.for_manifest()
     if manifest.get("model") != MODEL:
         raise UsageError(
             f"{shown}: was made with version {manifest.get('model')} of the model, but this program has {MODEL}; make "

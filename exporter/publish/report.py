@@ -97,7 +97,7 @@ class Report:
             "model": MODEL,
             "input": list(settings.inputs),
             "rows_in": self.rows_in,
-            "settings": settings.shown(),
+            "settings": settings.for_manifest(),
             **({STATE: FORM} if settings.update else {}),
         }
 
@@ -207,7 +207,7 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
     if not filters.any:
         return None
     return {
-        "rows": {text: numbers.get(f"{LEFT_OUT}{text}", 0) for text in filters.given},
+        "rows": {text: numbers.get(f"{LEFT_OUT}{text}", 0) for text in filters.active},
         "reduced": numbers.get("reduced", 0),
         "objects": numbers.get("objects_left_out", 0),
         "query_history": numbers.get("history_left_out", 0),

@@ -113,5 +113,5 @@ def test_outputs_as_people_write_them(given: str, outputs: tuple[str, ...]) -> N
 
 def test_the_manifest_shows_no_secret(config: Path) -> None:
     config.write_text('account = "${SECRET_ACCOUNT}"\n', encoding="utf-8")
-    shown = load(GIVEN, config, {"SECRET_ACCOUNT": "A-B", "OPENLINEAGE_API_KEY": "hunter2"}).shown()
+    shown = load(GIVEN, config, {"SECRET_ACCOUNT": "A-B", "OPENLINEAGE_API_KEY": "hunter2"}).for_manifest()
     assert "hunter2" not in str(shown)

@@ -12,7 +12,7 @@ from exporter.errors import UsageError
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.input.times import parse_time
-from exporter.privacy.excluded_objects import named_stages, taken
+from exporter.privacy.excluded_objects import named_stages, without_excluded
 from exporter.privacy.filters import Filters, database_and_schema, filters_of
 from tests.input.bad_rows import GOOD
 from tests.input.plain_rows import plain
@@ -213,7 +213,7 @@ def change(name: str, **properties: Any) -> Any:
 )  # fmt: skip
 def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, place: str) -> None:
     """Neither its name nor its id, and the place says that something is not named there."""
-    less = taken(row(**columns), lists)
+    less = without_excluded(row(**columns), lists)
     assert less is not None
     assert less.text is not None
     assert (less.reason, less.objects > 0) == ("databases", True)
@@ -238,7 +238,7 @@ def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, pl
     ],
 )
 def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any) -> None:
-    less = taken(row(**columns), lists)
+    less = without_excluded(row(**columns), lists)
     assert less is not None
     assert less.text is None
 
@@ -257,7 +257,7 @@ def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any)
     ],
 )
 def test_a_row_without_what_is_left_out_stays_as_it_came(lists: Filters, columns: Any) -> None:
-    assert taken(row(**columns), lists) is None
+    assert without_excluded(row(**columns), lists) is None
 
 
 def test_what_stays_is_the_same() -> None:
@@ -273,7 +273,7 @@ def test_what_stays_is_the_same() -> None:
         organization_name="ORG",
         account_name="ACC",
     )
-    less = taken(given, DENIED)
+    less = without_excluded(given, DENIED)
     assert less is not None
     assert less.text is not None
     again = read_line(less.text)

@@ -30,11 +30,11 @@ def test_a_pseudonym_is_the_same_in_every_version() -> None:
 
 def test_a_pseudonym_stays_what_it_is_and_that_of_another_key_does_not() -> None:
     own, other = KEY.pseudonym("JSMITH"), Key(b"another key of 24 bytes.").pseudonym("JSMITH")
-    assert KEY.made(own)
+    assert KEY.is_pseudonym(own)
     assert KEY.pseudonym(own) == own
-    assert not KEY.made(other)
+    assert not KEY.is_pseudonym(other)
     assert KEY.pseudonym(other) != other
-    assert not KEY.made(own[:-1] + ("0" if own[-1] != "0" else "1"))
+    assert not KEY.is_pseudonym(own[:-1] + ("0" if own[-1] != "0" else "1"))
 
 
 def test_a_key_is_not_shown() -> None:
