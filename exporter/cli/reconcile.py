@@ -31,7 +31,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     as_json: bool | None,
 ) -> int:
     from exporter.ask.graph import Graph
-    from exporter.reconcile import filled, output, written
+    from exporter.reconcile import declared_graph, filled_contract, output
     from exporter.reconcile.comparison import compare
     from exporter.reconcile.reading import read
     from exporter.system.progress import Progress
@@ -39,20 +39,20 @@ def _run(  # noqa: PLR0913 - the options of the command
     if since is not None and until is not None and since >= until:
         raise click.UsageError("--since has to be before --until", click.get_current_context())
     if out is not None:
-        written.check(out, folder)
-    declarations = [read(one, server) for one in given]
-    if out is not None and filled.is_contract(out):
-        filled.check(declarations, out)
+        declared_graph.check(out, folder)
+    declarations = [read(text, server) for text in given]
+    if out is not None and filled_contract.is_contract(out):
+        filled_contract.check(declarations, out)
     with Progress().stage("comparing"), Graph(folder) as graph:
-        compared = compare(graph.store, declarations, since, until, namespace)
-        if out is not None and filled.is_contract(out):
-            compared.notes.append(filled.write(compared, out))
+        comparison = compare(graph.store, declarations, since, until, namespace)
+        if out is not None and filled_contract.is_contract(out):
+            comparison.notes.append(filled_contract.write(comparison, out))
         elif out is not None:
-            written.write(compared, graph.store, out)
-    for note in compared.notes:
+            declared_graph.write(comparison, graph.store, out)
+    for note in comparison.notes:
         print(message(note), file=sys.stderr)
-    sys.stdout.write(output.as_json(compared) if as_json else output.as_text(compared))
-    failing = [f"{compared.counts[name]:,} {name}" for name in fail_on or () if compared.counts[name]]
+    sys.stdout.write(output.as_json(comparison) if as_json else output.as_text(comparison))
+    failing = [f"{comparison.counts[name]:,} {name}" for name in fail_on or () if comparison.counts[name]]
     if failing:
         sys.stdout.flush()
         raise RefusedError(f"there are edges that --fail-on forbids: {', '.join(failing)}")
@@ -69,8 +69,8 @@ def _time(text: str) -> int:
 
 
 def _classes(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(one.strip() for one in text.split(",")))
-    wrong = [one for one in names if one not in _FAILING]
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    wrong = [name for name in names if name not in _FAILING]
     if wrong:
         raise click.BadParameter(f"{', '.join(wrong) or 'nothing'} is not one of {', '.join(_FAILING)}")
     return names

@@ -1,1 +1,1 @@
-"""Declared lineage against seen lineage: what dbt or OpenLineage says that data goes through, and what rows show."""
+"""Compares declared lineage with what rows show: what dbt or OpenLineage says that data goes through, and queries."""

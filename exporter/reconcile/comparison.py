@@ -1,4 +1,4 @@
-"""Declared edges against seen ones: verified, undeclared, phantom, or not to be known, for a reason that is said.
+"""Compares declared edges with what rows show: verified, undeclared, phantom, or unknown for a reason that is given.
 
 A declared edge is compared column by column where the declaration has columns, else table by table. It is a phantom
 only if rows of the period show how its target was filled, and none from this source: whatever the rows cannot show is
@@ -24,8 +24,8 @@ from exporter.reconcile.edges import (
     EdgeKey,
     End,
 )
-from exporter.reconcile.meaning import Line, Meaning, Meanings, Unknown
-from exporter.reconcile.seen import Run, Seen
+from exporter.reconcile.observed import Observed, Run
+from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
     from exporter.reconcile.declared import Dataset, Declaration
-    from exporter.reconcile.seen import Behind
+    from exporter.reconcile.observed import ViewEvidence
 
 _COLUMNS, _READS, _BEHIND = "columns", "reads", "view"
 _NAMED: Final = 5
@@ -41,46 +41,46 @@ _NAMED: Final = 5
 
 
 @dataclass
-class Compared:
+class Comparison:
     """The result: ``edges`` in the order of classes and names; ``notes``: what it lacks, for people; ``roots``: the
     object that each dataset of a data contract is.
     """
 
     edges: list[ComparedEdge]
     declarations: list[Declaration]
-    seen: Seen
+    observed: Observed
     notes: list[str]
     roots: Mapping[Dataset, str]
 
     @property
     def counts(self) -> Mapping[str, int]:
         """The number of edges of each class."""
-        counted = Counter(edge.verdict for edge in self.edges)
-        return {name: counted[name] for name in CLASSES}
+        by_verdict = Counter(edge.verdict for edge in self.edges)
+        return {name: by_verdict[name] for name in CLASSES}
 
 
 def compare(
     store: Store, declarations: list[Declaration], since: int | None, until: int | None, namespaces: Iterable[str] = ()
-) -> Compared:
+) -> Comparison:
     """Compares the declarations with what rows of a period show. ``since``, ``until``: microseconds since 1970 (UTC),
     the end excluded. ``namespaces``: those that are the account of the graph. Raises UsageError for a declaration that
     cannot be read.
     """
-    seen = Seen(store, since, until)
-    declared = DeclaredEdges(Meanings(store, namespaces))
+    observed = Observed(store, since, until)
+    declared = DeclaredEdges(Resolver(store, namespaces))
     for number, declaration in enumerate(declarations):
         for item in declaration.items:
             declared.add(item, number)
-    declared.see_through_helpers()
+    declared.bridge_helpers()
     line_of = {iri: line for line in declared.lines.values() for iri in line.members}
-    seen.look(line_of.keys())
-    judge = _Judge(seen, declared)
+    observed.load(line_of.keys())
+    classifier = _Classifier(observed, declared)
     for edge in declared.edges.values():
-        judge.judge(edge)
-    edges = [*declared.edges.values(), *_Undeclared(seen, declared, line_of).edges()]
+        classifier.classify(edge)
+    edges = [*declared.edges.values(), *_Undeclared(observed, declared, line_of).edges()]
     edges.sort(key=_order)
-    notes = list(_notes(declarations, seen, declared, line_of, edges))
-    return Compared(edges, declarations, seen, notes, declared.contracts)
+    notes = list(_notes(declarations, observed, declared, line_of, edges))
+    return Comparison(edges, declarations, observed, notes, declared.contracts)
 
 
 _RANK: Final = {name: number for number, name in enumerate((UNDECLARED, PHANTOM, UNKNOWN, VERIFIED))}
@@ -94,29 +94,29 @@ def _order(edge: ComparedEdge) -> tuple[int, str, str, str, str]:
 # --- what is declared -------------------------------------------------------------------------------------------------
 
 
-class _Judge:
+class _Classifier:
     """Gives declared edges their classes."""
 
-    def __init__(self, seen: Seen, declared: DeclaredEdges) -> None:
-        self._seen, self._declared = seen, declared
+    def __init__(self, observed: Observed, declared: DeclaredEdges) -> None:
+        self._observed, self._declared = observed, declared
         self._into = defaultdict[tuple[str, str, str], dict[str, Run]](dict)
         """(source, target, its column) -> the queries."""
-        for (source, _, target, column), runs in seen.columns.items():
+        for (source, _, target, column), runs in observed.columns.items():
             self._into[source, target, column] |= runs
 
-    def judge(self, edge: ComparedEdge) -> None:
+    def classify(self, edge: ComparedEdge) -> None:
         reason = self._not_on_record(edge)
         if reason is None:
-            assert isinstance(edge.target.meaning, Line), "another one is not on record"
-            reason = self._of_view(edge) if edge.target.meaning.is_view else self._of_table(edge)
+            assert isinstance(edge.target.resolution, ObjectLine), "another one is not on record"
+            reason = self._of_view(edge) if edge.target.resolution.is_view else self._of_table(edge)
         if reason is not None:
             edge.reason, edge.why = reason
 
     def _not_on_record(self, edge: ComparedEdge) -> tuple[str, str] | None:
         """Why the record cannot be asked for an end."""
         for end in (edge.target, edge.source):
-            if isinstance(end.meaning, Unknown):
-                reason, why = end.meaning
+            if isinstance(end.resolution, Unresolved):
+                reason, why = end.resolution
                 if end.dataset in self._declared.views and reason == "no-row":
                     return "view", f"{why}; it is a view, which rows show only when it is read"
                 stages = self._stages(edge.target) if end is edge.source and reason == "other-platform" else []
@@ -127,55 +127,55 @@ class _Judge:
 
     def _stages(self, target: End) -> list[str]:
         """The stages that queries loaded a table from: rows do not say where a stage is."""
-        sources = (source for (_, to), source in self._seen.direct.items() if to in target.members)
+        sources = (source for (_, into), source in self._observed.direct.items() if into in target.members)
         return sorted({source.name for source in sources if _is_stage(source.iri)})
 
     def _of_table(self, edge: ComparedEdge) -> tuple[str, str] | None:
-        runs, by = self._shown(edge)
+        runs, by = self._runs_that_show(edge)
         if runs:
             edge.verdict, edge.by, edge.runs = VERIFIED, by, sorted(runs.values())
             return None
-        reason = self._not_shown(edge)
+        reason = self._why_not_shown(edge)
         if reason is not None:
             return reason
         edge.verdict = PHANTOM
         source, target = edge.source, edge.target
         if source.column and self._runs_between(edge):
-            what = (
+            but_not = (
                 f"but not its column {target.column} from {source.column}"
                 if target.column
                 else f"and did not read its column {source.column}"
             )
-            return "no-such-column", f"queries filled {target.name} from {source.name}, {what}"
-        fills = sum(len(self._seen.fills.get(iri, ())) for iri in target.members)
+            return "no-such-column", f"queries filled {target.name} from {source.name}, {but_not}"
+        fills = sum(len(self._observed.fills.get(iri, ())) for iri in target.members)
         return "never-seen", f"{_queries(fills)} filled {target.name}, none from {source.name}"
 
-    def _shown(self, edge: ComparedEdge) -> tuple[dict[str, Run], str]:
+    def _runs_that_show(self, edge: ComparedEdge) -> tuple[dict[str, Run], str]:
         """The queries that show the edge, and how."""
-        seen, pairs = self._seen, list(_object_pairs(edge))
+        observed, pairs = self._observed, list(_object_pairs(edge))
         column, into = edge.source.column, edge.target.column
         if column and into:
-            return _merged(seen.columns.get((source, column, target, into)) for source, target in pairs), _COLUMNS
+            return _merged(observed.columns.get((source, column, target, into)) for source, target in pairs), _COLUMNS
         if column:
-            return _merged(seen.read.get((source, column, target)) for source, target in pairs), _READS
+            return _merged(observed.read.get((source, column, target)) for source, target in pairs), _READS
         if into:
             runs = _merged(self._into.get((source, target, into)) for source, target in pairs)
             return (runs, _COLUMNS) if runs else (self._runs_between(edge), _READS)
-        has_columns = not seen.column_pairs.isdisjoint(pairs)
+        has_columns = not observed.column_pairs.isdisjoint(pairs)
         return self._runs_between(edge), _COLUMNS if has_columns else _READS
 
     def _runs_between(self, edge: ComparedEdge) -> dict[str, Run]:
         """The queries that filled the target from the source, in whatever columns."""
-        return _merged(map(self._seen.pairs.get, _object_pairs(edge)))
+        return _merged(map(self._observed.pairs.get, _object_pairs(edge)))
 
-    def _not_shown(self, edge: ComparedEdge) -> tuple[str, str] | None:
+    def _why_not_shown(self, edge: ComparedEdge) -> tuple[str, str] | None:
         """Why rows of the period need not show the edge, if it is there; None where they would."""
-        seen, target = self._seen, edge.target.name
+        observed, target = self._observed, edge.target.name
         if edge.first is not None and edge.last is not None:
-            begin, end = seen.begin, seen.end
+            begin, end = observed.begin, observed.end
             if begin is None or end is None or edge.last < begin or edge.first > end:
                 return "outside-period", f"the last run that declares it was at {iso(edge.last)}, outside of the period"
-        fills = [fill for iri in edge.target.members for fill in seen.fills.get(iri, ())]
+        fills = [fill for iri in edge.target.members for fill in observed.fills.get(iri, ())]
         if not fills:
             return "not-filled", f"no query of the period filled {target}"
         unclear = sum(fill.unclear for fill in fills)
@@ -183,10 +183,10 @@ class _Judge:
             return "incomplete-rows", f"{_queries(unclear)} filled {target} in rows that do not say all sources"
         if edge.source.column and edge.target.column:
             runs = self._runs_between(edge)
-            bare = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)
-            if bare:
-                return "no-columns", f"{_queries(bare)} filled {target} in rows that list no source columns"
-        cut = sum(not reads or bool(reads & edge.source.members) for reads in seen.cut.values())
+            without_columns = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)
+            if without_columns:
+                return "no-columns", f"{_queries(without_columns)} filled {target} in rows that list no source columns"
+        cut = sum(not reads or bool(reads & edge.source.members) for reads in observed.cut.values())
         if cut:
             return (
                 "incomplete-rows",
@@ -195,22 +195,22 @@ class _Judge:
         return None
 
     def _of_view(self, edge: ComparedEdge) -> tuple[str, str] | None:
-        """A view shows what is behind it only to who reads it."""
+        """The verdict on an edge into a view: rows show what is behind a view only when a query reads it."""
         source, target = edge.source, edge.target
-        behind = [each for iri in target.members for each in self._seen.behind.get(iri, ())]
-        evidence = [each for each in behind if each.iri in source.members]
-        evidence = [each for each in evidence if not source.column or each.column == source.column]
-        evidence = [each for each in evidence if not target.column or each.view_column == target.column]
-        certain = [each for each in evidence if each.is_certain]
+        behind = [entry for iri in target.members for entry in self._observed.behind.get(iri, ())]
+        evidence = [entry for entry in behind if entry.iri in source.members]
+        evidence = [entry for entry in evidence if not source.column or entry.column == source.column]
+        evidence = [entry for entry in evidence if not target.column or entry.view_column == target.column]
+        certain = [entry for entry in evidence if entry.is_certain]
         if certain:
-            first, last = min(each.first for each in certain), max(each.last for each in certain)
-            ident = min(certain, key=lambda each: each.first).ident
+            first, last = min(entry.first for entry in certain), max(entry.last for entry in certain)
+            ident = min(certain, key=lambda entry: entry.first).ident
             edge.verdict, edge.by = VERIFIED, _BEHIND
             edge.runs = [Run(first, "", ident, 1)] + ([Run(last, "", None, 0)] if last != first else [])
             return None
         if evidence:
             return "view", f"queries read the view {target.name} and more, so {source.name} may be behind it or not"
-        names = ", ".join(sorted({each.name for each in behind if each.is_certain}))
+        names = ", ".join(sorted({entry.name for entry in behind if entry.is_certain}))
         shows = f"; queries that read it show {names} behind it" if names else ""
         return (
             "view",
@@ -222,8 +222,8 @@ def _object_pairs(edge: ComparedEdge) -> Iterator[tuple[str, str]]:
     return ((source, target) for source in edge.source.members for target in edge.target.members)
 
 
-def _merged(every: Iterable[Mapping[str, Run] | None]) -> dict[str, Run]:
-    return {iri: run for runs in every if runs for iri, run in runs.items()}
+def _merged(all_runs: Iterable[Mapping[str, Run] | None]) -> dict[str, Run]:
+    return {iri: run for runs in all_runs if runs for iri, run in runs.items()}
 
 
 def _queries(number: int) -> str:
@@ -238,12 +238,12 @@ def _is_stage(iri: str) -> bool:
 
 
 class _Undeclared:
-    """The seen edges that no declaration has: into what the declarations fill, and between other objects that they
+    """The edges that rows show and no declaration has: into what declarations fill, and between other objects that they
     name. An object is not its own source. ``line_of``: the declared objects, by the IRIs of their members.
     """
 
-    def __init__(self, seen: Seen, declared: DeclaredEdges, line_of: Mapping[str, Line]) -> None:
-        self._seen, self._declared, self._line_of = seen, declared, line_of
+    def __init__(self, observed: Observed, declared: DeclaredEdges, line_of: Mapping[str, ObjectLine]) -> None:
+        self._observed, self._declared, self._line_of = observed, declared, line_of
         self._tables = {edge.tables for edge in declared.edges.values()}
         self._edges = dict[EdgeKey, ComparedEdge]()
 
@@ -254,8 +254,8 @@ class _Undeclared:
         self._add_behind_views()
         return self._edges.values()
 
-    def _line(self, iri: str, name: str) -> Line:
-        return self._line_of.get(iri) or Line(iri, iri, name, "", frozenset((iri,)))
+    def _line(self, iri: str, name: str) -> ObjectLine:
+        return self._line_of.get(iri) or ObjectLine(iri, iri, name, "", frozenset((iri,)))
 
     def _add(self, source: End, target: End, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
         """Adds an edge; the objects of a line have one together."""
@@ -264,11 +264,11 @@ class _Undeclared:
         edge.runs = sorted({*edge.runs, *runs})
 
     def _add_between_objects(self) -> None:
-        seen, declared = self._seen, self._declared
+        observed, declared = self._observed, self._declared
         # A stage may be the path that a declaration names: rows do not say where it is.
-        elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.meaning)}
-        for (iri, into), how in sorted(seen.direct.items()):
-            source, target = self._line(iri, how.name), self._line_of[into]
+        elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.resolution)}
+        for (iri, into), source_object in sorted(observed.direct.items()):
+            source, target = self._line(iri, source_object.name), self._line_of[into]
             is_between_named = iri in self._line_of and target.root not in declared.properties
             if source.root == target.root or (source.root, target.root) in self._tables:
                 continue
@@ -276,39 +276,39 @@ class _Undeclared:
                 continue
             if (_is_stage(iri) and target.root in elsewhere) or self._is_explained(iri, target):
                 continue
-            by = _COLUMNS if (iri, into) in seen.column_pairs else _READS
-            via = (how.through,) if how.through else ()
-            self._add(End(None, source, None), End(None, target, None), by, seen.pairs[iri, into].values(), via)
+            by = _COLUMNS if (iri, into) in observed.column_pairs else _READS
+            via = (source_object.through,) if source_object.through else ()
+            self._add(End(None, source, None), End(None, target, None), by, observed.pairs[iri, into].values(), via)
 
-    def _is_explained(self, source: str, target: Line) -> bool:
-        """Whether the source is a view or stream that the declaration does not name, as it names what is behind it."""
+    def _is_explained(self, source: str, target: ObjectLine) -> bool:
+        """Whether the source is a view or stream that no declaration names, because it names what is behind it."""
         if source in self._line_of:
             return False
-        behind = (self._line_of.get(each.iri) for each in self._seen.behind.get(source, ()))
+        behind = (self._line_of.get(evidence.iri) for evidence in self._observed.behind.get(source, ()))
         return any(line is not None and (line.root, target.root) in self._tables for line in behind)
 
     def _add_between_columns(self) -> None:
-        """Of objects whose columns are declared."""
-        seen, declared = self._seen, self._declared
+        """Adds the edges between columns of objects whose columns are declared."""
+        observed, declared = self._observed, self._declared
         by_columns = {
             edge.tables
             for edge in declared.edges.values()
             if edge.target.column and not declared.is_property(edge.target.key)
         }
-        for key in sorted(seen.direct_columns):
+        for key in sorted(observed.direct_columns):
             iri, column, into, target_column = key
-            source = End(None, self._line(iri, seen.names.get(iri, iri)), column)
+            source = End(None, self._line(iri, observed.names.get(iri, iri)), column)
             target = End(None, self._line_of[into], target_column)
             if source.table == target.table or (*source.key, *target.key) in declared.edges:
                 continue
             if declared.is_property(target.key):
-                if self._lists(iri, column, target.key):
+                if self._is_listed(iri, column, target.key):
                     continue
             elif (source.table, target.table) not in by_columns:
                 continue
-            self._add(source, target, _COLUMNS, seen.columns[key].values())
+            self._add(source, target, _COLUMNS, observed.columns[key].values())
 
-    def _lists(self, iri: str, column: str, target: ColumnKey) -> bool:
+    def _is_listed(self, iri: str, column: str, target: ColumnKey) -> bool:
         """Whether a property of a contract lists a source, its object, or what stands for it: a view stands for the
         tables behind it, and they for the view.
         """
@@ -316,51 +316,55 @@ class _Undeclared:
         if not {(root, ""), (root, column)}.isdisjoint(listed):
             return True
         tables = {table for table, _ in listed}
-        if any(self._line(each.iri, "").root in tables for each in self._seen.behind.get(iri, ())):
+        if any(self._line(evidence.iri, "").root in tables for evidence in self._observed.behind.get(iri, ())):
             return True
         lines = [self._declared.lines[table] for table in tables if table in self._declared.lines]
-        return any(each.iri == iri for line in lines for each in self._all_behind(line))
+        return any(evidence.iri == iri for line in lines for evidence in self._all_behind(line))
 
-    def _all_behind(self, line: Line) -> Iterator[Behind]:
-        return (each for iri in line.members for each in self._seen.behind.get(iri, ()))
+    def _all_behind(self, line: ObjectLine) -> Iterator[ViewEvidence]:
+        return (evidence for iri in line.members for evidence in self._observed.behind.get(iri, ()))
 
-    def _behind(self, root: str) -> Iterator[Behind]:
+    def _behind(self, root: str) -> Iterator[ViewEvidence]:
         """What is certainly behind a declared object; nothing is where it is no view."""
         view = self._declared.lines[root]
-        return (each for each in self._all_behind(view) if view.is_view and each.is_certain)
+        return (evidence for evidence in self._all_behind(view) if view.is_view and evidence.is_certain)
 
     def _add_behind_contracts(self) -> None:
-        """The columns behind a contract's view that its properties do not list."""
+        """Adds the columns behind a contract's view that its properties do not list."""
         for root in sorted(self._declared.properties.keys() & self._declared.lines.keys()):
-            for each in self._behind(root):
-                key = root, each.view_column or ""
-                is_property = each.view_column and self._declared.is_property(key)
-                if is_property and each.column is not None and not self._lists(each.iri, each.column, key):
-                    self._add_behind(each, root)
+            for evidence in self._behind(root):
+                key = root, evidence.view_column or ""
+                is_property = evidence.view_column and self._declared.is_property(key)
+                if (
+                    is_property
+                    and evidence.column is not None
+                    and not self._is_listed(evidence.iri, evidence.column, key)
+                ):
+                    self._add_behind(evidence, root)
 
     def _add_behind_views(self) -> None:
-        """What is behind a declared view, but not by declared edges, also over other views."""
+        """Adds what is behind a declared view and not a source by declared edges, also over other views."""
         above = defaultdict[str, set[str]](set)
         for source, target in self._tables:
             above[target].add(source)
         for root in sorted(self._declared.filled & self._declared.lines.keys()):
-            known, waiting = {root}, [root]
+            visited, waiting = {root}, [root]
             while waiting:
-                more = above[waiting.pop()] - known
-                known |= more
-                waiting += more
-            for each in self._behind(root):
-                if each.view_column is None and self._line(each.iri, each.name).root not in known:
-                    self._add_behind(each._replace(column=None), root)
+                sources = above[waiting.pop()] - visited
+                visited |= sources
+                waiting += sources
+            for evidence in self._behind(root):
+                if evidence.view_column is None and self._line(evidence.iri, evidence.name).root not in visited:
+                    self._add_behind(evidence._replace(column=None), root)
 
-    def _add_behind(self, each: Behind, root: str) -> None:
-        source = End(None, self._line(each.iri, each.name), each.column)
-        target = End(None, self._declared.lines[root], each.view_column)
-        self._add(source, target, _BEHIND, [Run(each.first, "", each.ident, 1)])
+    def _add_behind(self, evidence: ViewEvidence, root: str) -> None:
+        source = End(None, self._line(evidence.iri, evidence.name), evidence.column)
+        target = End(None, self._declared.lines[root], evidence.view_column)
+        self._add(source, target, _BEHIND, [Run(evidence.first, "", evidence.ident, 1)])
 
 
-def _is_elsewhere(meaning: Meaning) -> bool:
-    return isinstance(meaning, Unknown) and meaning.reason == "other-platform"
+def _is_elsewhere(resolution: Resolution) -> bool:
+    return isinstance(resolution, Unresolved) and resolution.reason == "other-platform"
 
 
 # --- notes ------------------------------------------------------------------------------------------------------------
@@ -368,9 +372,9 @@ def _is_elsewhere(meaning: Meaning) -> bool:
 
 def _notes(
     declarations: list[Declaration],
-    seen: Seen,
+    observed: Observed,
     declared: DeclaredEdges,
-    line_of: Mapping[str, Line],
+    line_of: Mapping[str, ObjectLine],
     edges: Collection[ComparedEdge],
 ) -> Iterator[str]:
     """What the result lacks."""
@@ -379,7 +383,7 @@ def _notes(
             yield f"{declaration.name}: left out: {', '.join(declaration.left_out)}."
     if not declared.edges and not declared.properties:
         yield "The declarations have no edges, so only what rows show can be compared: nothing."
-    others = {target for _, target in seen.leaving(line_of.keys()) if target not in line_of}
+    others = {target for _, target in observed.outgoing(line_of.keys()) if target not in line_of}
     if others:
         yield (
             f"Data also went from declared objects to {len(others):,} that no declaration names; these edges are not "
@@ -387,12 +391,12 @@ def _notes(
         )
     for dataset, why in declared.undescribed.items():
         yield f"{dataset}: nothing is known of its properties: {why}."
-    shown = {edge.target.key for edge in edges if edge.verdict in (VERIFIED, UNDECLARED)}
+    with_source = {edge.target.key for edge in edges if edge.verdict in (VERIFIED, UNDECLARED)}
     for root, columns in declared.properties.items():
-        bare = sorted(column for column in columns if (root, column) not in shown)
-        if bare:
-            more = f" and {len(bare) - _NAMED:,} more" if len(bare) > _NAMED else ""
+        without_source = sorted(column for column in columns if (root, column) not in with_source)
+        if without_source:
+            more = f" and {len(without_source) - _NAMED:,} more" if len(without_source) > _NAMED else ""
             yield (
-                f"{declared.lines[root].name}: for {len(bare):,} of {len(columns):,} properties no row of the period "
-                f"shows a source: {', '.join(bare[:_NAMED])}{more}."
+                f"{declared.lines[root].name}: for {len(without_source):,} of {len(columns):,} properties no row of "
+                f"the period shows a source: {', '.join(without_source[:_NAMED])}{more}."
             )

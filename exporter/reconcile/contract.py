@@ -16,7 +16,7 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name, parts_of
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, Declaration, Edge, Filled, dataset
+from exporter.reconcile.declared import SNOWFLAKE, Dataset, Declaration, Edge, FilledDataset, dataset
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -56,23 +56,27 @@ class Contract:
     objects: list[tuple[Dataset, str]] = field(default_factory=list)
     properties: list[Property] = field(default_factory=list)
     nested: int = 0
-    _home: tuple[str, str, str] = ("", "", "")
+    _default_names: tuple[str, str, str] = ("", "", "")
 
     def declaration(self, name: str) -> Declaration:
         """What the contract declares, as what any other file does. ``name``: of the file."""
-        made = Declaration(name, f"{FORM} {self.version}", self._items(), contract=self)
+        declaration = Declaration(name, f"{FORM} {self.version}", self._items(), contract=self)
         if self.nested:
-            made.left_out.append(f"{SOURCES} of {self.nested:,} properties below a column, which rows do not show")
-        return made
+            declaration.left_out.append(
+                f"{SOURCES} of {self.nested:,} properties below a column, which rows do not show"
+            )
+        return declaration
 
     def _items(self) -> Iterator[Item]:
         for target, physical in self.objects:
-            columns = tuple(declared.column for declared in self.properties if declared.of == target)
-            yield Filled(target, is_view="view" in physical.lower(), properties=columns)
-        for declared in self.properties:
-            for text in declared.sources:
+            columns = tuple(
+                declared_property.column for declared_property in self.properties if declared_property.of == target
+            )
+            yield FilledDataset(target, is_view="view" in physical.lower(), properties=columns)
+        for declared_property in self.properties:
+            for text in declared_property.sources:
                 source, column = self._source(text)
-                yield Edge(source, declared.of, column, declared.column)
+                yield Edge(source, declared_property.of, column, declared_property.column)
 
     def _source(self, text: str) -> tuple[Dataset, str | None]:
         """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
@@ -88,43 +92,43 @@ class Contract:
             last = parts.pop()
             inner = last[1:-1].replace('""', '"') if last.startswith('"') else last
             column = last if parts_of(inner) else inner
-        namespace, database, schema = self._home
-        before = [part for part in (database, schema) if part][: 3 - len(parts)] if parts else []
-        return dataset(namespace, ".".join([*before, *parts]) if parts else text, self.path), column
+        namespace, database, schema = self._default_names
+        left_out_parts = [part for part in (database, schema) if part][: 3 - len(parts)] if parts else []
+        return dataset(namespace, ".".join([*left_out_parts, *parts]) if parts else text, self.path), column
 
     def read(self, root: yaml.MappingNode, server: str | None) -> None:
         """Reads the contract of a text. ``server``: the name of the server that is meant."""
-        whole = _Place(root, self.path)
-        self.version = whole.text("apiVersion")
+        root_mapping = _YamlMapping(root, self.path)
+        self.version = root_mapping.text("apiVersion")
         if not self.version.startswith("v3."):
             raise UsageError(
                 f"{self.path}: apiVersion is {visible(self.version[:_CHARACTERS]) or 'missing'}; contracts of version "
                 "3 of the Open Data Contract Standard are read, such as v3.1.0"
             )
-        self._home = _home(list(whole.each("servers")), server, self.path)
-        for item in whole.each("schema"):
+        self._default_names = _default_names(list(root_mapping.each("servers")), server, self.path)
+        for item in root_mapping.each("schema"):
             target = self._object(item)
             self.objects.append((target, item.text("physicalType")))
-            for each in item.each("properties"):
-                self._property(target, each)
+            for inner in item.each("properties"):
+                self._property(target, inner)
         if not self.objects:
             raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
 
-    def _object(self, item: _Place) -> Dataset:
+    def _object(self, item: _YamlMapping) -> Dataset:
         name = item.text("physicalName") or item.text("name")
         if not name:
             raise UsageError(f"{item.place}: an object of the schema has a name or physicalName")
         parts = parts_of(name)
-        namespace, database, schema = self._home
-        before = [database, schema][: max(3 - len(parts), 0)] if parts else []
-        if not all(before):
+        namespace, database, schema = self._default_names
+        left_out_parts = [database, schema][: max(3 - len(parts), 0)] if parts else []
+        if not all(left_out_parts):
             raise UsageError(
                 f"{item.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
                 "DATABASE.SCHEMA.NAME, or give the contract a server of type snowflake with database and schema"
             )
-        return dataset(namespace, ".".join([*before, name]), item.place)
+        return dataset(namespace, ".".join([*left_out_parts, name]), item.place)
 
-    def _property(self, target: Dataset, item: _Place) -> None:
+    def _property(self, target: Dataset, item: _YamlMapping) -> None:
         name = item.text("physicalName") or item.text("name")
         if not name:
             raise UsageError(f"{item.place}: a property has a name or physicalName")
@@ -143,16 +147,16 @@ def read(data: bytes, path: str, server: str | None) -> Contract:
     root, text = compose(data, path)
     if not isinstance(root, yaml.MappingNode):
         raise UsageError(f"{path}: is no data contract: a contract has kind, apiVersion and schema")
-    whole = _Place(root, path)
-    if whole.has("dataContractSpecification"):
+    root_mapping = _YamlMapping(root, path)
+    if root_mapping.has("dataContractSpecification"):
         raise UsageError(
             f"{path}: is of the Data Contract Specification; give a contract of the Open Data Contract Standard (ODCS)"
         )
-    if whole.text("kind") != "DataContract":
+    if root_mapping.text("kind") != "DataContract":
         raise UsageError(f"{path}: is no data contract: it has no line kind: DataContract")
-    made = Contract(path, text)
-    made.read(root, server)
-    return made
+    contract = Contract(path, text)
+    contract.read(root, server)
+    return contract
 
 
 def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
@@ -177,13 +181,13 @@ def ident(data: bytes) -> str | None:
     """The id of the data contract in the bytes of a file; empty if it has none, None for what is no data contract."""
     try:
         root, _ = compose(data, "")
-        whole = _Place(root, "") if isinstance(root, yaml.MappingNode) else None
-        return whole.text("id") if whole and whole.text("kind") == "DataContract" else None
+        root_mapping = _YamlMapping(root, "") if isinstance(root, yaml.MappingNode) else None
+        return root_mapping.text("id") if root_mapping and root_mapping.text("kind") == "DataContract" else None
     except UsageError:
         return None
 
 
-class _Place:
+class _YamlMapping:
     """A mapping of the document, and where it is, for errors."""
 
     def __init__(self, node: yaml.MappingNode, path: str) -> None:
@@ -216,21 +220,21 @@ class _Place:
                 raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list of names")
         return tuple(str(node.value).strip() for node in nodes)
 
-    def each(self, key: str) -> Iterator[_Place]:
+    def each(self, key: str) -> Iterator[_YamlMapping]:
         """The mappings in the list of a key."""
         for node in self._list(key):
             yield self._of(key, node)
 
-    def below(self, key: str) -> Iterator[_Place]:
+    def below(self, key: str) -> Iterator[_YamlMapping]:
         """The mapping of a key, if it has one."""
         node = self._values.get(key)
         if node is not None and not _is_null(node):
             yield self._of(key, node)
 
-    def _of(self, key: str, node: yaml.Node) -> _Place:
+    def _of(self, key: str, node: yaml.Node) -> _YamlMapping:
         if not isinstance(node, yaml.MappingNode):
             raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: in {key} are mappings of keys to values")
-        return _Place(node, self._path)
+        return _YamlMapping(node, self._path)
 
     def _list(self, key: str) -> list[yaml.Node]:
         node = self._values.get(key)
@@ -245,23 +249,28 @@ def _is_null(node: yaml.Node) -> bool:
     return bool(node.tag == "tag:yaml.org,2002:null")
 
 
-def _home(servers: list[_Place], wanted: str | None, path: str) -> tuple[str, str, str]:
+def _default_names(servers: list[_YamlMapping], wanted_name: str | None, path: str) -> tuple[str, str, str]:
     """The namespace, database and schema of the server in Snowflake; empty where the contract does not say them."""
     names = [server.text("server") for server in servers]
-    if wanted is not None and wanted not in names:
-        raise UsageError(f"{path}: has no server {visible(wanted)}; it has {', '.join(map(visible, names)) or 'none'}")
-    ours = [
-        server for server in servers if server.text("type") == "snowflake" and wanted in (None, server.text("server"))
-    ]
-    if wanted is not None and not ours:
-        raise UsageError(f"{path}: the server {visible(wanted)} is not of type snowflake")
-    homes = {
-        (server.text("account"), server.text("database"), server.text("schema")): server.text("server")
-        for server in ours
-    }
-    if len(homes) > 1:
+    if wanted_name is not None and wanted_name not in names:
         raise UsageError(
-            f"{path}: has several servers of Snowflake; give --server NAME: {', '.join(map(visible, homes.values()))}"
+            f"{path}: has no server {visible(wanted_name)}; it has {', '.join(map(visible, names)) or 'none'}"
         )
-    account, database, schema = next(iter(homes), ("", "", ""))
+    snowflake_servers = [
+        server
+        for server in servers
+        if server.text("type") == "snowflake" and wanted_name in (None, server.text("server"))
+    ]
+    if wanted_name is not None and not snowflake_servers:
+        raise UsageError(f"{path}: the server {visible(wanted_name)} is not of type snowflake")
+    names_of_server = {
+        (server.text("account"), server.text("database"), server.text("schema")): server.text("server")
+        for server in snowflake_servers
+    }
+    if len(names_of_server) > 1:
+        raise UsageError(
+            f"{path}: has several servers of Snowflake; give --server NAME: "
+            f"{', '.join(map(visible, names_of_server.values()))}"
+        )
+    account, database, schema = next(iter(names_of_server), ("", "", ""))
     return f"{SNOWFLAKE}{account}" if account else "", database, schema

@@ -1,8 +1,9 @@
 """The lineage that dbt declares: its ``manifest.json``, of which each node says what it depends on.
 
 A manifest has no column lineage, so what it declares is compared table by table. A model, seed or snapshot is a
-relation of Snowflake (``relation_name``, with the quotes that it has in SQL). What is none is seen through: ephemeral
-models are parts of the statements of others, and metrics and semantic models stand between an exposure and its models.
+relation of Snowflake (``relation_name``, with the quotes that it has in SQL). A node that is no relation is replaced by
+its parents: ephemeral models are parts of the statements of others, and metrics and semantic models stand between an
+exposure and its models.
 An exposure is a dashboard or another thing outside of Snowflake. Tests and analyses fill nothing.
 
 Source: dbt's documentation, "Manifest JSON file": nodes, sources, exposures, parent_map, depends_on, relation_name,
@@ -18,7 +19,7 @@ from msgspec import Raw, Struct
 
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
-from exporter.reconcile.declared import Dataset, Edge, Filled, dataset
+from exporter.reconcile.declared import Dataset, Edge, FilledDataset, dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,15 +101,19 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
     nodes = {key: _read(key, raw, kind, name) for kind, key, raw in _sections(manifest)}
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
-    datasets = {key: known for key, node in nodes.items() if (known := _dataset(node, key, adapter, project, name))}
+    datasets = {
+        key: found_dataset
+        for key, node in nodes.items()
+        if (found_dataset := _dataset(node, key, adapter, project, name))
+    }
     for key, target in datasets.items():
         node = nodes[key]
         if node.resource_type == "source":
             continue
         if node.resource_type != "exposure":
-            yield Filled(target, manifest.at, node.materialized in _VIEWS)
+            yield FilledDataset(target, manifest.at, node.materialized in _VIEWS)
         for parent, via in _parents(key, nodes, datasets, manifest):
-            yield Edge(datasets[parent], target, named=manifest.at, job=key, via=via)
+            yield Edge(datasets[parent], target, name_time=manifest.at, job=key, via=via)
 
 
 def _sections(manifest: Manifest) -> Iterator[tuple[str, str, Raw]]:
@@ -126,7 +131,7 @@ def _read(key: str, raw: Raw, kind: str, name: str) -> _Node:
 
 
 def _dataset(node: _Node, key: str, adapter: str, project: str, name: str) -> Dataset | None:
-    """The dataset that a node is; None for what is seen through."""
+    """The dataset that a node is; None for a node that is no relation."""
     if node.resource_type == "exposure":
         return dataset(f"dbt://{project}", key, name)
     relation = node.relation
@@ -140,13 +145,13 @@ def _parents(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The relations that a node is filled from, each once, and by way of which nodes that are no relations."""
     waiting: list[tuple[str, tuple[str, ...]]] = [(key, ())]
-    seen = {key}
+    visited = {key}
     while waiting:
-        one, via = waiting.pop(0)
-        for parent in _depends_on(one, nodes, manifest):
-            if parent in seen or parent not in nodes or nodes[parent].resource_type in _FILL_NOTHING:
+        ancestor, via = waiting.pop(0)
+        for parent in _depends_on(ancestor, nodes, manifest):
+            if parent in visited or parent not in nodes or nodes[parent].resource_type in _FILL_NOTHING:
                 continue
-            seen.add(parent)
+            visited.add(parent)
             if parent in datasets:
                 yield parent, via
             else:

@@ -49,9 +49,9 @@ class Dataset(NamedTuple):
 class Edge(NamedTuple):
     """``target`` is filled from ``source``. ``source_column``, ``target_column``: where the declaration has columns;
     a source column without a target column only filters or joins; a target column without a source column is filled
-    from any column, or by any use of the source. ``time``: of the run that declares it, in
-    microseconds since 1970 (UTC); None for what is declared for every run. ``named``: the time at which the names are
-    meant; None: now. ``job``: who fills it. ``via``: what was seen through: ephemeral models.
+    from any column, or by any use of the source. ``time``: of the run that declares it, in microseconds since 1970
+    (UTC); None for what is declared for every run. ``name_time``: the time at which the names are to be resolved; None:
+    now. ``job``: who fills it. ``via``: what is between the two and is no dataset: ephemeral models.
     """
 
     source: Dataset
@@ -59,24 +59,24 @@ class Edge(NamedTuple):
     source_column: str | None = None
     target_column: str | None = None
     time: int | None = None
-    named: int | None = None
+    name_time: int | None = None
     job: str | None = None
     via: tuple[str, ...] = ()
 
 
-class Filled(NamedTuple):
+class FilledDataset(NamedTuple):
     """A dataset that the declaration fills, whatever its sources are. ``is_view``: it is said to be a view.
     ``properties``: its columns, of each of which the declaration is to list the sources; None for a declaration of
     whole datasets.
     """
 
     dataset: Dataset
-    named: int | None = None
+    name_time: int | None = None
     is_view: bool = False
     properties: tuple[str, ...] | None = None
 
 
-Item = Edge | Filled
+Item = Edge | FilledDataset
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Declaration:
         """In hexadecimal digits."""
         return self._sum.hexdigest()
 
-    def saw(self, data: bytes) -> None:
+    def add_to_digest(self, data: bytes) -> None:
         """Adds what was read to the digest."""
         self._sum.update(data)
 

@@ -1,6 +1,6 @@
 """The edges that all declarations have together, each once, between the objects that the declarations mean.
 
-Helpers are seen through: what fills a table that a load fills, reads and drops fills what is filled from that table.
+Helpers are left out: what fills a table that a load fills, reads and drops fills what is filled from that table.
 
 A data contract has no runs and no joins, only columns. So an object that it describes is compared by these columns
 alone: a table that a query only read is no source that a contract lacks, and a column that it does not have is none.
@@ -16,11 +16,11 @@ from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
-from exporter.reconcile.declared import Dataset, Edge, Filled
-from exporter.reconcile.meaning import Line, Meaning, Meanings
+from exporter.reconcile.declared import Dataset, Edge, FilledDataset
+from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
 
 if TYPE_CHECKING:
-    from exporter.reconcile.seen import Run
+    from exporter.reconcile.observed import Run
 
 VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
 CLASSES: Final = (VERIFIED, UNDECLARED, PHANTOM, UNKNOWN)
@@ -34,12 +34,12 @@ EdgeKey = tuple[str, str, str, str]
 
 
 class End(NamedTuple):
-    """One end of an edge. ``dataset``: as it is declared, None for what only rows show; ``meaning``: what it is;
+    """One end of an edge. ``dataset``: as it is declared, None for what only rows show; ``resolution``: what it is;
     ``column``: in the form in which names are compared.
     """
 
     dataset: Dataset | None
-    meaning: Meaning
+    resolution: Resolution
     column: str | None
 
     @property
@@ -50,22 +50,22 @@ class End(NamedTuple):
     @property
     def table(self) -> str:
         """Equal for ends in the same object."""
-        return self.meaning.root if isinstance(self.meaning, Line) else f"? {self.dataset!r}"
+        return self.resolution.root if isinstance(self.resolution, ObjectLine) else f"? {self.dataset!r}"
 
     @property
     def name(self) -> str:
         """As it is declared; of what only rows show, the present name."""
-        return str(self.dataset) if self.dataset is not None else self.now or ""
+        return str(self.dataset) if self.dataset is not None else self.present_name or ""
 
     @property
-    def now(self) -> str | None:
+    def present_name(self) -> str | None:
         """The name that the object has now."""
-        return self.meaning.name if isinstance(self.meaning, Line) else None
+        return self.resolution.name if isinstance(self.resolution, ObjectLine) else None
 
     @property
     def members(self) -> frozenset[str]:
         """The IRIs of the objects that it is; none where it is not known which."""
-        return self.meaning.members if isinstance(self.meaning, Line) else frozenset()
+        return self.resolution.members if isinstance(self.resolution, ObjectLine) else frozenset()
 
 
 @dataclass
@@ -74,7 +74,7 @@ class ComparedEdge:
     phantoms. ``by``: how it was seen: ``columns`` (a column's data came from there), ``reads`` (the query only read it)
     or ``view`` (it is behind the view). ``runs``: the queries that show it, oldest first. ``declared``: the numbers of
     the declarations that have it; ``first``, ``last``: the times of their runs, in microseconds since 1970 (UTC), None
-    where it is declared for every run. ``via``: what was seen through.
+    where it is declared for every run. ``via``: the helpers and models between the two.
     """
 
     source: End
@@ -105,10 +105,10 @@ class ComparedEdge:
         """How many queries show it; an aggregated row counts its calls."""
         return sum(run.calls for run in self.runs)
 
-    def add_times(self, *times: int | None) -> None:
+    def add_times(self, *more: int | None) -> None:
         """Times at which it is declared."""
-        known = [time for time in (self.first, self.last, *times) if time is not None]
-        self.first, self.last = min(known, default=None), max(known, default=None)
+        times = [time for time in (self.first, self.last, *more) if time is not None]
+        self.first, self.last = min(times, default=None), max(times, default=None)
 
 
 class DeclaredEdges:
@@ -118,10 +118,10 @@ class DeclaredEdges:
     columns of which the sources are to be listed; ``listed``: the sources that are.
     """
 
-    def __init__(self, meanings: Meanings) -> None:
-        self._meanings = meanings
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
         self.edges = dict[EdgeKey, ComparedEdge]()
-        self.lines = dict[str, Line]()
+        self.lines = dict[str, ObjectLine]()
         self.filled = set[str]()
         self.views = set[Dataset]()
         self.contracts = dict[Dataset, str]()
@@ -129,13 +129,13 @@ class DeclaredEdges:
         self.properties = defaultdict[str, set[str]](set)
         self.listed = defaultdict[ColumnKey, set[ColumnKey]](set)
 
-    def add(self, item: Edge | Filled, number: int) -> None:
+    def add(self, item: Edge | FilledDataset, number: int) -> None:
         """Adds what the declaration with a number says. Raises UsageError where it is too much."""
-        if isinstance(item, Filled):
+        if isinstance(item, FilledDataset):
             self._add_filled(item)
             return
-        source = self._end(item.source, item.source_column, item.named)
-        target = self._end(item.target, item.target_column, item.named)
+        source = self._end(item.source, item.source_column, item.name_time)
+        target = self._end(item.target, item.target_column, item.name_time)
         if self.is_property(target.key):
             self.listed[target.key].add(source.key)
         else:
@@ -149,16 +149,16 @@ class DeclaredEdges:
         if len(self.edges) > MOST_EDGES:
             raise UsageError(f"the declarations have more than {MOST_EDGES:,} edges; compare some of them at a time")
 
-    def _add_filled(self, item: Filled) -> None:
-        end = self._end(item.dataset, None, item.named)
-        dataset, meaning = item.dataset, end.meaning
+    def _add_filled(self, item: FilledDataset) -> None:
+        end = self._end(item.dataset, None, item.name_time)
+        dataset, resolution = item.dataset, end.resolution
         if item.properties is None:
             self.filled.add(end.table)
-        elif isinstance(meaning, Line):
-            self.properties[meaning.root].update(item.properties)
-            self.contracts[dataset] = meaning.root
+        elif isinstance(resolution, ObjectLine):
+            self.properties[resolution.root].update(item.properties)
+            self.contracts[dataset] = resolution.root
         else:
-            self.undescribed[dataset] = meaning.why
+            self.undescribed[dataset] = resolution.why
         if item.is_view and end.dataset is not None:
             self.views.add(end.dataset)
 
@@ -168,14 +168,14 @@ class DeclaredEdges:
         return column in self.properties.get(root, ())
 
     def _end(self, dataset: Dataset, column: str | None, time: int | None) -> End:
-        dataset = dataset._replace(namespace=dataset.namespace or self._meanings.home)
-        meaning = self._meanings.of(dataset, time)
-        if isinstance(meaning, Line):
-            meaning = self.lines.setdefault(meaning.root, meaning)
-        is_of_graph = dataset.is_of_snowflake or isinstance(meaning, Line)
-        return End(dataset, meaning, match_name(column) if column and is_of_graph else column or None)
+        dataset = dataset._replace(namespace=dataset.namespace or self._resolver.default_namespace)
+        resolution = self._resolver.resolve(dataset, time)
+        if isinstance(resolution, ObjectLine):
+            resolution = self.lines.setdefault(resolution.root, resolution)
+        is_of_graph = dataset.is_of_snowflake or isinstance(resolution, ObjectLine)
+        return End(dataset, resolution, match_name(column) if column and is_of_graph else column or None)
 
-    def see_through_helpers(self) -> None:
+    def bridge_helpers(self) -> None:
         """Joins the edges into each helper with those out of it; the helper is gone."""
         ends = (end for edge in self.edges.values() for end in (edge.source, edge.target))
         helpers = {end.table: end.name for end in ends if _is_helper(end)}

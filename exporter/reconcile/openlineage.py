@@ -20,7 +20,7 @@ from msgspec import Struct
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.openlineage.settings import PRODUCER
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, Edge, Filled, dataset
+from exporter.reconcile.declared import SNOWFLAKE, Dataset, Edge, FilledDataset, dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +48,9 @@ class _Field(Struct):
 
     @property
     def only_filters(self) -> bool:
-        return bool(self.transformations) and all(one.type == _INDIRECT for one in self.transformations or ())
+        return bool(self.transformations) and all(
+            transformation.type == _INDIRECT for transformation in self.transformations or ()
+        )
 
 
 class _Column(Struct, rename="camel"):
@@ -110,12 +112,12 @@ def event(text: bytes | msgspec.Raw, place: str) -> Event:
     try:
         return _event(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        words = "is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{place}: is no OpenLineage event: {words}") from None
+        reason = "is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise UsageError(f"{place}: is no OpenLineage event: {reason}") from None
 
 
 @dataclass
-class _Open:
+class _RunLineage:
     """What the events of a run said so far. ``columns``: (source, its column, target, its column or None)."""
 
     job: str | None
@@ -127,10 +129,10 @@ class _Open:
 
 def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iterator[Item]:
     """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration."""
-    running, failed, ours = dict[str, _Open](), set[str](), 0
+    running, failed, own_events = dict[str, _RunLineage](), set[str](), 0
     for place, event in events:
         if (event.producer or "").startswith(_OURS):
-            ours += 1
+            own_events += 1
             continue
         if event.run is None:
             yield from _edges(_add(event, None, place))
@@ -150,28 +152,28 @@ def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iter
         yield from _edges(run)
     if failed:
         declaration.left_out.append(f"{_counted(len(failed), 'run')} that ended in FAIL or ABORT")
-    if ours:
-        declaration.left_out.append(f"{_counted(ours, 'event')} that exporter made from rows itself")
+    if own_events:
+        declaration.left_out.append(f"{_counted(own_events, 'event')} that exporter made from rows itself")
 
 
 def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' * (number != 1)}"
 
 
-def _add(event: Event, known: _Open | None, place: str) -> _Open:
+def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineage:
     time = parse_time(event.event_time)
     if time is None:
         raise UsageError(f"{place}: eventTime {event.event_time[:60]!r} is not a time such as 2026-09-30T08:00:00Z")
     job = f"{event.job.namespace.rstrip('/')}/{event.job.name}" if event.job else None
-    run = known or _Open(job, time)
+    run = run_so_far or _RunLineage(job, time)
     run.job, run.time = run.job or job, max(run.time, time)
-    run.inputs.update(dict.fromkeys(_named(each, place) for each in event.inputs or ()))
-    for each in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
-        target = _named(each, place)
-        if each is not event.dataset:
+    run.inputs.update(dict.fromkeys(_snowflake_dataset(event_dataset, place) for event_dataset in event.inputs or ()))
+    for output in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
+        target = _snowflake_dataset(output, place)
+        if output is not event.dataset:
             run.outputs[target] = None
-        if each.facets and each.facets.column_lineage:
-            run.columns.update(dict.fromkeys(_columns(target, each.facets.column_lineage, place)))
+        if output.facets and output.facets.column_lineage:
+            run.columns.update(dict.fromkeys(_columns(target, output.facets.column_lineage, place)))
     if len(run.inputs) * len(run.outputs) + len(run.columns) > MOST_PAIRS:
         raise UsageError(
             f"{place}: the run has more than {MOST_PAIRS:,} pairs of inputs and outputs. No statement has; leave it out"
@@ -179,34 +181,41 @@ def _add(event: Event, known: _Open | None, place: str) -> _Open:
     return run
 
 
-def _named(one: _Dataset, place: str) -> Dataset:
+def _snowflake_dataset(event_dataset: _Dataset, place: str) -> Dataset:
     """The dataset; if it is a path whose table has a name in Snowflake (symlinks), that."""
-    links = one.facets.symlinks.identifiers if one.facets and one.facets.symlinks else None
-    if not one.namespace.lower().startswith(SNOWFLAKE):
+    links = (
+        event_dataset.facets.symlinks.identifiers if event_dataset.facets and event_dataset.facets.symlinks else None
+    )
+    if not event_dataset.namespace.lower().startswith(SNOWFLAKE):
         for link in links or ():
             if link.namespace.lower().startswith(SNOWFLAKE):
                 return dataset(link.namespace, link.name, place)
-    return dataset(one.namespace, one.name, place)
+    return dataset(event_dataset.namespace, event_dataset.name, place)
 
 
 def _columns(
     target: Dataset, lineage: _ColumnLineage, place: str
 ) -> Iterator[tuple[Dataset, str, Dataset, str | None]]:
     for name, column in (lineage.fields or {}).items():
-        for one in column.input_fields or ():
-            yield dataset(one.namespace, one.name, place), one.field, target, None if one.only_filters else name
-    for one in lineage.dataset or ():
-        yield dataset(one.namespace, one.name, place), one.field, target, None
+        for input_field in column.input_fields or ():
+            yield (
+                dataset(input_field.namespace, input_field.name, place),
+                input_field.field,
+                target,
+                None if input_field.only_filters else name,
+            )
+    for input_field in lineage.dataset or ():
+        yield dataset(input_field.namespace, input_field.name, place), input_field.field, target, None
 
 
-def _edges(run: _Open) -> Iterator[Item]:
+def _edges(run: _RunLineage) -> Iterator[Item]:
     """The edges of a run: its column lineage, and the pairs of input and output that have none."""
     for output in run.outputs:
-        yield Filled(output, run.time)
+        yield FilledDataset(output, run.time)
     by_column = {(source, target) for source, _, target, _ in run.columns}
     for source, source_column, target, target_column in run.columns:
         yield Edge(source, target, source_column, target_column, run.time, run.time, run.job)
     for target in run.outputs:
         for source in run.inputs:
             if (source, target) not in by_column:
-                yield Edge(source, target, time=run.time, named=run.time, job=run.job)
+                yield Edge(source, target, time=run.time, name_time=run.time, job=run.job)

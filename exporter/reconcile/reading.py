@@ -49,24 +49,24 @@ _manifest: Final = msgspec.json.Decoder(dbt.Manifest).decode
 _array: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
-def read(given: str, server: str | None = None) -> Declaration:
+def read(file_or_address: str, server: str | None = None) -> Declaration:
     """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items.
     ``server``: the name of the server that data contracts are meant for.
     """
-    return _marquez(given) if _is_address(given) else _file(given, server)
+    return _marquez(file_or_address) if _is_address(file_or_address) else _file(file_or_address, server)
 
 
 def _file(path: str, server: str | None) -> Declaration:
-    kept, data = _bytes(path)
+    packed, data = _bytes(path)
     if not data.strip():
         raise UsageError(f"{path}: is empty. {_HOW}")
     name = path.rpartition("/")[2]
     if name.lower().endswith((".yaml", ".yml")):
-        made = contract.read(data, path, server).declaration(name)
+        declaration = contract.read(data, path, server).declaration(name)
     else:
-        made = _document(data, path, name)
-    made.saw(kept)
-    return made
+        declaration = _document(data, path, name)
+    declaration.add_to_digest(packed)
+    return declaration
 
 
 _HOW: Final = (
@@ -78,7 +78,7 @@ _HOW: Final = (
 def _bytes(path: str) -> tuple[bytes, bytes]:
     """The bytes of a file, and the same unpacked."""
     try:
-        kept = data = files.read(path, LARGEST + 1)
+        packed = data = files.read(path, LARGEST + 1)
         if data.startswith(b"\x1f\x8b"):
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
             data = unpacker.decompress(data, LARGEST + 1)
@@ -90,7 +90,7 @@ def _bytes(path: str) -> tuple[bytes, bytes]:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}. {_HOW}") from None
     if len(data) > LARGEST:
         raise UsageError(f"{path}: has more than {LARGEST >> 20} MiB. Split a file of events into several")
-    return kept, data.removeprefix(b"\xef\xbb\xbf")
+    return packed, data.removeprefix(b"\xef\xbb\xbf")
 
 
 def _document(data: bytes, path: str, name: str) -> Declaration:
@@ -98,7 +98,7 @@ def _document(data: bytes, path: str, name: str) -> Declaration:
     try:
         if data.lstrip()[:1] == b"[":
             texts = _array(data)
-            return _events(name, ((f"{path}, element {number}", one) for number, one in enumerate(texts, 1)))
+            return _events(name, ((f"{path}, element {number}", text) for number, text in enumerate(texts, 1)))
         head = _head(data)
     except RecursionError:
         raise UsageError(f"{path}: is nested too deep. {_HOW}") from None
@@ -136,9 +136,11 @@ def _lines(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _events(name: str, texts: Any) -> Declaration:
-    made = Declaration(name, openlineage.FORM, iter(()))
-    made.items = openlineage.items(((place, openlineage.event(text, place)) for place, text in texts), made)
-    return made
+    declaration = Declaration(name, openlineage.FORM, iter(()))
+    declaration.items = openlineage.items(
+        ((place, openlineage.event(text, place)) for place, text in texts), declaration
+    )
+    return declaration
 
 
 # --- Marquez ----------------------------------------------------------------------------------------------------------
@@ -164,26 +166,26 @@ def _marquez(address: str) -> Declaration:
         ) from None
     if not host or parts.query or parts.fragment:
         raise UsageError("the address of Marquez is written as http://HOST:5000, without ? and #")
-    shown = urlunsplit(
+    public_address = urlunsplit(
         (parts.scheme.lower(), f"[{host}]{port}" if ":" in host else f"{host}{port}", parts.path, "", "")
     )
     headers = urllib3.make_headers(basic_auth=f"{user}:{password or ''}") if user else {}
-    made = Declaration(shown.rstrip("/"), "OpenLineage events of a Marquez", iter(()))
-    made.items = openlineage.items(_pages(made, headers), made)
-    return made
+    declaration = Declaration(public_address.rstrip("/"), "OpenLineage events of a Marquez", iter(()))
+    declaration.items = openlineage.items(_pages(declaration, headers), declaration)
+    return declaration
 
 
-def _pages(made: Declaration, headers: dict[str, str]) -> Iterator[tuple[str, Event]]:
-    place, offset = made.name.removesuffix("/api/v1"), 0
+def _pages(declaration: Declaration, headers: dict[str, str]) -> Iterator[tuple[str, Event]]:
+    place, offset = declaration.name.removesuffix("/api/v1"), 0
     with urllib3.PoolManager(headers=headers, retries=urllib3.Retry(2, redirect=0), timeout=_PATIENCE) as pool:
         while True:
-            asked = urlencode({"limit": _AT_ONCE, "offset": offset, "sortDirection": "asc"})
-            found = _page(pool, f"{place}/api/v1/events/lineage?{asked}", place)
-            for number, text in enumerate(found, offset + 1):
-                made.saw(bytes(text))
+            query = urlencode({"limit": _AT_ONCE, "offset": offset, "sortDirection": "asc"})
+            events = _page(pool, f"{place}/api/v1/events/lineage?{query}", place)
+            for number, text in enumerate(events, offset + 1):
+                declaration.add_to_digest(bytes(text))
                 yield f"{place}, event {number}", openlineage.event(text, f"{place}, event {number}")
-            offset += len(found)
-            if len(found) < _AT_ONCE:
+            offset += len(events)
+            if len(events) < _AT_ONCE:
                 return
 
 
@@ -194,8 +196,8 @@ def _page(pool: urllib3.PoolManager, url: str, place: str) -> list[Raw]:
         answer.release_conn()
     except HTTPError as error:
         reason = getattr(error, "reason", None) or error
-        words = str(reason).rpartition(": ")[2] or type(reason).__name__
-        raise UsageError(f"{place}: Marquez does not answer: {words}") from None
+        problem = str(reason).rpartition(": ")[2] or type(reason).__name__
+        raise UsageError(f"{place}: Marquez does not answer: {problem}") from None
     if answer.status != 200:
         raise UsageError(f"{place}: answers {answer.status} to GET /api/v1/events/lineage; is it a Marquez?")
     if len(data) > LARGEST_ANSWER:

@@ -16,14 +16,14 @@ from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import single
 from exporter.reconcile.contract import SOURCES, compose, ident
+from exporter.reconcile.declared_graph import CONTRACT
 from exporter.reconcile.edges import UNDECLARED
-from exporter.reconcile.written import CONTRACT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.comparison import Comparison
     from exporter.reconcile.contract import Contract, Property
     from exporter.reconcile.declared import Declaration
     from exporter.reconcile.edges import End
@@ -53,17 +53,18 @@ def check(declarations: list[Declaration], out: Path) -> None:
     single.check(out, lambda data: ident(data) == own, f"this contract (id: {own or 'none'})")
 
 
-def write(compared: Compared, path: Path) -> str:
+def write(comparison: Comparison, path: Path) -> str:
     """Writes the filled contract; a note of what was added."""
-    contract = next(declaration.contract for declaration in compared.declarations if declaration.contract is not None)
+    contract = next(declaration.contract for declaration in comparison.declarations if declaration.contract is not None)
     names: dict[tuple[str, str], list[str]] = {}
-    for edge in compared.edges:
+    for edge in comparison.edges:
         if edge.verdict == UNDECLARED and edge.target.column and edge.source.column:
             names.setdefault(edge.target.key, []).append(_name(edge.source))
     added = {
-        number: names[compared.roots[declared.of], declared.column]
-        for number, declared in enumerate(contract.properties)
-        if declared.of in compared.roots and (compared.roots[declared.of], declared.column) in names
+        number: names[comparison.roots[declared_property.of], declared_property.column]
+        for number, declared_property in enumerate(contract.properties)
+        if declared_property.of in comparison.roots
+        and (comparison.roots[declared_property.of], declared_property.column) in names
     }
     single.save(path, filled(contract, added))
     lines = sum(map(len, added.values()))
@@ -74,18 +75,20 @@ def write(compared: Compared, path: Path) -> str:
 def _name(source: End) -> str:
     """DATABASE.SCHEMA.NAME.COLUMN."""
     column = source.column or ""
-    return f"{source.now}.{column if parts_of(column) == [column] else json.dumps(column, ensure_ascii=False)}"
+    return f"{source.present_name}.{column if parts_of(column) == [column] else json.dumps(column, ensure_ascii=False)}"
 
 
 def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     """The text of the contract. ``added``: the number of a property in ``contract.properties`` -> what it gets."""
-    nodes = [id(declared.node) for declared in contract.properties]
+    nodes = [id(declared_property.node) for declared_property in contract.properties]
     edits = list[_Edit]()
     for number, names in added.items():
-        declared = contract.properties[number]
-        if nodes.count(id(declared.node)) > 1:
-            raise UsageError(f"{_place(contract, declared)}: the property is an alias (*) of another one; write it out")
-        edits.append(_edit(contract.text, declared, [_written(name) for name in names]))
+        declared_property = contract.properties[number]
+        if nodes.count(id(declared_property.node)) > 1:
+            raise UsageError(
+                f"{_place(contract, declared_property)}: the property is an alias (*) of another one; write it out"
+            )
+        edits.append(_edit(contract.text, declared_property, [_written(name) for name in names]))
     text = contract.text
     for begin, end, new in sorted(edits, reverse=True):
         text = text[:begin] + new + text[end:]
@@ -93,36 +96,36 @@ def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     return text
 
 
-def _place(contract: Contract, declared: Property) -> str:
-    return f"{contract.path}, line {declared.node.start_mark.line + 1}"
+def _place(contract: Contract, declared_property: Property) -> str:
+    return f"{contract.path}, line {declared_property.node.start_mark.line + 1}"
 
 
 def _written(name: str) -> str:
     return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
 
 
-def _edit(text: str, declared: Property, names: list[str]) -> _Edit:
+def _edit(text: str, declared_property: Property, names: list[str]) -> _Edit:
     """How the names get into the text of a property."""
     flow = f"[{', '.join(names)}]"
-    keys = {key.value: (key, value) for key, value in declared.node.value}
+    keys = {key.value: (key, value) for key, value in declared_property.node.value}
     if SOURCES in keys:
         value = keys[SOURCES][1]
         if isinstance(value, yaml.SequenceNode):
             return _longer(text, value, names)
         begin, end = value.start_mark.index, value.end_mark.index
         return begin, end, flow if text[begin - 1 : begin].isspace() else f" {flow}"
-    if declared.node.flow_style:
-        return _before_closing(text, declared.node, f"{SOURCES}: {flow}", bool(declared.node.value))
-    indent = " " * declared.node.value[0][0].start_mark.column
+    if declared_property.node.flow_style:
+        return _before_closing(text, declared_property.node, f"{SOURCES}: {flow}", bool(declared_property.node.value))
+    indent = " " * declared_property.node.value[0][0].start_mark.column
     line = _line_end(text)
     block = f"{SOURCES}:{line}" + f"{line}".join(f"{indent}  - {name}" for name in names)
     before = [keys[name][0] for name in _BEFORE if name in keys]
-    last, value = declared.node.value[-1]
+    last, value = declared_property.node.value[-1]
     if not before and isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">"):
-        at = _end_of_line(text, value.end_mark.index)
-        return at, at, f"{line}{indent}{block}"
-    at = min((key.start_mark.index for key in before), default=last.start_mark.index)
-    return at, at, f"{block}{line}{indent}"
+        position = _end_of_line(text, value.end_mark.index)
+        return position, position, f"{line}{indent}{block}"
+    position = min((key.start_mark.index for key in before), default=last.start_mark.index)
+    return position, position, f"{block}{line}{indent}"
 
 
 def _longer(text: str, value: yaml.SequenceNode, names: list[str]) -> _Edit:
@@ -130,16 +133,16 @@ def _longer(text: str, value: yaml.SequenceNode, names: list[str]) -> _Edit:
     if value.flow_style:
         return _before_closing(text, value, ", ".join(names), bool(value.value))
     indent = " " * value.start_mark.column
-    at = _end_of_line(text, value.value[-1].end_mark.index)
-    return at, at, "".join(f"{_line_end(text)}{indent}- {name}" for name in names)
+    position = _end_of_line(text, value.value[-1].end_mark.index)
+    return position, position, "".join(f"{_line_end(text)}{indent}- {name}" for name in names)
 
 
 def _before_closing(text: str, node: yaml.CollectionNode, new: str, has_more: bool) -> _Edit:  # noqa: FBT001
     """Before the bracket that ends a list or mapping that is written in one line."""
-    at = node.end_mark.index - 1
-    before = text[:at].rstrip()
+    position = node.end_mark.index - 1
+    before = text[:position].rstrip()
     comma = has_more and not before.endswith(",")
-    place = len(before) if comma and "#" not in text[node.start_mark.index : at] else at
+    place = len(before) if comma and "#" not in text[node.start_mark.index : position] else position
     return place, place, f"{', ' if comma else ' ' * before.endswith(',')}{new}"
 
 
@@ -155,7 +158,7 @@ def _line_end(text: str) -> str:
 
 def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> None:
     """Raises UsageError where the new text says anything else than the contract and what was added."""
-    refused = UsageError(
+    refusal = UsageError(
         f"{contract.path}: its form does not allow to add {SOURCES} without a change to other text. Write its "
         "properties with one key a line"
     )
@@ -163,33 +166,34 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
         new, _ = compose(text.encode("utf-8"), contract.path)
         old, _ = compose(contract.text.encode("utf-8"), contract.path)
     except UsageError:
-        raise refused from None
+        raise refusal from None
     places = {
-        declared.node.start_mark.index: added.get(number, []) for number, declared in enumerate(contract.properties)
+        declared_property.node.start_mark.index: added.get(number, [])
+        for number, declared_property in enumerate(contract.properties)
     }
     if old is None or new is None or not _same(old, new, places, set()):
-        raise refused
+        raise refusal
 
 
-def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], known: set[tuple[int, int]]) -> bool:
+def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], visited: set[tuple[int, int]]) -> bool:
     """Whether the nodes say the same but for the names that were added."""
-    if (id(old), id(new)) in known:  # aliases: a node may stand in many places
+    if (id(old), id(new)) in visited:  # aliases: a node may stand in many places
         return True
-    known.add((id(old), id(new)))
+    visited.add((id(old), id(new)))
     if type(old) is not type(new) or old.tag != new.tag:
         return False
     if isinstance(old, yaml.ScalarNode):
         return bool(old.value == new.value)
     if isinstance(old, yaml.SequenceNode):
         return len(old.value) == len(new.value) and all(
-            _same(item, other, places, known) for item, other in zip(old.value, new.value, strict=True)
+            _same(item, other, places, visited) for item, other in zip(old.value, new.value, strict=True)
         )
-    more = places.get(old.start_mark.index, [])
-    before, after = ([pair for pair in node.value if not more or pair[0].value != SOURCES] for node in (old, new))
-    if more and _names(new) != [*_names(old), *more]:
+    added = places.get(old.start_mark.index, [])
+    before, after = ([pair for pair in node.value if not added or pair[0].value != SOURCES] for node in (old, new))
+    if added and _names(new) != [*_names(old), *added]:
         return False
     return len(before) == len(after) and all(
-        _same(item, other, places, known)
+        _same(item, other, places, visited)
         for pair, changed in zip(before, after, strict=True)
         for item, other in zip(pair, changed, strict=True)
     )

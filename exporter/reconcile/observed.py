@@ -3,7 +3,7 @@
 A query fills an object from all that it read (``prov:wasDerivedFrom`` of the version that it wrote), and a column from
 those that the row lists as its sources. What only filters is read, and no column comes from it.
 
-Helpers are seen through: where a query reads a table that a load fills, reads and drops (dbt's ``__dbt_tmp``), what
+Helpers are left out: where a query reads a table that a load fills, reads and drops (dbt's ``__dbt_tmp``), what
 filled that table stands in its place; where it reads such a view, the objects behind it do.
 """
 
@@ -123,7 +123,7 @@ class Fill:
 
 class Source(NamedTuple):
     """An object that a query filled another one from. ``is_direct``: the statement names it, in place of its being
-    behind a view that the statement names. ``through``: the name of the helper that was seen through.
+    behind a view that the statement names. ``through``: the name of the helper between the two.
     """
 
     iri: str
@@ -136,7 +136,7 @@ ColumnPair = tuple[str, str, str, str]
 """The IRI of a source, its column, the IRI of a target, its column; columns in the form in which names are compared."""
 
 
-class Behind(NamedTuple):
+class ViewEvidence(NamedTuple):
     """An object behind a view. ``view_column``, ``column``: None for what is about whole objects; ``is_certain``: as
     ``ah:evidence``.
     """
@@ -152,7 +152,7 @@ class Behind(NamedTuple):
 
 
 @dataclass
-class Seen:
+class Observed:
     """What the rows of a period show. ``since``, ``until``: microseconds since 1970 (UTC), the end excluded; ``first``,
     ``last``: when the first and last query of the record started, None where it has none.
     """
@@ -174,14 +174,14 @@ class Seen:
     direct_columns: set[ColumnPair] = field(default_factory=set)
     read: dict[tuple[str, str, str], dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
     """(source, its column, target) -> the queries that filled the target and read the column."""
-    behind: dict[str, list[Behind]] = field(default_factory=lambda: defaultdict(list))
+    behind: dict[str, list[ViewEvidence]] = field(default_factory=lambda: defaultdict(list))
     cut: dict[str, frozenset[str]] = field(default_factory=dict)
     """The queries of which no row shows what they wrote -> what they read, as far as rows show it."""
 
     def __post_init__(self) -> None:
         """Looks up the period of the record."""
         for first, last in select(self.store, _PERIOD, "the period").rows:
-            self.first, self.last = (parse_time(one) if one else None for one in (first, last))
+            self.first, self.last = (parse_time(time) if time else None for time in (first, last))
 
     def has(self, time: int) -> bool:
         """Whether a time is in the period that was asked for."""
@@ -190,43 +190,52 @@ class Seen:
     @property
     def begin(self) -> int | None:
         """When the first query started that can be in the period."""
-        return max((one for one in (self.first, self.since) if one is not None), default=None)
+        return max((time for time in (self.first, self.since) if time is not None), default=None)
 
     @property
     def end(self) -> int | None:
         """When the last query started that can be in the period."""
         ends = [self.last, None if self.until is None else self.until - 1]
-        return min((one for one in ends if one is not None), default=None)
+        return min((time for time in ends if time is not None), default=None)
 
-    def look(self, objects: Collection[str]) -> None:
+    def load(self, objects: Collection[str]) -> None:
         """Adds what rows show of how the objects were filled."""
-        _Filling(self, sorted(objects)).add()
+        _FillReader(self, sorted(objects)).add()
         for row in self.rows(_VIEWS, {*objects, *(source for source, _ in self.direct)}):
             view, source, name, view_column, column, evidence, ident, first, last = row
-            begin, end = parse_time(str(first)) or 0, parse_time(str(last)) or 0
-            if (self.since is not None and end < self.since) or (self.until is not None and begin >= self.until):
+            first_seen, last_seen = parse_time(str(first)) or 0, parse_time(str(last)) or 0
+            if (self.since is not None and last_seen < self.since) or (
+                self.until is not None and first_seen >= self.until
+            ):
                 continue
-            of_view, of_source = (match_name(one) if one else None for one in (view_column, column))
+            of_view, of_source = (match_name(name) if name else None for name in (view_column, column))
             self.names[str(source)] = name or str(source)
             self.behind[str(view)].append(
-                Behind(
-                    str(source), self.names[str(source)], of_view, of_source, evidence == "CERTAIN", ident, begin, end
+                ViewEvidence(
+                    str(source),
+                    self.names[str(source)],
+                    of_view,
+                    of_source,
+                    evidence == "CERTAIN",
+                    ident,
+                    first_seen,
+                    last_seen,
                 )
             )
         for query, time, source in select(self.store, _CUT, "what was cut").rows:
             if self.has(parse_time(str(time)) or 0):
                 self.cut[str(query)] = self.cut.get(str(query), frozenset()) | ({source} if source else frozenset())
 
-    def leaving(self, objects: Collection[str]) -> set[tuple[str, str]]:
+    def outgoing(self, objects: Collection[str]) -> set[tuple[str, str]]:
         """The pairs of one of the objects and any other that was filled from it, at any time."""
         return {(str(source), str(target)) for source, target in self.rows(_LEAVING, objects)}
 
     def rows(self, question: str, objects: Iterable[str]) -> Iterator[Row]:
         """The answers of a question about objects, some of them at a time."""
-        every = sorted(objects)
-        for begin in range(0, len(every), _AT_ONCE):
-            named = " ".join(f"<{one}>" for one in every[begin : begin + _AT_ONCE])
-            yield from select(self.store, question.replace("@objects@", named), "what rows show").rows
+        ordered = sorted(objects)
+        for first in range(0, len(ordered), _AT_ONCE):
+            values = " ".join(f"<{iri}>" for iri in ordered[first : first + _AT_ONCE])
+            yield from select(self.store, question.replace("@objects@", values), "what rows show").rows
 
 
 @dataclass
@@ -240,85 +249,95 @@ class _Version:
     """(the version that was read, its object, whether rows have it as a base object)."""
 
 
-class _Filling:
+class _FillReader:
     """How some objects were filled; helpers that they were filled from are looked up as well."""
 
-    def __init__(self, seen: Seen, objects: list[str]) -> None:
-        self._seen, self._objects = seen, objects
+    def __init__(self, observed: Observed, objects: list[str]) -> None:
+        self._observed, self._objects = observed, objects
         self._versions = dict[str, _Version]()
         self._columns: dict[tuple[str, str], list[tuple[str, str, str, bool]]] = defaultdict(list)
         """(query, target) -> (target's column, source, its column, whether it is direct)."""
-        self._helpers, self._looked = set[str](), set[str]()
+        self._helpers, self._read_objects = set[str](), set[str]()
 
     def add(self) -> None:
-        seen, waiting = self._seen, set(self._objects)
+        observed, waiting = self._observed, set(self._objects)
         filling = [self._read(waiting)]
-        while waiting := self._helpers - self._looked:
+        while waiting := self._helpers - self._read_objects:
             self._read(waiting)
-        for iri, made in self._versions.items():
-            if iri not in filling[0] or not seen.has(made.run.time):
+        for iri, version in self._versions.items():
+            if iri not in filling[0] or not observed.has(version.run.time):
                 continue
-            self._add_pairs(made)
-            self._add_columns(made)
+            self._add_pairs(version)
+            self._add_columns(version)
         self._add_read_columns()
 
     def _read(self, objects: set[str]) -> dict[str, Fill]:
         """Reads how objects were filled; the versions that a query filled with data."""
-        seen, fills = self._seen, dict[str, Fill]()
-        self._looked |= objects
-        for row in seen.rows(_WRITES, objects):
+        observed, fills = self._observed, dict[str, Fill]()
+        self._read_objects |= objects
+        for row in observed.rows(_WRITES, objects):
             target, version, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
             run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
             self._versions[str(version)] = _Version(run, str(target), prior)
             removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
             if (wrote == "true" and not removes) or cloned == "true":
                 fills[str(version)] = Fill(run, "true" in (cut, cloned), has_columns=columns == "true")
-        for row in seen.rows(_READS, objects):
-            version, read, source = (str(one) for one in row[:3])
+        for row in observed.rows(_READS, objects):
+            version, read, source = (str(cell) for cell in row[:3])
             kind, label, helper, direct, base = row[3:]
             if _is_routine(kind or ""):
                 continue
-            name = seen.names[source] = label or source
-            made = self._versions[version]
-            made.sources.append((read, Source(source, name, direct == "true"), base == "true"))
-            fills.setdefault(version, Fill(made.run, unclear=False))
+            name = observed.names[source] = label or source
+            object_version = self._versions[version]
+            object_version.sources.append((read, Source(source, name, direct == "true"), base == "true"))
+            fills.setdefault(version, Fill(object_version.run, unclear=False))
             if (helper == "true" or is_named(name, HELPERS)) and source not in self._objects:
                 self._helpers.add(source)
-        for row in seen.rows(_COLUMNS, objects):
+        for row in observed.rows(_COLUMNS, objects):
             query, target, target_column, source, source_column, type_ = map(str, row)
             self._columns[query, target].append(
                 (match_name(target_column), source, match_name(source_column), type_ == "DIRECT")
             )
         for version, fill in fills.items():
-            made = self._versions[version]
+            object_version = self._versions[version]
             # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is known.
-            fill.unclear = fill.unclear or not (made.sources or fill.has_columns)
-            fill.has_columns = (fill.run.iri, made.target) in self._columns
-            if seen.has(fill.run.time):
-                seen.fills[made.target].append(fill)
+            fill.unclear = fill.unclear or not (object_version.sources or fill.has_columns)
+            fill.has_columns = (fill.run.iri, object_version.target) in self._columns
+            if observed.has(fill.run.time):
+                observed.fills[object_version.target].append(fill)
         return fills
 
-    def _add_pairs(self, made: _Version) -> None:
-        for source in self._sources(made, set()):
-            pair = source.iri, made.target
-            self._seen.pairs[pair][made.run.iri] = made.run
+    def _add_pairs(self, version: _Version) -> None:
+        for source in self._sources(version, set()):
+            pair = source.iri, version.target
+            self._observed.pairs[pair][version.run.iri] = version.run
             if source.is_direct:
-                self._seen.direct.setdefault(pair, source)
+                self._observed.direct.setdefault(pair, source)
 
-    def _sources(self, made: _Version, known: set[str]) -> Iterator[Source]:
+    def _sources(self, version: _Version, visited: set[str]) -> Iterator[Source]:
         """What a version was made from, through helpers."""
-        is_named_at_all = any(source.is_direct for _, source, _ in made.sources)
-        for read, source, is_base in made.sources:
+        has_direct = any(source.is_direct for _, source, _ in version.sources)
+        for read, source, is_base in version.sources:
             if source.iri not in self._helpers:
-                yield source if is_named_at_all else source._replace(is_direct=True)
+                yield source if has_direct else source._replace(is_direct=True)
                 continue
-            filled = [one for one in self._chain(read) if one not in known]
-            known.update(filled)
-            found = [one for each in filled for one in self._sources(self._versions[each], known)]
-            if not found and not is_base:  # a view: what is behind it is among the base objects of the same query
-                found = [one for _, one, base in made.sources if base and not one.is_direct]
+            fillings = [earlier for earlier in self._chain(read) if earlier not in visited]
+            visited.update(fillings)
+            filling_sources = [
+                source_of_filling
+                for filling in fillings
+                for source_of_filling in self._sources(self._versions[filling], visited)
+            ]
+            if (
+                not filling_sources and not is_base
+            ):  # a view: what is behind it is among the base objects of the same query
+                filling_sources = [
+                    base_source for _, base_source, base in version.sources if base and not base_source.is_direct
+                ]
             yield from (
-                one._replace(through=source.name, is_direct=source.is_direct) for one in found if one.iri != made.target
+                filling_source._replace(through=source.name, is_direct=source.is_direct)
+                for filling_source in filling_sources
+                if filling_source.iri != version.target
             )
 
     def _chain(self, version: str | None) -> Iterator[str]:
@@ -327,40 +346,40 @@ class _Filling:
             yield version
             version = self._versions[version].prior
 
-    def _add_columns(self, made: _Version) -> None:
-        read = {source.iri: version for version, source, _ in made.sources}
-        for target_column, source, source_column, is_direct in self._columns[made.run.iri, made.target]:
+    def _add_columns(self, version: _Version) -> None:
+        read = {source.iri: version for version, source, _ in version.sources}
+        for target_column, source, source_column, is_direct in self._columns[version.run.iri, version.target]:
             for iri, column in self._column_sources(source, source_column, read.get(source), set()):
-                pair = iri, column, made.target, target_column
-                self._seen.columns[pair][made.run.iri] = made.run
-                self._seen.column_pairs.add((iri, made.target))
+                pair = iri, column, version.target, target_column
+                self._observed.columns[pair][version.run.iri] = version.run
+                self._observed.column_pairs.add((iri, version.target))
                 if is_direct:
-                    self._seen.direct_columns.add(pair)
+                    self._observed.direct_columns.add(pair)
 
     def _column_sources(
-        self, source: str, column: str, version: str | None, known: set[tuple[str, str]]
+        self, source: str, column: str, version: str | None, visited: set[tuple[str, str]]
     ) -> Iterator[tuple[str, str]]:
         if source not in self._helpers:
             yield source, column
             return
-        for one in self._chain(version):
-            made = self._versions[one]
-            if (one, column) in known:
+        for earlier in self._chain(version):
+            earlier_version = self._versions[earlier]
+            if (earlier, column) in visited:
                 continue
-            known.add((one, column))
-            read = {each.iri: before for before, each, _ in made.sources}
-            for target_column, before, before_column, _ in self._columns[made.run.iri, source]:
+            visited.add((earlier, column))
+            read = {before_source.iri: before for before, before_source, _ in earlier_version.sources}
+            for target_column, before, before_column, _ in self._columns[earlier_version.run.iri, source]:
                 if target_column == column:
-                    yield from self._column_sources(before, before_column, read.get(before), known)
+                    yield from self._column_sources(before, before_column, read.get(before), visited)
 
     def _add_read_columns(self) -> None:
         by_query = defaultdict[str, list[_Version]](list)
-        for made in self._versions.values():
-            if made.target in self._objects and self._seen.has(made.run.time):
-                by_query[made.run.iri].append(made)
-        for query, source, column in self._seen.rows(_READ_COLUMNS, self._objects):
-            for made in by_query.get(str(query), ()):
-                self._seen.read[str(source), match_name(str(column)), made.target][made.run.iri] = made.run
+        for version in self._versions.values():
+            if version.target in self._objects and self._observed.has(version.run.time):
+                by_query[version.run.iri].append(version)
+        for query, source, column in self._observed.rows(_READ_COLUMNS, self._objects):
+            for version in by_query.get(str(query), ()):
+                self._observed.read[str(source), match_name(str(column)), version.target][version.run.iri] = version.run
 
 
 def _is_routine(domain: str) -> bool:

@@ -32,7 +32,7 @@ from exporter.model.identifiers import match_name
 from exporter.publish import single
 from exporter.reconcile.declared import SNOWFLAKE, Dataset
 from exporter.reconcile.edges import UNDECLARED
-from exporter.reconcile.meaning import Line
+from exporter.reconcile.resolution import ObjectLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store, Triple
 
     from exporter.graph.terms import Value, Values
-    from exporter.reconcile.comparison import Compared
+    from exporter.reconcile.comparison import Comparison
     from exporter.reconcile.edges import ComparedEdge, End
 
 _SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
@@ -63,22 +63,22 @@ def check(path: Path, folder: Path) -> None:
     if path.suffix not in (*_SYNTAXES, *CONTRACT):
         endings = " or ".join(_SYNTAXES)
         raise UsageError(f"--out {path}: its name has to end in {endings}, or in {CONTRACT[0]} for a data contract")
-    place, inside = path.resolve(), folder.resolve()
-    if place == inside or inside in place.parents:
+    target, export_folder = path.resolve(), folder.resolve()
+    if target == export_folder or export_folder in target.parents:
         raise UsageError(f"--out {path}: is in {folder}, which is not changed. Give a file beside it")
     if path.suffix in _SYNTAXES:
         single.check(path, _is_declared, "declared lineage of exporter reconcile")
 
 
-def write(compared: Compared, store: Store, path: Path) -> None:
+def write(comparison: Comparison, store: Store, path: Path) -> None:
     """Writes the graph, once it is validated. Raises RefusedError where the shapes refuse it."""
     base = base_of(store)
-    nodes = sorted(_Nodes(compared, store, base).all(), key=lambda node: node.iri)
-    together = hashlib.sha256(
-        "".join(sorted(declaration.digest for declaration in compared.declarations)).encode()
+    nodes = sorted(_Nodes(comparison, store, base).all(), key=lambda node: node.iri)
+    digest = hashlib.sha256(
+        "".join(sorted(declaration.digest for declaration in comparison.declarations)).encode()
     ).hexdigest()
     _validate(nodes, base)
-    writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{together[:20]}")
+    writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{digest[:20]}")
     text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
     single.save(path, text)
 
@@ -110,19 +110,19 @@ def _validate(nodes: list[Node], base: str) -> None:
 
 
 class _Nodes:
-    """The nodes of a comparison. ``_named``: the datasets, as they are declared."""
+    """The nodes of a comparison. ``_edges``: those that a declaration has."""
 
-    def __init__(self, compared: Compared, store: Store, base: str) -> None:
-        self._compared, self._store, self._base = compared, store, base
-        self._edges = [edge for edge in compared.edges if edge.verdict != UNDECLARED]
+    def __init__(self, comparison: Comparison, store: Store, base: str) -> None:
+        self._compared, self._store, self._base = comparison, store, base
+        self._edges = [edge for edge in comparison.edges if edge.verdict != UNDECLARED]
         self._objects = set[str]()
         self._columns = dict[tuple[str, str], str]()
         self._used = set[tuple[str, str]]()
 
     def all(self) -> Iterator[Node]:
-        ends = (end.meaning for edge in self._edges for end in (edge.source, edge.target))
-        wanted = {meaning.iri for meaning in ends if isinstance(meaning, Line)}
-        rows = self._compared.seen.rows(_COLUMNS, wanted)
+        ends = (end.resolution for edge in self._edges for end in (edge.source, edge.target))
+        iris = {resolution.iri for resolution in ends if isinstance(resolution, ObjectLine)}
+        rows = self._compared.observed.rows(_COLUMNS, iris)
         self._columns = {(str(thing), match_name(str(name))): str(column) for thing, column, name in rows}
         yield from self._declarations()
         yield from self._datasets()
@@ -130,11 +130,11 @@ class _Nodes:
         yield from self._repeated()
 
     def _declarations(self) -> Iterator[Node]:
-        seen = set[str]()
+        written = set[str]()
         for declaration in self._compared.declarations:
-            if declaration.digest in seen:
+            if declaration.digest in written:
                 continue
-            seen.add(declaration.digest)
+            written.add(declaration.digest)
             values: Values = {
                 "rdfs:label": (declaration.name,),
                 "ah:format": (declaration.form,),
@@ -145,21 +145,23 @@ class _Nodes:
             yield Node(DECLARATION, f"declared/by/{declaration.digest[:20]}", DECLARATION.types, values)
 
     def _declared_in(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        return tuple(sorted({f"declared/by/{self._compared.declarations[one].digest[:20]}" for one in numbers}))
+        return tuple(sorted({f"declared/by/{self._compared.declarations[number].digest[:20]}" for number in numbers}))
 
     def _datasets(self) -> Iterator[Node]:
-        about: dict[Dataset, dict[str, set[str]]] = {}
+        facts_of: dict[Dataset, dict[str, set[str]]] = {}
         jobs = set[str]()
         for edge in self._edges:
             for end in (edge.source, edge.target):
-                facts = about.setdefault(_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()})
+                facts = facts_of.setdefault(
+                    _declared_dataset(end), {"in": set(), "of": set(), "from": set(), "by": set()}
+                )
                 facts["in"].update(self._declared_in(edge.declared))
                 facts["of"].update(end.members)
-            if _dataset(edge.source) != _dataset(edge.target):
-                about[_dataset(edge.target)]["from"].add(_iri("dataset", *_dataset(edge.source)))
-            about[_dataset(edge.target)]["by"].update(_iri("job", job) for job in edge.jobs)
+            if _declared_dataset(edge.source) != _declared_dataset(edge.target):
+                facts_of[_declared_dataset(edge.target)]["from"].add(_iri("dataset", *_declared_dataset(edge.source)))
+            facts_of[_declared_dataset(edge.target)]["by"].update(_iri("job", job) for job in edge.jobs)
             jobs |= edge.jobs
-        for dataset, facts in about.items():
+        for dataset, facts in facts_of.items():
             values: Values = {"rdfs:label": (dataset.name,)}
             if dataset.namespace:
                 values["ah:namespace"] = (dataset.namespace,)
@@ -177,15 +179,22 @@ class _Nodes:
             yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
 
     def _edge(self, edge: ComparedEdge) -> Node:
-        source, target = _iri("dataset", *_dataset(edge.source)), _iri("dataset", *_dataset(edge.target))
+        source, target = (
+            _iri("dataset", *_declared_dataset(edge.source)),
+            _iri("dataset", *_declared_dataset(edge.target)),
+        )
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
         for name, end in (("source", edge.source), ("target", edge.target)):
             if end.column:
                 values[f"ah:{name}ColumnName"] = (end.column,)
-                iri = self._columns.get((end.meaning.iri, end.column)) if isinstance(end.meaning, Line) else None
+                iri = (
+                    self._columns.get((end.resolution.iri, end.column))
+                    if isinstance(end.resolution, ObjectLine)
+                    else None
+                )
                 if iri is not None:
                     values[f"ah:{name}Column"] = (iri,)
-                    self._used.add((iri, end.meaning.iri))  # type: ignore[union-attr]
+                    self._used.add((iri, end.resolution.iri))  # type: ignore[union-attr]
         values["ah:verdict"] = (edge.verdict.upper(),)
         if edge.reason:
             values["ah:verdictReason"] = (edge.reason,)
@@ -202,16 +211,16 @@ class _Nodes:
 
     def _repeated(self) -> Iterator[Node]:
         """The objects and columns of the graph that are referred to, with what their shapes ask for."""
-        for iri in self._objects | {of for _, of in self._used}:
+        for iri in self._objects | {owner for _, owner in self._used}:
             yield Node(OBJECT, iri, self._types(iri), {"ah:domain": (self._text(iri, "ah:domain"),)})
-        for iri, of in self._used:
+        for iri, owner in self._used:
             name = self._text(iri, "ah:columnName")
-            values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:columnOf": (of,)}
+            values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:columnOf": (owner,)}
             yield Node(COLUMN, iri, COLUMN.types, values)
 
     def _types(self, iri: str) -> tuple[str, ...]:
         quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full("rdf:type")), None)
-        types = {_short(quad.object.value) for quad in quads if isinstance(quad.object, NamedNode)}
+        types = {_prefixed(quad.object.value) for quad in quads if isinstance(quad.object, NamedNode)}
         return tuple(sorted(types))
 
     def _text(self, iri: str, term: str) -> str:
@@ -219,7 +228,7 @@ class _Nodes:
         return min((str(quad.object.value) for quad in quads), default="")  # type: ignore[union-attr]
 
 
-def _dataset(end: End) -> Dataset:
+def _declared_dataset(end: End) -> Dataset:
     assert end.dataset is not None, "only what rows show has none"
     return end.dataset
 
@@ -231,5 +240,7 @@ def _iri(what: str, *key: str) -> str:
     return f"declared/{what}/{digest[:20]}"
 
 
-def _short(iri: str) -> str:
-    return next((f"{name}:{iri[len(start) :]}" for name, start in PREFIXES.items() if iri.startswith(start)), iri)
+def _prefixed(iri: str) -> str:
+    return next(
+        (f"{name}:{iri[len(namespace) :]}" for name, namespace in PREFIXES.items() if iri.startswith(namespace)), iri
+    )

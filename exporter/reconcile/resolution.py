@@ -49,9 +49,9 @@ _LOCATIONS: Final = f"""{_PREFIXES}SELECT DISTINCT ?object ?url ?label ?domain W
 }}"""
 
 
-class Line(NamedTuple):
+class ObjectLine(NamedTuple):
     """The objects that a dataset is. ``root``: the IRI of the first of them, which no other line has; ``iri``: of the
-    one that is meant at the time; ``name``, ``domain``: of that, now; ``members``: the IRIs of all.
+    object that has the name at the time; ``name``, ``domain``: its present ones; ``members``: the IRIs of all.
     """
 
     root: str
@@ -66,117 +66,122 @@ class Line(NamedTuple):
         return "VIEW" in self.domain.upper()
 
 
-class Unknown(NamedTuple):
-    """A dataset that the record cannot be asked for. ``reason``: a word for programs; ``why``: for people."""
+class Unresolved(NamedTuple):
+    """A dataset that is no object of the record. ``reason``: a word for programs; ``why``: a sentence for people."""
 
     reason: str
     why: str
 
 
-Meaning = Line | Unknown
+Resolution = ObjectLine | Unresolved
 
 
 @dataclass(frozen=True)
 class _Period:
-    turn: NameHolder
+    holder: NameHolder
     since: int
     until: int | None
 
 
-class Meanings:
+class Resolver:
     """Looks up the datasets of declarations in one graph. ``namespaces``: those that are said to be the account of the
     graph.
     """
 
     def __init__(self, store: Store, namespaces: Iterable[str] = ()) -> None:
-        self._known = Lookups(store)
-        spellings = {spelling for one in namespaces for spelling in (one, dataset(one, "any", "--namespace").namespace)}
-        self._namespaces = frozenset(one.rstrip("/").lower() for one in spellings)
+        self._lookups = Lookups(store)
+        spellings = {
+            spelling
+            for namespace in namespaces
+            for spelling in (namespace, dataset(namespace, "any", "--namespace").namespace)
+        }
+        self._namespaces = frozenset(spelling.rstrip("/").lower() for spelling in spellings)
         self._accounts, self._locators = _accounts(store)
-        alone = [*self._accounts] if len(self._accounts) == 1 else []
-        self.home = f"{SNOWFLAKE}{alone[0]}" if alone else ""
+        single = [*self._accounts] if len(self._accounts) == 1 else []
+        self.default_namespace = f"{SNOWFLAKE}{single[0]}" if single else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
         self._periods: dict[str, Mapping[str, list[_Period]]] = {}
-        self._meanings: dict[tuple[Dataset, int | None], Meaning] = {}
+        self._resolutions: dict[tuple[Dataset, int | None], Resolution] = {}
 
-    def of(self, named: Dataset, time: int | None) -> Meaning:
+    def resolve(self, declared: Dataset, time: int | None) -> Resolution:
         """What the dataset is at a time, in microseconds since 1970 (UTC); now, if it is None."""
-        key = named, time
-        if key not in self._meanings:
-            self._meanings[key] = self._of(named, time)
-        return self._meanings[key]
+        key = declared, time
+        if key not in self._resolutions:
+            self._resolutions[key] = self._resolve(declared, time)
+        return self._resolutions[key]
 
-    def _of(self, named: Dataset, time: int | None) -> Meaning:
-        is_of_graph = named.namespace.rstrip("/").lower() in self._namespaces
-        if not named.is_of_snowflake and not is_of_graph:
-            return self._locations.get(named) or Unknown(
-                "other-platform", f"{named} is outside of Snowflake, whose rows do not show what it holds"
+    def _resolve(self, declared: Dataset, time: int | None) -> Resolution:
+        is_of_graph = declared.namespace.rstrip("/").lower() in self._namespaces
+        if not declared.is_of_snowflake and not is_of_graph:
+            return self._locations.get(declared) or Unresolved(
+                "other-platform", f"{declared} is outside of Snowflake, whose rows do not show what it holds"
             )
-        name = match_name(named.name)
+        name = match_name(declared.name)
         if len(parts_of(name)) != 3:
-            return Unknown("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
+            return Unresolved("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
         by_place = self._in_places(name)
-        places = [*by_place] if is_of_graph or not named.namespace else self._places(named.namespace, by_place)
-        if isinstance(places, Unknown):
+        places = [*by_place] if is_of_graph or not declared.namespace else self._places(declared.namespace, by_place)
+        if isinstance(places, Unresolved):
             return places
         if not places:
-            return Unknown("no-row", f"{named.name} is in no row of the record")
+            return Unresolved("no-row", f"{declared.name} is in no row of the record")
         if len(places) > 1:
-            return Unknown("ambiguous", f"{named.name} is a name in {len(places)} accounts of the record")
+            return Unresolved("ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record")
         return self._line(name, by_place[places[0]], time)
 
-    def _places(self, namespace: str, by_place: Mapping[str, list[_Period]]) -> list[str] | Unknown:
+    def _places(self, namespace: str, by_place: Mapping[str, list[_Period]]) -> list[str] | Unresolved:
         """Of the places that have a name, those of the account that a namespace names."""
         account = namespace[len(SNOWFLAKE) :]
-        wanted = self._accounts.get(account) or self._locators.get(account.partition(".")[0].upper())
-        if wanted is None:
-            there = ", ".join(sorted(self._accounts)) or "an account without a name"
-            return Unknown(
+        account_place = self._accounts.get(account) or self._locators.get(account.partition(".")[0].upper())
+        if account_place is None:
+            known_accounts = ", ".join(sorted(self._accounts)) or "an account without a name"
+            return Unresolved(
                 "other-account",
-                f"the record has no account {account}, but {there}; --namespace {namespace} says that it is the same",
+                f"the record has no account {account}, but {known_accounts}; --namespace {namespace} says that it is "
+                "the same",
             )
-        return [wanted] if wanted in by_place else []
+        return [account_place] if account_place in by_place else []
 
     def _in_places(self, name: str) -> Mapping[str, list[_Period]]:
         """The periods in which objects had a name, by the part of IRIs that stands for their account."""
         if name not in self._periods:
             by_account = defaultdict[str, list[_Period]](list)
-            for turn in self._known.holders(name):
-                if _kind(turn) in DATASET_KINDS and _kind(turn) in _NAMED:
-                    by_account[turn.account].append(_period(turn))
+            for holder in self._lookups.holders(name):
+                if _kind(holder) in DATASET_KINDS and _kind(holder) in _NAMED:
+                    by_account[holder.account].append(_period(holder))
             self._periods[name] = {place: _preferred(periods) for place, periods in by_account.items()}
         return self._periods[name]
 
-    def _line(self, name: str, periods: list[_Period], time: int | None) -> Meaning:
-        holding = [period for period in periods if _holds(period, time)]
-        meant = {period.turn.iri for period in holding}
-        if len(meant) > 1:
-            things = ", ".join(sorted(period.turn.thing for period in holding))
-            return Unknown("ambiguous", f"{name} is the name of several objects at that time: {things}")
+    def _line(self, name: str, periods: list[_Period], time: int | None) -> Resolution:
+        in_force = [period for period in periods if _holds(period, time)]
+        iris = {period.holder.iri for period in in_force}
+        if len(iris) > 1:
+            things = ", ".join(sorted(period.holder.thing for period in in_force))
+            return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}")
         later = [period for period in periods if time is not None and period.since > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
-        chosen = holding[-1] if holding else later[0] if later else periods[-1]
-        place = periods.index(chosen)
+        period_of_line = in_force[-1] if in_force else later[0] if later else periods[-1]
+        place = periods.index(period_of_line)
         begin = end = place
         while begin > 0 and self._follows(periods[begin - 1], periods[begin]):
             begin -= 1
         while end + 1 < len(periods) and self._follows(periods[end], periods[end + 1]):
             end += 1
-        turns = [period.turn for period in periods[begin : end + 1]]
-        now = self._known.names_of(chosen.turn.iri)[-1]
-        members = frozenset(turn.iri for turn in turns)
-        return Line(turns[0].iri, chosen.turn.iri, now.name, now.domain, members)
+        holders = [period.holder for period in periods[begin : end + 1]]
+        present = self._lookups.names_of(period_of_line.holder.iri)[-1]
+        members = frozenset(holder.iri for holder in holders)
+        return ObjectLine(holders[0].iri, period_of_line.holder.iri, present.name, present.domain, members)
 
     def _follows(self, period: _Period, other: _Period) -> bool:
         """Whether the second object took the place of the first: the first ended with the name, and the second began
         with it, but for the names of a helper.
         """
-        first, second = self._known.names_of(period.turn.iri), self._known.names_of(other.turn.iri)
-        if period.turn.iri == other.turn.iri:
+        first, second = self._lookups.names_of(period.holder.iri), self._lookups.names_of(other.holder.iri)
+        if period.holder.iri == other.holder.iri:
             return True
-        before = second[: second.index(other.turn)]
-        return first[-1] == period.turn and all(is_named(turn.name, HELPERS) for turn in before)
+        before = second[: second.index(other.holder)]
+        return first[-1] == period.holder and all(is_named(holder.name, HELPERS) for holder in before)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
@@ -187,8 +192,8 @@ def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
     for account, _, locator, export in rows:
         name = unquote(str(account)).removeprefix(SNOWFLAKE).removesuffix("/account")
         # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
-        other = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
-        place = base[:-1] if export else other
+        beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
+        place = base[:-1] if export else beside_base
         names[_spelled(name)] = place
         if locator:
             locators[locator.upper()] = place
@@ -202,37 +207,37 @@ def _spelled(account: str) -> str:
         return account
 
 
-def _locations(store: Store) -> dict[Dataset, Line]:
+def _locations(store: Store) -> dict[Dataset, ObjectLine]:
     """The places outside of Snowflake that rows show, by their OpenLineage names."""
-    lines = dict[Dataset, Line]()
+    lines = dict[Dataset, ObjectLine]()
     for iri, url, label, domain in select(store, _LOCATIONS, "the locations").rows:
         namespace, name = external_dataset(str(url), "")
-        line = Line(str(iri), str(iri), label or str(url), domain or "Location", frozenset((str(iri),)))
+        line = ObjectLine(str(iri), str(iri), label or str(url), domain or "Location", frozenset((str(iri),)))
         if namespace:
             lines.setdefault(Dataset(namespace, name), line)
     return lines
 
 
-def _kind(turn: NameHolder) -> str:
+def _kind(holder: NameHolder) -> str:
     """``table`` of ``snowflake://A/table/5``."""
-    return turn.iri[len(turn.account) + 1 :].partition("/")[0]
+    return holder.iri[len(holder.account) + 1 :].partition("/")[0]
 
 
-def _period(turn: NameHolder) -> _Period:
-    return _Period(turn, parse_time(turn.since) or 0, parse_time(turn.until) if turn.until else None)
+def _period(holder: NameHolder) -> _Period:
+    return _Period(holder, parse_time(holder.since) or 0, parse_time(holder.until) if holder.until else None)
 
 
 def _preferred(periods: list[_Period]) -> list[_Period]:
     """Of the objects with one name, tables and views before streams and stages, and those with an id before those
     without one, which are the same objects in rows that do not give it.
     """
-    for some in (
-        [period for period in periods if _kind(period.turn) in _SHARED_NAMES and period.turn.ident],
-        [period for period in periods if period.turn.ident],
-        [period for period in periods if _kind(period.turn) in _SHARED_NAMES],
+    for candidates in (
+        [period for period in periods if _kind(period.holder) in _SHARED_NAMES and period.holder.ident],
+        [period for period in periods if period.holder.ident],
+        [period for period in periods if _kind(period.holder) in _SHARED_NAMES],
     ):
-        if some:
-            return some
+        if candidates:
+            return candidates
     return periods
 
 
