@@ -269,7 +269,7 @@ class _Undeclared:
         elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.meaning)}
         for (iri, into), how in sorted(seen.direct.items()):
             source, target = self._line(iri, how.name), self._line_of[into]
-            is_between_named = iri in self._line_of and target.root not in declared.properties
+            is_between_named = iri in self._line_of and target.root in declared.named - declared.properties.keys()
             if source.root == target.root or (source.root, target.root) in self._tables:
                 continue
             if not (target.root in declared.filled or is_between_named):
