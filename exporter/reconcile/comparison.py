@@ -374,6 +374,11 @@ def _notes(
     edges: Collection[ComparedEdge],
 ) -> Iterator[str]:
     """What the result lacks."""
+    if seen.first is not None and seen.last is not None and not (seen.begin or 0) <= (seen.end or 0):
+        yield (
+            f"The record covers {iso(seen.first)} to {iso(seen.last)}: no query of the period is in it, so rows show "
+            "nothing."
+        )
     for declaration in declarations:
         if declaration.left_out:
             yield f"{declaration.name}: left out: {', '.join(declaration.left_out)}."
