@@ -64,9 +64,7 @@ def export(
     """
     from exporter.engines.export import export as run  # noqa: PLC0415 - a script that only asks a graph needs no Spark
 
-    unknown = settings.keys() - set(SETTINGS)
-    if unknown:
-        raise UsageError(f"{', '.join(sorted(unknown))}: no such setting; there are {', '.join(sorted(SETTINGS))}")
+    _require_known(settings, SETTINGS)
     several = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     given = {**settings, "inputs": tuple(os.fspath(path) for path in several), "out": os.fspath(out)}
     chosen = configuration.load(given, None if config is None else Path(config))
@@ -79,8 +77,17 @@ def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | Non
 
     ``choices``: ``runs``, ``profile``, ``letter_case``, ``concurrency``, ``rate`` (events a second), ``patience``
     (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. Raises UsageError where the folder
-    has no events or no backend is configured.
+    has no events, no backend is configured, or a choice cannot be used.
     """
     from exporter.openlineage.push.command import deliver  # noqa: PLC0415 - only who pushes needs a client
+    from exporter.openlineage.push.profiles import Choices  # noqa: PLC0415
 
+    _require_known(choices, [field.name for field in fields(Choices)])
     return deliver(Path(folder), configuration.load_push(choices, None if config is None else Path(config)))
+
+
+def _require_known(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises UsageError for names of settings that there are not."""
+    unknown = set(given) - set(known)
+    if unknown:
+        raise UsageError(f"{', '.join(sorted(unknown))}: no such setting; there are {', '.join(sorted(known))}")

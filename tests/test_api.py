@@ -98,6 +98,11 @@ def test_what_is_not_there_is_named(out: Path, tmp_path: Path) -> None:
         graph.ask("who-acessed")
 
 
+def test_a_push_names_a_choice_that_there_is_not(out: Path) -> None:
+    with pytest.raises(exporter.UsageError, match=r"dry_run: no such setting; there are concurrency.*runs"):
+        exporter.push(out, dry_run=True)
+
+
 def test_the_version_alone_loads_nothing_else() -> None:
     """Every module imports it."""
     code = "import sys, exporter; print([name for name in sys.modules if name.startswith('exporter.')])"

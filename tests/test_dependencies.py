@@ -87,7 +87,8 @@ def _is_known(licence: str | None) -> bool:
     return bool(licence) and audit.licence({"licenses": [{"expression": licence}]}) <= audit.ALLOWED
 
 
-def test_the_page_on_setting_up_names_the_same_ranges() -> None:
-    """There the packages are named that a platform with its own PySpark lacks."""
-    named = re.findall(r"'(\w[^' ]*[<>=][^' ]*)'", text("docs/setup.md"))
+@pytest.mark.parametrize("page", ["docs/setup.md", "docs/cluster.md"])
+def test_pages_name_the_same_ranges(page: str) -> None:
+    """There the packages are named that a platform or a cluster with its own PySpark lacks."""
+    named = re.findall(r"'([\w-]+[<>][^' ]*)'", text(page))
     assert named == [one for one in PROJECT["dependencies"] if not one.startswith("pyspark")]

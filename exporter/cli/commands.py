@@ -132,7 +132,8 @@ class Program(click.Group):
     def __init__(self, name: str, text: str, sections: Mapping[str, Sequence[Command]], epilog: str) -> None:
         self.sections, self.last_words = sections, epilog
         commands: dict[str, click.Command] = {str(one.name): one for group in sections.values() for one in group}
-        super().__init__(name, commands, context_settings=SETTINGS, help=text)
+        # without arguments Click would raise the help as the text of an error
+        super().__init__(name, commands, context_settings=SETTINGS, help=text, no_args_is_help=False)
 
     def shown(self, name: str) -> Iterator[tuple[str, click.Parameter]]:
         """The options and arguments of a command that a person is shown, but for the help that each one has."""

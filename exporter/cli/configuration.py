@@ -72,6 +72,7 @@ _FROM_FILE: Final = {
 }
 SERVE: Final = ("sensitive_tags",)
 """The settings of the table ``[serve]``."""
+_TABLES: Final = ("openlineage", "push", "serve", "lineage", "filter", "privacy")
 
 
 def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -88,7 +89,7 @@ def load(given: Mapping[str, Any], config: Path | None, environ: Mapping[str, st
     privacy = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
     from_inputs = formats.settings_of_inputs(given.get("inputs", ()))
     inputs = from_inputs.pop("inputs")
-    from_file = _typed(_checked(file, tuple(_FROM_FILE), config, ""), config, _FROM_FILE)
+    from_file = _typed(file, config, _FROM_FILE)
     values = {**from_inputs, **from_file, **_environment(environ)}
     values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
     values.update({name: value for name, value in given.items() if value is not None}, inputs=inputs)
@@ -185,6 +186,7 @@ def _spelled(namespace: str) -> str:
 
 
 def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The settings and tables of the file, whichever command reads it: a misspelt table is never passed over."""
     try:
         content = given_files.read(config, _LONGEST_FILE + 1)
     except OSError as error:
@@ -197,7 +199,7 @@ def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
         raise UsageError(f"{config}: is not UTF-8 at byte {error.start}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{config}: is not TOML: {error}") from None
-    return read
+    return _checked(read, (*_FROM_FILE, *_TABLES), config, "")
 
 
 def _filled(value: Any, environ: Mapping[str, str], where: str) -> Any:

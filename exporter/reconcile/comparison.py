@@ -269,7 +269,7 @@ class _Undeclared:
         elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.resolution)}
         for (iri, into), source_object in sorted(observed.direct.items()):
             source, target = self._line(iri, source_object.name), self._line_of[into]
-            is_between_named = iri in self._line_of and target.root not in declared.properties
+            is_between_named = iri in self._line_of and target.root in declared.named - declared.properties.keys()
             if source.root == target.root or (source.root, target.root) in self._tables:
                 continue
             if not (target.root in declared.filled or is_between_named):
@@ -378,6 +378,11 @@ def _notes(
     edges: Collection[ComparedEdge],
 ) -> Iterator[str]:
     """What the result lacks."""
+    if observed.first is not None and observed.last is not None and not (observed.begin or 0) <= (observed.end or 0):
+        yield (
+            f"The record covers {iso(observed.first)} to {iso(observed.last)}: no query of the period is in it, so rows show "
+            "nothing."
+        )
     for declaration in declarations:
         if declaration.left_out:
             yield f"{declaration.name}: left out: {', '.join(declaration.left_out)}."

@@ -113,7 +113,8 @@ class ComparedEdge:
 
 class DeclaredEdges:
     """What all declarations say. ``lines``: the objects that they name, by their roots; ``filled``: the roots of those
-    that they fill; ``views``: datasets that they call views. Of data contracts: ``contracts``: the root of each of
+    that they fill; ``named``: of all but those that only a data contract lists as sources, as it has no place for what
+    these are made from; ``views``: datasets that they call views. Of data contracts: ``contracts``: the root of each of
     their datasets; ``undescribed``: why nothing is known of a dataset; ``properties``: by the root of an object, the
     columns of which the sources are to be listed; ``listed``: the sources that are.
     """
@@ -123,6 +124,7 @@ class DeclaredEdges:
         self.edges = dict[EdgeKey, ComparedEdge]()
         self.lines = dict[str, ObjectLine]()
         self.filled = set[str]()
+        self.named = set[str]()
         self.views = set[Dataset]()
         self.contracts = dict[Dataset, str]()
         self.undescribed = dict[Dataset, str]()
@@ -140,6 +142,7 @@ class DeclaredEdges:
             self.listed[target.key].add(source.key)
         else:
             self.filled.add(target.table)
+            self.named |= {source.table, target.table}
         new = ComparedEdge(source, target, via=item.via)
         edge = self.edges.setdefault(new.key, new)
         edge.declared.add(number)

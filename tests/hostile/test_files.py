@@ -290,6 +290,7 @@ def test_a_name_that_java_cannot_have_is_refused(tmp_path: Path, capsys: pytest.
     [
         (b'acount = "A-B"', "there is no setting acount; did you mean account?"),
         (b'"\\u001b[2J" = 1', "there is no setting \\x1b[2J; known settings are account"),
+        (b"[filtr]\ndeny_users = 1", "there is no setting filtr; did you mean filter?"),
         (b"[openlineage]\nnamspace = 1", "there is no setting openlineage.namspace"),
         (b'account = "A-B\xff"', "is not UTF-8"),
         (b"account = 1", "account must be a text, but is 1"),
@@ -321,3 +322,12 @@ def test_the_same_of_a_push(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text("[push]\nratee = 1\n")
     with pytest.raises(UsageError, match=r"there is no setting push.ratee; did you mean push.rate\?"):
         configuration.load_push({}, tmp_path / "s.toml", {})
+
+
+def test_a_misspelt_table_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("[pushs]\n")
+    with pytest.raises(UsageError, match=r"there is no setting pushs; did you mean push\?"):
+        configuration.load_push({}, tmp_path / "s.toml", {})
+    (tmp_path / "s.toml").write_text("[sevre]\n")
+    with pytest.raises(UsageError, match=r"there is no setting sevre; did you mean serve\?"):
+        configuration.load_serve(tmp_path / "s.toml", {})

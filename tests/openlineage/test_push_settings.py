@@ -310,7 +310,7 @@ def test_kafka_without_its_library(
     ("transport", "words"),
     [
         ({"type": "noop"}, "nothing would be sent"),
-        ({"type": "htp", "url": "http://x"}, "settings cannot be used"),
+        ({"type": "htp", "url": "http://x"}, "Failed to import htp. It is the type of the transport: http, kafka"),
         ({"type": "http"}, "settings cannot be used"),
         (
             {"type": "http", "url": f"no address {TOKEN}", "auth": {"type": "api_key", "apiKey": TOKEN}},
@@ -328,6 +328,14 @@ def test_settings_that_send_nowhere(
     said = capsys.readouterr()
     assert words in said.err
     assert said.out == ""
+
+
+def test_a_file_of_settings_that_is_not_there_is_named(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_CONFIG", str(tmp_path / "nope.yml"))
+    assert main(["push", str(events)]) == 2
+    assert f"OPENLINEAGE_CONFIG names {tmp_path / 'nope.yml'}, which is no file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,14 @@ def test_a_target_that_no_query_of_the_period_filled(tmp_path: Path, capsys: Cap
     declared = said(manifest({"t": model("t", "source.p.s.b")}, ("b",)), tmp_path / "m.json")
     graph = made(rows, tmp_path)
     assert classes(compared(graph, capsys, declared))["B", "T"] == "phantom"
-    assert classes(compared(graph, capsys, declared, "--since", "2026-03-10"))["B", "T"] == "unknown not-filled"
-    assert classes(compared(graph, capsys, declared, "--until", "2026-03-02"))["B", "T"] == "unknown not-filled"
+    later = compared(graph, capsys, declared, "--since", "2026-03-10")
+    assert classes(later)["B", "T"] == "unknown not-filled"
+    none = compared(graph, capsys, declared, "--until", "2026-03-02")
+    assert classes(none)["B", "T"] == "unknown not-filled"
+    assert [any("no query of the period is in it" in one for one in each["notes"]) for each in (later, none)] == [
+        False,
+        True,
+    ]
 
 
 def test_a_run_outside_of_the_period(tmp_path: Path, capsys: Capsys) -> None:

@@ -101,6 +101,17 @@ def test_a_source_from_which_no_column_comes_is_a_phantom_and_lets_the_real_one_
     }
 
 
+def test_what_the_sources_are_made_from_is_asked_of_no_contract(tmp_path: Path, capsys: Capsys) -> None:
+    """A contract has no place for it, so --fail-on could never be satisfied. A project of dbt has one."""
+    graph = made([filled("q1", 2, A, B, C=[(B, "C")]), filled("q2", 3, T, A, C=[(A, "C")])], tmp_path)
+    given = contract(tmp_path / "c.yaml", "  - {name: C, transformSourceObjects: [D.S.A.C, D.S.B.C]}\n")
+    assert classes(compared(graph, capsys, given)) == {("A:C", "T:C"): "verified", ("B:C", "T:C"): "phantom"}
+    nodes = {"other": model("other", "source.p.s.A", "source.p.s.B")}
+    project = said(manifest(nodes, sources=("A", "B")), tmp_path / "manifest.json")
+    found = classes(compared(graph, capsys, given, project))
+    assert found["B", "A"] == "undeclared"
+
+
 def test_a_helper_that_a_contract_describes_is_seen_through(graph: Path, tmp_path: Path, capsys: Capsys) -> None:
     given = tmp_path / "c.yaml"
     given.write_text(

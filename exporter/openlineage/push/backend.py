@@ -13,6 +13,7 @@ import re
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
@@ -153,6 +154,9 @@ def _configured(factory: TransportFactory | None) -> tuple[OpenLineageClient, Js
     if isinstance(made.transport, NoopTransport):
         raise UsageError(_DISABLED)
     if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
+        file = os.environ.get("OPENLINEAGE_CONFIG")
+        if file and not Path(file).is_file():
+            texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
         raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in texts))
     return made, raw
 
@@ -201,6 +205,8 @@ def _why(error: Exception, secrets: Secrets) -> str:
 def _hint(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         return ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')"
+    if isinstance(error, ImportError):
+        return ". It is the type of the transport: http, kafka, file, console, composite, or the class of your own"
     return ". A transport needs its type" if isinstance(error, KeyError) else ""
 
 
