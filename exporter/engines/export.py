@@ -19,7 +19,7 @@ from exporter.engines.places import LocalPlace, place_of
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
-from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, Apart
+from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, OutputFolder
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To, is_text
@@ -171,9 +171,9 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     if settings.update:
         check_by_day(job)
     place = place_of(settings.out, int(settings.mode, 8))
-    apart = Apart(settings.out, place.paths)
-    is_inside = apart.holds(os.curdir)
-    input_of_views = _input_of_views(settings, apart)
+    output = OutputFolder(settings.out, place.paths)
+    is_inside = output.contains(os.curdir)
+    input_of_views = _input_of_views(settings, output)
     for view, inputs in input_of_views.views.items():
         find.check_files(inputs.sources, view)
     with place.held():
@@ -187,17 +187,17 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     return report
 
 
-def _input_of_views(settings: Settings, apart: Apart) -> find.InputOfViews:
+def _input_of_views(settings: Settings, output: OutputFolder) -> find.InputOfViews:
     """The input of all views that the settings name."""
     history, aggregates = (
-        find.find([name], apart, view) if name else None
+        find.find([name], output, view) if name else None
         for name, view in (
             (settings.query_history, find.QUERY_HISTORY),
             (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
         )
     )
     return find.InputOfViews(
-        find.find(settings.inputs, apart) if settings.inputs else find.NOTHING, history, aggregates
+        find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates
     )
 
 
@@ -216,7 +216,7 @@ def _published(  # noqa: PLR0913, PLR0917 - as run
         outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine, hint)
         report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
         check_account(report)
-        refuse_too_few_rows(settings, report, new, input_of_views.named)
+        refuse_too_few_rows(settings, report, new, input_of_views.first_paths)
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report

@@ -92,32 +92,32 @@ def _calls(text: str) -> int | None:
 
 def _id(start: int, end: int, hash_: str | None, user: str, content: bytes) -> str:
     """``calls-START-DIGEST``: for people the minute of the start, then a digest of the whole key."""
-    key = (str(start), str(end), hash_, user, meaning(content))
+    key = (str(start), str(end), hash_, user, content_digest(content))
     digest = blake2b(msgspec.json.encode(key), digest_size=_DIGEST).hexdigest()
     return f"{ID}{iso(start)[:16].replace('-', '').replace(':', '')}Z-{digest}"
 
 
-def meaning(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
     """A digest of what a row says about objects, however its JSON is written: the order of members and of elements,
     null and empty members, numbers and texts, and the forms of DDL properties do not matter. ``content``:
     :attr:`exporter.input.row.Row.content`.
     """
-    return _meaning_of_short(content) if len(content) <= _SHORT else _meaning(content)
+    return _digest_of_short(content) if len(content) <= _SHORT else _content_digest(content)
 
 
-def _meaning(content: bytes) -> str:
+def _content_digest(content: bytes) -> str:
     try:
         columns = msgspec.json.decode(content)
         properties = _properties(content) if columns[_CHANGE] else None
         if properties is not None:
             columns[_CHANGE]["properties"] = msgspec.json.decode(properties)
-        each = [msgspec.json.encode(_plain(column)) for column in columns]
+        encoded = [msgspec.json.encode(_plain(column)) for column in columns]
     except RecursionError:  # nested too deeply to be compared: only the same text is the same
-        each = [content]
-    return blake2b(b"\n".join(each), digest_size=_DIGEST).hexdigest()
+        encoded = [content]
+    return blake2b(b"\n".join(encoded), digest_size=_DIGEST).hexdigest()
 
 
-_meaning_of_short: Final = lru_cache(maxsize=8_000)(_meaning)
+_digest_of_short: Final = lru_cache(maxsize=8_000)(_content_digest)
 
 
 def _properties(content: bytes) -> str | None:
@@ -129,9 +129,9 @@ def _properties(content: bytes) -> str | None:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        members = ((name, _plain(one)) for name, one in value.items())
-        return dict(sorted((name, one) for name, one in members if one is not None)) or None
+        members = ((name, _plain(value)) for name, value in value.items())
+        return dict(sorted((name, inner) for name, inner in members if inner is not None)) or None
     if isinstance(value, list):
-        found = (_plain(one) for one in value)
-        return sorted((one for one in found if one is not None), key=msgspec.json.encode) or None
+        elements = (_plain(one) for one in value)
+        return sorted((element for element in elements if element is not None), key=msgspec.json.encode) or None
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -24,7 +24,16 @@ from msgspec import Raw, Struct, defstruct, inspect
 from msgspec.structs import fields
 
 from exporter.input import json_reader
-from exporter.input.json_reader import Elements, Members, NotJsonError, Number, TooDeepError, Value, parse_first, spelt
+from exporter.input.json_reader import (
+    Elements,
+    Members,
+    NotJsonError,
+    Number,
+    TooDeepError,
+    Value,
+    canonical_json,
+    parse_first,
+)
 from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode
 
 if TYPE_CHECKING:
@@ -102,7 +111,7 @@ def plain_text(value: Value) -> str | None:
     if isinstance(value, str):
         # a single surrogate cannot be encoded as UTF-8; the JVM writes a question mark for it
         return value if value.isascii() else value.encode("utf-8", errors="replace").decode("utf-8")
-    return value.digits if isinstance(value, Number) else spelt(value)
+    return value.digits if isinstance(value, Number) else canonical_json(value)
 
 
 def _fitted(value: Value, kind: Kind) -> Any:
@@ -118,9 +127,9 @@ def _fitted(value: Value, kind: Kind) -> Any:
         if any(is_damaged(name) for name, _ in value):  # it may be the name of a field that is read
             raise DamagedError
         fields = kind.fields
-        return {name: _fitted(one, fields[name]) if name in fields else _as_raw(one) for name, one in value}
+        return {name: _fitted(member, fields[name]) if name in fields else _as_raw(member) for name, member in value}
     if isinstance(kind, ListKind) and isinstance(value, Elements):
-        return [_fitted(one, kind.of) for one in value]
+        return [_fitted(element, kind.of) for element in value]
     if isinstance(kind, ListKind) and isinstance(kind.of, ObjectKind) and value == TRUNCATED:
         return [{name: TRUNCATED for name in _NAMES if name in kind.of.fields}]
     raise MisfitError
@@ -145,7 +154,7 @@ def _raw_or_text(value: Value) -> str | Raw:
 
 
 def _as_raw(value: Value) -> str | Raw:
-    text = spelt(value)
+    text = canonical_json(value)
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return text
     try:
@@ -166,21 +175,21 @@ def _inside(text: str) -> Value:
 
 def _refuse_damaged(value: Value) -> None:
     """Raise DamagedError if any name or value is damaged. A stack replaces recursion: the value may be deep."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if is_damaged(one):
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if is_damaged(item):
             raise DamagedError
-        if isinstance(one, Members):
-            left += [part for member in one for part in member]
-        elif isinstance(one, Elements):
-            left += one
+        if isinstance(item, Members):
+            waiting += [part for member in item for part in member]
+        elif isinstance(item, Elements):
+            waiting += item
 
 
 def _kind(info: inspect.Type) -> Kind:
     if isinstance(info, inspect.UnionType):
-        there = [one for one in info.types if not isinstance(one, inspect.NoneType)]
-        return _Text() if len(there) > 1 else _kind(there[0])
+        types = [item for item in info.types if not isinstance(item, inspect.NoneType)]
+        return _Text() if len(types) > 1 else _kind(types[0])
     if isinstance(info, inspect.ListType):
         return ListKind(_kind(info.item_type))
     if isinstance(info, inspect.StructType):
@@ -213,7 +222,7 @@ def fits(content: bytes) -> bool:
     """Whether :func:`exporter.input.row.decode` can decode the content, here and where it is called later, and
     the properties of its change have no damaged text.
     """
-    return _look(content)[0]
+    return _inspect(content)[0]
 
 
 def unknown_members(content: bytes) -> Mapping[str, str]:
@@ -222,18 +231,24 @@ def unknown_members(content: bytes) -> Mapping[str, str]:
     A path has no names that users gave: ``direct_objects_accessed[].columns[].newKey``. Members of the properties of a
     change are not among them (:mod:`exporter.input.properties`).
     """
-    return _look(content)[1]
+    return _inspect(content)[1]
 
 
-def _look(content: bytes) -> tuple[bool, Mapping[str, str]]:
+def _inspect(content: bytes) -> tuple[bool, Mapping[str, str]]:
     size = len(content)
-    return _of_short(content) if size <= _SHORT else _of_long(content) if size <= _LONG else _of(content)
+    return (
+        _inspect_short(content)
+        if size <= _SHORT
+        else _inspect_long(content)
+        if size <= _LONG
+        else _inspect_content(content)
+    )
 
 
-def _of(content: bytes) -> tuple[bool, Mapping[str, str]]:
+def _inspect_content(content: bytes) -> tuple[bool, Mapping[str, str]]:
     try:
         document = _decode_below(content, _SPARE if content.count(b"[") + content.count(b"{") > _MAY_BE_DEEP else 0)
-        members = _NONE if _is_known(content) else _collected(content)
+        members = _NONE if _is_known(content) else _unknown_of_content(content)
     except NOT_DECODED:
         return False, _NONE
     return document.change is None or not _may_be_damaged(bytes(document.change.properties)), members
@@ -244,8 +259,8 @@ def _may_be_damaged(properties: bytes) -> bool:
     return b"\\ud" in properties.lower()
 
 
-_of_short: Final = lru_cache(maxsize=8_000)(_of)
-_of_long: Final = lru_cache(maxsize=300)(_of)
+_inspect_short: Final = lru_cache(maxsize=8_000)(_inspect_content)
+_inspect_long: Final = lru_cache(maxsize=300)(_inspect_content)
 
 
 def _decode_below(content: bytes, frames: int) -> Document:
@@ -259,19 +274,19 @@ _NONE: Final[Mapping[str, str]] = {}
 _EMPTY: Final = frozenset({"null", '""', "[]", "{}"})
 
 
-def _closed(kind: Any) -> Any:
+def _strict_type(kind: Any) -> Any:
     """A type of documents whose objects refuse members that they do not have."""
     if isinstance(kind, type) and issubclass(kind, Struct):
-        members = [(field.name, _closed(field.type), None) for field in fields(kind)]
+        members = [(field.name, _strict_type(field.type), None) for field in fields(kind)]
         is_array = kind.__struct_config__.array_like
         return defstruct(kind.__name__, members, rename="camel", forbid_unknown_fields=True, array_like=is_array)
-    each = tuple(map(_closed, get_args(kind)))
+    arguments = tuple(map(_strict_type, get_args(kind)))
     if get_origin(kind) is UnionType:
-        return Union[each]  # noqa: UP007 # of a tuple
-    return GenericAlias(list, each) if get_origin(kind) is list else kind
+        return Union[arguments]  # noqa: UP007 # of a tuple
+    return GenericAlias(list, arguments) if get_origin(kind) is list else kind
 
 
-_decode_closed: Final = msgspec.json.Decoder(_closed(Document)).decode
+_decode_closed: Final = msgspec.json.Decoder(_strict_type(Document)).decode
 _decode_columns: Final = msgspec.json.Decoder(list[Raw]).decode
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -284,28 +299,28 @@ def _is_known(content: bytes) -> bool:
     return True
 
 
-def _collected(content: bytes) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+def _unknown_of_content(content: bytes) -> dict[str, str]:
+    values_of: dict[str, set[str]] = {}
     for name, kind, value in zip(STRUCTURED, COLUMNS, _decode_columns(content), strict=True):
         for path, data in _unknown(name, kind, bytes(value)):
-            text = json_reader.spelt(json_reader.parse(data.decode()))
+            text = json_reader.canonical_json(json_reader.parse(data.decode()))
             if text not in _EMPTY:
-                found.setdefault(path, set()).add(text)
-    return {path: f"[{','.join(sorted(found[path]))}]" for path in sorted(found)}
+                values_of.setdefault(path, set()).add(text)
+    return {path: f"[{','.join(sorted(values_of[path]))}]" for path in sorted(values_of)}
 
 
 def _unknown(path: str, kind: Kind, value: bytes) -> Iterator[tuple[str, bytes]]:
     """Path and JSON of the unknown members in a value of a documented kind."""
     if isinstance(kind, ListKind) and value.startswith(b"["):
-        for each in _decode_columns(value):
-            yield from _unknown(f"{path}[]", kind.of, bytes(each))
+        for element in _decode_columns(value):
+            yield from _unknown(f"{path}[]", kind.of, bytes(element))
     elif isinstance(kind, ObjectKind) and value.startswith(b"{"):
-        for name, each in _decode_members(value).items():
-            here = f"{path}.{name}"
+        for name, element in _decode_members(value).items():
+            member_path = f"{path}.{name}"
             if name in kind.fields:
-                yield from _unknown(here, kind.fields[name], bytes(each))
+                yield from _unknown(member_path, kind.fields[name], bytes(element))
             else:
-                yield here, bytes(each)
+                yield member_path, bytes(element)
 
 
 NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
@@ -322,8 +337,8 @@ _AFTER_ROW: Final = " \t\r\n,]}"
 
 def members_of(text: str) -> Members | None:
     """The names and values of a line; None if it is not one JSON object."""
-    found = members_or_reason(text)
-    return found if isinstance(found, Members) else None
+    members = members_or_reason(text)
+    return members if isinstance(members, Members) else None
 
 
 def members_or_reason(text: str) -> Members | str:
@@ -343,32 +358,33 @@ def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
     problems = []
     for name, value in columns.items():
         if name in STRUCTURED:
-            place = STRUCTURED.index(name)
-            opened = _opened(value)
-            problem = _misplaced(name, opened)
+            index = STRUCTURED.index(name)
+            unwrapped = _unwrapped_value(value)
+            problem = _wrong_kind(name, unwrapped)
             try:
-                content[place] = _fitted_column(name, opened, place) if problem is None else None
+                content[index] = _fitted_column(name, unwrapped, index) if problem is None else None
             except DamagedError:
                 problem = f"{name} contains {DAMAGED}"
             except TooDeepError:
                 problem = f"{name}: {TOO_DEEP}"
             except (NotJsonError, MisfitError):
-                problem = f"{name} contains {_wanted(name)} that does not match Snowflake's documentation of the column"
+                expected = _expected_kind(name)
+                problem = f"{name} contains {expected} that does not match Snowflake's documentation of the column"
             problems += [problem] if problem else []
     return Unreadable(tuple(problems)) if problems else msgspec.json.encode(content)
 
 
-def _opened(value: Value) -> Value:
+def _unwrapped_value(value: Value) -> Value:
     """A structured column without the strings around it; None for a text that means null."""
     if not isinstance(value, str):
         return value
     text = value.strip("\ufeff ")
     for _ in range(WRAPPINGS):
-        text = _unwrapped(text)
+        text = _without_quotes(text)
     return None if text in NOTHING else text
 
 
-def _unwrapped(text: str) -> str:
+def _without_quotes(text: str) -> str:
     if not text.startswith('"'):
         return text
     try:
@@ -378,25 +394,25 @@ def _unwrapped(text: str) -> str:
     return inner.strip(" ") if isinstance(inner, str) else text
 
 
-def _misplaced(name: str, value: Value) -> str | None:
+def _wrong_kind(name: str, value: Value) -> str | None:
     """The problem with a value of the wrong kind (array, object, text), judged by its first character; else None."""
     if value is None or (value == TRUNCATED and name != _CHANGE):
         return None
-    looks, wanted = _looks(value), _wanted(name)
-    return None if looks == wanted else f"{name} contains {looks}, but {wanted} is expected"
+    kind, expected = _kind_of_value(value), _expected_kind(name)
+    return None if kind == expected else f"{name} contains {kind}, but {expected} is expected"
 
 
-def _looks(value: Value) -> str:
+def _kind_of_value(value: Value) -> str:
     if isinstance(value, Members) or (isinstance(value, str) and value.startswith("{")):
         return "an object"
     return "an array" if isinstance(value, Elements) or (isinstance(value, str) and value.startswith("[")) else "text"
 
 
-def _wanted(name: str) -> str:
+def _expected_kind(name: str) -> str:
     return "an object" if name == _CHANGE else "an array"
 
 
-def _fitted_column(name: str, value: Value, place: int) -> Any:
+def _fitted_column(name: str, value: Value, index: int) -> Any:
     if value == TRUNCATED and name != _CHANGE:
         return SENTINEL
-    return fitted(json_reader.parse(value) if isinstance(value, str) else value, place)
+    return fitted(json_reader.parse(value) if isinstance(value, str) else value, index)

@@ -167,12 +167,12 @@ def check_columns(names: Iterable[str], source: InputFiles, required: tuple[str,
     check_names(lower, where, _VIEWS.get(required, ACCESS_HISTORY))
     missing = [name for name in required if name not in lower]
     if missing:
-        there = ", ".join(sorted(lower))
-        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {there})")
+        names_text = ", ".join(sorted(lower))
+        raise UsageError(f"{where}: there is no column {missing[0]} (there are: {names_text})")
 
 
 def _lines(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    with _opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
+    with _opened_file(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
         while line := lines.readline(_LONGEST):
             if len(line) == _LONGEST:
                 _skip_line(lines)
@@ -186,19 +186,19 @@ def _skip_line(lines: io.TextIOWrapper) -> None:
 
 
 def _document(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    for row in rows_of_document(_whole(path, NOT_UTF8)):
+    for row in rows_of_document(_whole_text(path, NOT_UTF8)):
         yield row, True
 
 
 def _csv(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     check_columns(source.columns, source, required)
-    rows = csv_records(_whole(path, "replace"), source.delimiter)
+    rows = csv_records(_whole_text(path, "replace"), source.delimiter)
     next(rows, None)
     for values, text in rows:
         if len(values) == len(source.columns):
-            given = zip(source.columns, values, strict=True)
-            there = {name: value for name, value in given if value is not None and value != _NULL_IN_CSV}
-            yield with_damage(json_text(there)), True
+            pairs = zip(source.columns, values, strict=True)
+            record = {name: value for name, value in pairs if value is not None and value != _NULL_IN_CSV}
+            yield with_damage(json_text(record)), True
         else:
             yield text, not text.strip(" ")
 
@@ -207,11 +207,11 @@ def _parquet(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterat
     from exporter.input import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
     check_columns(parquet.columns(path), source, required)
-    left = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
+    remaining = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
     for record in parquet.parquet_records(path):
         text = with_damage(json_text(record))
-        left -= len(text)
-        if left < 0:
+        remaining -= len(text)
+        if remaining < 0:
             raise UsageError(
                 f"{path}: contains over {_TIMES_PARQUET:,} times its size as text, which rows of the view do not; "
                 "check the file, and convert it to NDJSON if it is right"
@@ -227,8 +227,8 @@ _READERS: Final[Mapping[str, Callable[[str, InputFiles, tuple[str, ...]], Iterat
 }
 
 
-def _whole(path: str, errors: str) -> str:
-    with _opened(path) as file:
+def _whole_text(path: str, errors: str) -> str:
+    with _opened_file(path) as file:
         content = file.read(formats.DOCUMENT_LIMIT + 1)
     if len(content) > formats.DOCUMENT_LIMIT:
         limit = formats.DOCUMENT_LIMIT >> 20
@@ -239,7 +239,7 @@ def _whole(path: str, errors: str) -> str:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _opened_file(path: str) -> Iterator[IO[bytes]]:
     """The file, opened and unpacked if it is gzip. Raises UsageError if it cannot be read."""
     try:
         with Path(path).open("rb") as file:

@@ -41,25 +41,25 @@ if TYPE_CHECKING:
     IsRows = Callable[[Path], bool]
 
 
-def files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None = None) -> list[Path]:
+def files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder | None = None) -> list[Path]:
     """The local files that a name means. ``is_rows``: whether a file in a folder can contain rows, by its name.
-    ``skipped``: the other files are appended to it. ``apart``: DIR, whose files are left out. Raises UsageError if no
+    ``skipped``: the other files are appended to it. ``output``: DIR, whose files are left out. Raises UsageError if no
     file is found.
     """
-    every = _files(name, skipped, is_rows, apart)
-    if apart is None:
-        return every
-    stay = [path for path in every if not apart.holds(str(path))]
-    others = [path for path in skipped if not apart.holds(path)]
-    if len(stay) == len(every) and len(others) == len(skipped):
-        return every
-    skipped[:] = [*others, f"{apart.out} (the folder of the output)"]
-    if not stay:
-        raise apart.refused(name)
-    return stay
+    found = _files(name, skipped, is_rows, output)
+    if output is None:
+        return found
+    outside = [path for path in found if not output.contains(str(path))]
+    others = [path for path in skipped if not output.contains(path)]
+    if len(outside) == len(found) and len(others) == len(skipped):
+        return found
+    skipped[:] = [*others, f"{output.out} (the folder of the output)"]
+    if not outside:
+        raise output.error_for(name)
+    return outside
 
 
-def _files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None) -> list[Path]:
+def _files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder | None) -> list[Path]:
     path = Path(name)
     if path.is_dir():
         return _in_folder(path, skipped, is_rows)
@@ -68,25 +68,26 @@ def _files(name: str, skipped: list[str], is_rows: IsRows, apart: Apart | None) 
             raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
         return [path]
     matches = sorted(matching(name))
-    in_dir = {match for match in matches if apart is not None and apart.holds(match)}  # folders of DIR may have no rows
-    if apart is not None and in_dir and len(in_dir) == len(matches):
-        raise apart.refused(name)
+    # Folders of DIR may have no rows.
+    in_dir = {match for match in matches if output is not None and output.contains(match)}
+    if output is not None and in_dir and len(in_dir) == len(matches):
+        raise output.error_for(name)
     skipped.extend(sorted(in_dir))
     paths = [Path(match) for match in matches if match not in in_dir]
     skipped.extend(str(path) for path in paths if not (path.is_dir() or path.is_file()))
-    every = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
-    there = [file for file in every if file.is_file()]
-    if not there:
+    found = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
+    regular = [file for file in found if file.is_file()]
+    if not regular:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
         raise UsageError(f"{name}: {what}{_nearest(path)}")
-    return there
+    return regular
 
 
 def _nearest(path: Path) -> str:
     """The most similar name in the same folder, as the end of a message; empty if none is similar."""
-    names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"; did you mean {path.with_name(near[0])}?" if near else ""
+    names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+    similar = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(similar[0])}?" if similar else ""
 
 
 def matching(pattern: str) -> list[str]:
@@ -98,8 +99,8 @@ def matching(pattern: str) -> list[str]:
         return glob.glob(pattern)  # noqa: PTH207 - a pattern may be absolute
     plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     root = Path(*parts[:plain])
-    found = root.glob("/".join(parts[plain:])) if root.is_dir() else ()
-    return [str(path) for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts)]
+    matches = root.glob("/".join(parts[plain:])) if root.is_dir() else ()
+    return [str(path) for path in matches if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
 def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
@@ -107,13 +108,14 @@ def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
     folders and links that lead out of the folder are skipped: a user who can only write into the folder must not be
     able to make the export read other files.
     """
-    every = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
-    there = [path for path in every if path.is_symlink() or not path.is_dir()]
-    rows = [path for path in there if is_rows(path) and path.is_file() and not _leads_out(path, folder)]
-    taken = set(rows)
-    skipped.extend(str(path) for path in there if path not in taken)
+    entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
+    candidates = [path for path in entries if path.is_symlink() or not path.is_dir()]
+    rows = [path for path in candidates if is_rows(path) and path.is_file() and not _leads_out(path, folder)]
+    rows_set = set(rows)
+    skipped.extend(str(path) for path in candidates if path not in rows_set)
     if not rows:
-        links = "; it has links, which are not followed: give their targets" if any(map(Path.is_symlink, there)) else ""
+        has_links = any(map(Path.is_symlink, candidates))
+        links = "; it has links, which are not followed: give their targets" if has_links else ""
         raise UsageError(f"{folder}: the folder has no NDJSON, JSON, CSV or Parquet file{links}")
     return rows
 
@@ -130,24 +132,24 @@ _S3: Final = re.compile(r"^s3[an]?://", re.IGNORECASE)
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/+(.*)", re.DOTALL)
 
 
-class Apart:
+class OutputFolder:
     """The DIR of an export: ``out`` is its path or URI, ``paths`` lists the files in it."""
 
     def __init__(self, out: str, paths: Callable[[], Iterable[str]]) -> None:
         self.out, self._paths, self._is_remote = out, paths, is_remote(out)
-        self._here = None if self._is_remote else _identity(local(out))
-        self._known: dict[str, bool] = {}
+        self._own_identity = None if self._is_remote else _identity(local(out))
+        self._by_folder: dict[str, bool] = {}
 
-    def holds(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         """Whether a file of this machine is in DIR, or is DIR."""
-        if self._here is None:
+        if self._own_identity is None:
             return False
         real = os.path.realpath(path)
-        above = os.path.dirname(real)  # noqa: PTH120 - called for each file
-        if above not in self._known:
-            folders = (Path(above), *Path(above).parents)
-            self._known[above] = any(_identity(str(folder)) == self._here for folder in folders)
-        return self._known[above] or _identity(real) == self._here
+        parent = os.path.dirname(real)  # noqa: PTH120 - called for each file
+        if parent not in self._by_folder:
+            folders = (Path(parent), *Path(parent).parents)
+            self._by_folder[parent] = any(_identity(str(folder)) == self._own_identity for folder in folders)
+        return self._by_folder[parent] or _identity(real) == self._own_identity
 
     def check(self, name: str) -> None:
         """Raise UsageError if the name of an input (a file, folder, glob or URI) is in DIR, or if a remote one also
@@ -156,10 +158,10 @@ class Apart:
         if is_remote(name):
             if self._is_remote:
                 self._check_remote(name)
-        elif self.holds(_before_magic(local(name))):
-            raise self.refused(name)
+        elif self.contains(_before_magic(local(name))):
+            raise self.error_for(name)
 
-    def refused(self, name: str) -> UsageError:
+    def error_for(self, name: str) -> UsageError:
         """The error for an input that is in DIR."""
         return UsageError(
             f"{name}: is in {self.out}, the folder of the output, which is replaced as a whole; move the rows to "
@@ -170,18 +172,18 @@ class Apart:
         own, parts = _parts(self.out), _parts(name)
         plain = _parts(_before_magic(name))
         if plain[: len(own)] == own:
-            raise self.refused(name)
+            raise self.error_for(name)
         is_above = len(parts) <= len(own) and all(map(fnmatchcase, own, parts))
         deeper = parts[len(own) :]
         is_among = len(parts) > len(own) and all(map(fnmatchcase, own, parts))
-        if is_above or (is_among and any(_fits(path, deeper) for path in self._paths())):
+        if is_above or (is_among and any(_matches(path, deeper) for path in self._paths())):
             raise UsageError(
                 f"{name}: also means files in {self.out}, the folder of the output, which are not rows; give the "
                 "folder of the rows, or another --out. Nothing was changed"
             )
 
 
-def _fits(path: str, pattern: list[str]) -> bool:
+def _matches(path: str, pattern: list[str]) -> bool:
     """Whether a path, or a folder above it, fits a pattern, part by part."""
     parts = path.split("/")
     return len(parts) >= len(pattern) and all(map(fnmatchcase, parts, pattern))
@@ -189,10 +191,10 @@ def _fits(path: str, pattern: list[str]) -> bool:
 
 def _identity(path: str) -> tuple[int, int] | None:
     try:
-        about = os.stat(path)  # noqa: PTH116 - called for each file
+        status = os.stat(path)  # noqa: PTH116 - called for each file
     except (OSError, ValueError):
         return None
-    return about.st_dev, about.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _before_magic(name: str) -> str:
@@ -289,7 +291,7 @@ class Inputs:
     size: int | None
 
     @property
-    def named(self) -> str:
+    def first_paths(self) -> str:
         """The first three paths that were found, for a message."""
         paths = [path for source in self.sources for path in source.paths]
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
@@ -311,14 +313,14 @@ class InputOfViews:
     @property
     def views(self) -> dict[str, Inputs]:
         """The input by view."""
-        found = {ACCESS_HISTORY: self.rows, QUERY_HISTORY: self.history, AGGREGATE_ACCESS_HISTORY: self.aggregates}
-        return {view: inputs for view, inputs in found.items() if inputs is not None}
+        by_view = {ACCESS_HISTORY: self.rows, QUERY_HISTORY: self.history, AGGREGATE_ACCESS_HISTORY: self.aggregates}
+        return {view: inputs for view, inputs in by_view.items() if inputs is not None}
 
     @property
-    def named(self) -> str:
+    def first_paths(self) -> str:
         """The first paths of what rows are exported from, for a message."""
         return ", ".join(
-            inputs.named for inputs in (self.rows, self.aggregates) if inputs is not None and inputs.sources
+            inputs.first_paths for inputs in (self.rows, self.aggregates) if inputs is not None and inputs.sources
         )
 
     @property
@@ -337,28 +339,28 @@ class InputOfViews:
         return tuple(source for view in self.views.values() for source in view.sources)
 
 
-def size(*found: Inputs | None) -> int | None:
+def size(*views: Inputs | None) -> int | None:
     """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
-    sizes = [inputs.size for inputs in found if inputs is not None]
+    sizes = [inputs.size for inputs in views if inputs is not None]
     known = [number for number in sizes if number is not None]
     return sum(known) if len(known) == len(sizes) else None
 
 
-def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HISTORY) -> Inputs:
+def find(names: Iterable[str], output: OutputFolder | None = None, view: str = ACCESS_HISTORY) -> Inputs:
     """Find what to read for the names of files, folders, globs and tables. A file that several of them mean, also by
     links, is read once.
 
-    ``apart``: DIR, whose files are left out; it is then listed as skipped. ``view``: the one whose rows they are; a
+    ``output``: DIR, whose files are left out; it is then listed as skipped. ``view``: the one whose rows they are; a
     CSV's header must name its first required column. Raises UsageError if an input does not exist, is in DIR, has no
     usable header, or has a form that cannot be read.
     """
     sources: list[InputFiles] = []
     skipped: list[str] = []
-    taken = set[str]()
+    seen = set[str]()
     size: int | None = 0
     for name in names:
-        if apart is not None:
-            apart.check(name)
+        if output is not None:
+            output.check(name)
         if is_remote(name):
             sources.append(_remote(name))
             size = None
@@ -367,18 +369,18 @@ def find(names: Iterable[str], apart: Apart | None = None, view: str = ACCESS_HI
             sources.append(InputFiles(TABLE, (name,)))
             size = None
             continue
-        paths = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, apart)
+        paths = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, output)
         for path in paths:
             real = os.path.realpath(path)
-            if real in taken:
+            if real in seen:
                 continue
-            taken.add(real)
+            seen.add(real)
             sources.append(input_file(path, REQUIRED[view][0]))
             size = None if size is None else size + text_bytes(path.name, path.stat().st_size)
     if not sources:
         raise UsageError("no input was given: give a file, a folder, a glob or a table")
-    once = {os.path.realpath(path): path for path in reversed(skipped)}
-    return Inputs(_merged(sources), tuple(reversed(once.values())), size)
+    distinct = {os.path.realpath(path): path for path in reversed(skipped)}
+    return Inputs(_merged(sources), tuple(reversed(distinct.values())), size)
 
 
 def _may_be_table(name: str) -> bool:

@@ -166,9 +166,9 @@ def _parquet_types(path: Path) -> tuple[str, ...]:
 def _refuse_twice(path: Path, columns: list[str]) -> None:
     """Raise UsageError if two column names differ only in letter case: columns are found in any letter case."""
     counts = Counter(column.strip().lower() for column in columns)
-    twice = next((name for name, count in counts.items() if count > 1), None)
-    if twice is not None:
-        raise UsageError(f"{path}: has several columns named {twice} (letter case does not count); keep one of them")
+    doubled = next((name for name, count in counts.items() if count > 1), None)
+    if doubled is not None:
+        raise UsageError(f"{path}: has several columns named {doubled} (letter case does not count); keep one of them")
 
 
 def _json_form(path: Path, text: str, size: int) -> str:
@@ -176,8 +176,8 @@ def _json_form(path: Path, text: str, size: int) -> str:
     ``size``: bytes of text. Raises UsageError if a document is too large.
     """
     line, newline, _ = text.lstrip().partition("\n")
-    opens = line.rstrip().endswith(("{", "[", ","))
-    is_document = line.startswith("[") or (bool(newline) and opens and not _is_json(line)) or _wraps_rows(line)
+    has_opened = line.rstrip().endswith(("{", "[", ","))
+    is_document = line.startswith("[") or (bool(newline) and has_opened and not _is_json(line)) or _wraps_rows(line)
     if is_document and size > DOCUMENT_LIMIT:
         limit = DOCUMENT_LIMIT // 1024**2
         raise UsageError(f"{path}: is a JSON document larger than {limit} MiB; write one object on each line (NDJSON)")
@@ -206,9 +206,9 @@ def _csv(path: Path, text: str, required: str) -> InputFiles:
     for delimiter in _DELIMITERS:
         columns = _first_record(header, delimiter)
         if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
-            named = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
-            _refuse_twice(path, named)
-            return InputFiles(CSV, (str(path),), tuple(named), delimiter)
+            names = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
+            _refuse_twice(path, names)
+            return InputFiles(CSV, (str(path),), tuple(names), delimiter)
     raise UsageError(
         f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"

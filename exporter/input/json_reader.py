@@ -37,9 +37,9 @@ def raw_json(text: str | bytes) -> str:
     try:
         compact = msgspec.json.format(text, indent=-1)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return _patiently(text)
+        return _tolerantly(text)
     if "\\u" in compact or "\\/" in compact:
-        return _patiently(compact)
+        return _tolerantly(compact)
     return compact if compact.isascii() else _BEYOND.sub(lambda match: escaped(match[0]), compact)
 
 
@@ -61,12 +61,12 @@ def text_of(value: bytes | Raw) -> str | None:
     return _decode_text(data) if data.startswith(b'"') else raw_json(data)
 
 
-def _patiently(text: str) -> str:
+def _tolerantly(text: str) -> str:
     try:
         value, _ = parse_first(text)
     except NotJsonError:
         return text
-    return spelt(value)
+    return canonical_json(value)
 
 
 DEEPEST: Final = 1000
@@ -189,11 +189,11 @@ class _Reader:
         self.names.append(_unquoted(kind, name))
 
     def _add(self, value: Value) -> None:
-        around = self.open[-1]
-        if isinstance(around, Members):
-            around.append(Member(self.names.pop(), value))
+        container = self.open[-1]
+        if isinstance(container, Members):
+            container.append(Member(self.names.pop(), value))
         else:
-            around.append(value)
+            container.append(value)
 
     def _closes(self) -> bool:
         """Whether the innermost array or object ends here. Otherwise the comma before its next element is skipped."""
@@ -245,7 +245,7 @@ _SHORT: Final = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n"
 _ESCAPED: Final = re.compile('[\\\\"\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 
 
-def spelt(value: Value) -> str:
+def canonical_json(value: Value) -> str:
     """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
     the like as strings.
     """
@@ -254,17 +254,17 @@ def spelt(value: Value) -> str:
 
 def _pieces(value: Value) -> Iterator[str]:
     """The text in pieces. A stack holds what is still to be written, because arrays may be deep."""
-    left: list[Value | _Written] = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, _Written):
-            yield one.text
-        elif isinstance(one, Elements):
-            left += _reversed("[", [[element] for element in one], "]")
-        elif isinstance(one, Members):
-            left += _reversed("{", [[_Written(f"{quoted(member.name)}:"), member.value] for member in one], "}")
+    waiting: list[Value | _Written] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Written):
+            yield item.text
+        elif isinstance(item, Elements):
+            waiting += _reversed("[", [[element] for element in item], "]")
+        elif isinstance(item, Members):
+            waiting += _reversed("{", [[_Written(f"{quoted(member.name)}:"), member.value] for member in item], "}")
         else:
-            yield scalar(one)
+            yield scalar(item)
 
 
 class _Written(NamedTuple):
@@ -274,10 +274,10 @@ class _Written(NamedTuple):
 
 
 def _reversed(opens: str, parts: list[list[Value | _Written]], closes: str) -> list[Value | _Written]:
-    between: list[Value | _Written] = [_Written(opens)]
+    pieces: list[Value | _Written] = [_Written(opens)]
     for number, part in enumerate(parts):
-        between += [_Written(","), *part] if number else part
-    return [*between, _Written(closes)][::-1]
+        pieces += [_Written(","), *part] if number else part
+    return [*pieces, _Written(closes)][::-1]
 
 
 def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON

@@ -63,10 +63,10 @@ def long_names(row: Row) -> list[str]:
     limited.
     """
     texts = {name: getattr(row, name) for name in row.__struct_fields__ if name not in _KEPT}
-    found = [(name, len(text)) for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_NAME]
+    lengths = [(name, len(text)) for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_NAME]
     document = decode(row.content)
-    found += [(place, len(text)) for place, text in _texts("", document) if len(text) > LONGEST_NAME]
-    longest = {name: max(size for text, size in found if text == name) for name, _ in found}
+    lengths += [(place, len(text)) for place, text in _texts("", document) if len(text) > LONGEST_NAME]
+    longest = {name: max(size for text, size in lengths if text == name) for name, _ in lengths}
     return [f"{name} has {size:,} characters; at most {LONGEST_NAME:,} are allowed" for name, size in longest.items()]
 
 
@@ -78,8 +78,8 @@ def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(name, one)
+        for element in value:
+            yield from _texts(name, element)
     elif isinstance(value, Struct):
         for field, encoded in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             yield from _texts(encoded, getattr(value, field))
@@ -117,16 +117,16 @@ def check_lines(path: Path) -> None:
 
 
 def _checked(path: Path, file: IO[bytes], allowed: int) -> int:
-    size = line = 0
+    size = line_length = 0
     while chunk := file.read(_AT_ONCE):
         size += len(chunk)
         last = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
-        line = line + len(chunk) if last < 0 else len(chunk) - 1 - last
+        line_length = line_length + len(chunk) if last < 0 else len(chunk) - 1 - last
         if size > allowed:
             raise UsageError(
                 f"{path}: unpacks to more than {allowed >> 20:,} MiB, over {RATIO} times its size, which rows of the "
                 "view do not (a gzip bomb?); check its content, and give it unpacked if it is right"
             )
-        if line > LONGEST_LINE:
+        if line_length > LONGEST_LINE:
             raise UsageError(f"{path}: has a line of more than {LONGEST_LINE >> 20} MiB, which is not a row; remove it")
     return size

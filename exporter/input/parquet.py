@@ -46,7 +46,7 @@ def parquet_records(path: str) -> Iterator[dict[str, Any]]:
 
 def _at_once(file: parquet.FileMetaData) -> int:
     """The number of rows in a batch."""
-    groups = (file.row_group(at) for at in range(file.num_row_groups))
+    groups = (file.row_group(group) for group in range(file.num_row_groups))
     sizes = (group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
     largest: int = max(sizes, default=1)
     return max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, largest)))

@@ -119,11 +119,11 @@ def _read(properties: Json | None) -> Properties:
         return Properties(normal=properties)
     reader = _Reader()
     try:
-        normal = reader.group(_as_object(properties, reader), made := Properties(), "", 0)
+        normal = reader.group(_as_object(properties, reader), properties_read := Properties(), "", 0)
     except (msgspec.DecodeError, RecursionError):
         return Properties(normal=properties, unknown=("properties",))
-    made.normal, made.unknown = normal, tuple(sorted(reader.unknown))
-    return made
+    properties_read.normal, properties_read.unknown = normal, tuple(sorted(reader.unknown))
+    return properties_read
 
 
 _cached: Final = lru_cache(maxsize=2_000)(_read)
@@ -136,13 +136,13 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
     texts = [bytes(element).decode() for element in _elements(properties)]
     if any(not text.startswith("{") for text in texts):
         reader.note("properties")
-    each = [_members(text) for text in texts if text.startswith("{")]
-    if any(raws.keys() == {_NAME} and not bytes(raws[_NAME]).startswith(b"{") for raws in each):
+    objects = [_members(text) for text in texts if text.startswith("{")]
+    if any(raws.keys() == {_NAME} and not bytes(raws[_NAME]).startswith(b"{") for raws in objects):
         reader.note(f"[].{_NAME}")  # a new name, or an element of which nothing but the name is said
-    return _object((name, bytes(raw).decode()) for raws in each for name, raw in raws.items())
+    return _object((name, bytes(raw).decode()) for raws in objects for name, raw in raws.items())
 
 
-def meaning(normal: Json | None) -> Json:
+def canonical_form(normal: Json | None) -> Json:
     """The JSON of :attr:`Properties.normal` with sorted names: equal for changes that say the same in any order."""
     if normal is None or not normal.startswith("{"):
         return normal or "{}"
@@ -150,7 +150,7 @@ def meaning(normal: Json | None) -> Json:
         raws = _members(normal)
     except (msgspec.DecodeError, RecursionError):
         return normal
-    return _object((name, meaning(bytes(raws[name]).decode())) for name in sorted(raws))
+    return _object((name, canonical_form(bytes(raws[name]).decode())) for name in sorted(raws))
 
 
 def member_of_grant(name: str) -> str:
@@ -198,25 +198,27 @@ class _Reader:
 
     def group(self, text: Json, into: Properties, path: str, depth: int) -> Json:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
-        given = {name: bytes(raw).decode() for name, raw in _members(text).items()}
-        known = {name: self._property(name, _opened(name, value), into, path, depth) for name, value in given.items()}
-        return text if known == given else _object(known.items())
+        members = {name: bytes(raw).decode() for name, raw in _members(text).items()}
+        normal_members = {
+            name: self._property(name, _opened(name, value), into, path, depth) for name, value in members.items()
+        }
+        return text if normal_members == members else _object(normal_members.items())
 
     def _property(self, name: str, value: Json, into: Properties, path: str, depth: int) -> Json:
         if path and name == _OPERATION:
             return self._operation(value, into, path)
-        here = f"{path}{name}"
+        property_path = f"{path}{name}"
         if depth == 0 or path == f"{COLUMNS}[].":
             is_known = name in KNOWN_OF_COLUMN if path else _is_atomic_name(name)
             if not is_known and not _is_compound_name(name):
-                self.note(here)
+                self.note(property_path)
         elif name not in KNOWN_OF_ELEMENT:
-            self.note(here)
-        elements = None if depth >= _DEEPEST else self._keyed(name, value, here)
+            self.note(property_path)
+        elements = None if depth >= _DEEPEST else self._keyed(name, value, property_path)
         if elements is None:
-            return self._atom(name, value, into, here)
-        known = self._compound(name, elements, into, here, depth)
-        return value if known == elements and value.startswith("{") else _object(known.items())
+            return self._atom(name, value, into, property_path)
+        normal_elements = self._compound(name, elements, into, property_path, depth)
+        return value if normal_elements == elements and value.startswith("{") else _object(normal_elements.items())
 
     def _operation(self, value: Json, into: Properties, path: str) -> Json:
         bare = _unwrapped(value)
@@ -227,35 +229,35 @@ class _Reader:
 
     # --- atomic properties --------------------------------------------------------------------------------------------
 
-    def _atom(self, name: str, value: Json, into: Properties, here: str) -> Json:
+    def _atom(self, name: str, value: Json, into: Properties, property_path: str) -> Json:
         if _is_compound_name(name):
-            return self._no_elements(name, value, into, here)
+            return self._no_elements(name, value, into, property_path)
         inside = _members(value) if value.startswith("{") else {}
         if _VALUE in inside:
-            into.atoms[name] = self._text(name, bytes(inside[_VALUE]).decode(), here)
+            into.atoms[name] = self._text(name, bytes(inside[_VALUE]).decode(), property_path)
             if len(inside) > 1:
-                self.note(here)
+                self.note(property_path)
             return value
-        into.atoms[name] = self._text(name, value, here)
+        into.atoms[name] = self._text(name, value, property_path)
         return f'{{"value":{value}}}'
 
-    def _text(self, name: str, value: Json, here: str) -> str | None:
+    def _text(self, name: str, value: Json, property_path: str) -> str | None:
         """The value of an atomic property; None for null, and for what is no name in the place of one."""
-        end, text = is_of_source(name), _text(value)
-        is_name = name in _NAMES or (end is not None and end[1].lower() != "id")
+        source_member, text = is_of_source(name), _text(value)
+        is_name = name in _NAMES or (source_member is not None and source_member[1].lower() != "id")
         if is_name or name in _LISTS:
-            is_other = text is not None and not value.startswith('"' if is_name else ('"', "["))
+            is_unexpected = text is not None and not value.startswith('"' if is_name else ('"', "["))
         elif name in {"comment", "policyBody", "tagValue"}:
-            is_other = text is not None and not value.startswith('"')
+            is_unexpected = text is not None and not value.startswith('"')
         else:
-            is_id = end is not None or name in {"swapTargetId", "objectId"}
-            is_other = is_id and text not in {None, TRUNCATED} and _is_id(text or "") is None
-        if is_other or (name == _NAME and not (text or "").strip()):
-            self.note(here)
-        is_json = value.startswith(("{", "[")) and (end is not None or name in _TEXTS)
-        return None if is_other and (is_name or name in _LISTS or is_json) else text
+            is_id = source_member is not None or name in {"swapTargetId", "objectId"}
+            is_unexpected = is_id and text not in {None, TRUNCATED} and _is_id(text or "") is None
+        if is_unexpected or (name == _NAME and not (text or "").strip()):
+            self.note(property_path)
+        is_json = value.startswith(("{", "[")) and (source_member is not None or name in _TEXTS)
+        return None if is_unexpected and (is_name or name in _LISTS or is_json) else text
 
-    def _no_elements(self, name: str, value: Json, into: Properties, here: str) -> Json:
+    def _no_elements(self, name: str, value: Json, into: Properties, property_path: str) -> Json:
         """A compound property that is empty, truncated, or no object and no array."""
         bare = _unwrapped(value)
         if bare in {"{}", "[]"}:
@@ -264,88 +266,88 @@ class _Reader:
         text = _text(bare)
         if text is not None and text != TRUNCATED:
             into.atoms[name] = text
-            self.note(here)
+            self.note(property_path)
         return bare
 
     # --- compound properties ------------------------------------------------------------------------------------------
 
-    def _keyed(self, name: str, value: Json, here: str) -> dict[str, Json] | None:
+    def _keyed(self, name: str, value: Json, property_path: str) -> dict[str, Json] | None:
         """The elements of a compound property by name; None if the property is atomic, or has no elements."""
         bare = _unwrapped(value) if _is_compound_name(name) else value
         if bare.startswith("["):
-            return self._of_array(name, bare, here)
+            return self._of_array(name, bare, property_path)
         if not bare.startswith("{") or _is_atomic_name(name):
             return None
         inside = {key: bytes(raw).decode() for key, raw in _members(bare).items()}
         if _is_compound_name(name):
             if inside.get(_NAME, "").startswith('"'):  # an element without the array around it
-                self.note(here)
-                return self._of_array(name, f"[{bare}]", here)
+                self.note(property_path)
+                return self._of_array(name, f"[{bare}]", property_path)
             return inside or None
         are_objects = [text.startswith("{") for text in inside.values()]
         has_elements = any(_is_element(text) for text in inside.values())
         is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
         return inside if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
 
-    def _of_array(self, name: str, value: Json, here: str) -> dict[str, Json] | None:
+    def _of_array(self, name: str, value: Json, property_path: str) -> dict[str, Json] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
         texts = [bytes(element).decode() for element in _elements(value)]
-        named = [one.startswith("{") and f'"{_NAME}"' in one and _NAME in _members(one) for one in texts]
-        if not _is_compound_name(name) and (_is_atomic_name(name) or not texts or not all(named)):
-            if any(named) and not _is_atomic_name(name):
-                self.note(here)
+        have_name = [text.startswith("{") and f'"{_NAME}"' in text and _NAME in _members(text) for text in texts]
+        if not _is_compound_name(name) and (_is_atomic_name(name) or not texts or not all(have_name)):
+            if any(have_name) and not _is_atomic_name(name):
+                self.note(property_path)
             return None
-        found: dict[str, dict[str, Json]] = {}
+        elements: dict[str, dict[str, Json]] = {}
         for text in texts:
-            element = self._element_of_array(text, name, here)
+            element = self._element_of_array(text, name, property_path)
             if element is not None:
-                self._merge(found.setdefault(element[0], {}), element[1], here)
-        return {key: _object(members.items()) for key, members in found.items()} or ({} if texts else None)
+                self._merge(elements.setdefault(element[0], {}), element[1], property_path)
+        return {key: _object(members.items()) for key, members in elements.items()} or ({} if texts else None)
 
-    def _element_of_array(self, value: Json, name: str, here: str) -> tuple[str, dict[str, Json]] | None:
+    def _element_of_array(self, value: Json, name: str, property_path: str) -> tuple[str, dict[str, Json]] | None:
         """The name of an element and its other members; None if it has no name."""
         if not value.startswith("{"):
             text = _text(value)
             if text is not None and text != TRUNCATED:
-                self.note(f"{here}[]")
+                self.note(f"{property_path}[]")
             return (text, {}) if text is not None and text != TRUNCATED and value.startswith('"') else None
         pairs = _pairs(value)
-        names = [one for key, one in pairs if key == _NAME]
-        own = _text(_unwrapped(names[0])) if names else None
-        if own is None or own.startswith(("{", "[")):
-            self.note(f"{here}[].{_NAME}")
+        names = [value for key, value in pairs if key == _NAME]
+        own_name = _text(_unwrapped(names[0])) if names else None
+        if own_name is None or own_name.startswith(("{", "[")):
+            self.note(f"{property_path}[].{_NAME}")
             return None
         if name == COLUMNS and len(names) == 1:
-            pairs = [(_NAME if key in _NEW_NAMES else key, one) for key, one in pairs]
-        return own, dict(_without_first(pairs, _NAME))
+            pairs = [(_NAME if key in _NEW_NAMES else key, value) for key, value in pairs]
+        return own_name, dict(_without_first(pairs, _NAME))
 
-    def _merge(self, into: dict[str, Json], members: Mapping[str, Json], here: str) -> None:
+    def _merge(self, merged: dict[str, Json], members: Mapping[str, Json], property_path: str) -> None:
         for name, value in members.items():
-            before = into.get(name)
+            before = merged.get(name)
             if before is not None and before != value:
                 if before[0] == value[0] and value[0] in "[{":
                     joined = ",".join(text for text in (before[1:-1], value[1:-1]) if text)
-                    into[name] = f"{value[0]}{joined}{value[-1]}"
+                    merged[name] = f"{value[0]}{joined}{value[-1]}"
                     continue
-                self.note(f"{here}[].{name}")
-            into[name] = value
+                self.note(f"{property_path}[].{name}")
+            merged[name] = value
 
     def _compound(
-        self, name: str, elements: Mapping[str, Json], into: Properties, here: str, depth: int
+        self, name: str, elements: Mapping[str, Json], into: Properties, property_path: str, depth: int
     ) -> dict[str, Json]:
-        read = into.compounds[name] = {}
-        known: dict[str, Json] = {}
+        elements_read = into.compounds[name] = {}
+        normal_elements: dict[str, Json] = {}
         for key, value in elements.items():
             if value.startswith("{"):
                 inside = Properties()
-                known[key] = self.group(value, inside, f"{here}[].", depth + 1)
-                read[key] = Element(None, inside)
+                normal_elements[key] = self.group(value, inside, f"{property_path}[].", depth + 1)
+                elements_read[key] = Element(None, inside)
             else:
-                known[key] = value
-                read[key] = Element(_text(value))
+                normal_elements[key] = value
+                elements_read[key] = Element(_text(value))
                 if value not in {f'"{TRUNCATED}"', "null"}:
-                    self.note(f"{here}[]")
-        return known
+                    self.note(f"{property_path}[]")
+        return normal_elements
 
 
 def _opened(name: str, value: Json) -> Json:
@@ -379,7 +381,7 @@ def _pairs(value: Json) -> list[tuple[str, Json]]:
     if value.count(f'"{_NAME}"') > 1:
         parsed = json_reader.parse(value)
         if isinstance(parsed, json_reader.Members) and sum(member.name == _NAME for member in parsed) > 1:
-            return [(member.name, json_reader.spelt(member.value)) for member in parsed]
+            return [(member.name, json_reader.canonical_json(member.value)) for member in parsed]
     return [(name, bytes(raw).decode()) for name, raw in _members(value).items()]
 
 

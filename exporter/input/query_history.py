@@ -58,12 +58,12 @@ def read_history(line: str) -> HistoryLine | None:
     texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
-    known = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
-    query_id = known.pop("query_id", None)
+    given = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
+    query_id = given.pop("query_id", None)
     query_id = None if is_damaged(query_id) else query_id
-    values = {name: _value(name, text) for name, text in known.items()}
+    values = {name: _value(name, text) for name, text in given.items()}
     is_unreadable = query_id is None or None in values.values()
-    is_temporary = "query_text" in known and _creates_temporary(known["query_text"])
+    is_temporary = "query_text" in given and _creates_temporary(given["query_text"])
     return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
 
 
@@ -89,31 +89,31 @@ def _order(history: History) -> tuple[tuple[bool, str | int | None], ...]:
 def _texts(line: str) -> dict[str, str | None] | None:
     """The texts of the columns that are read; None if the line is not a JSON object, or is a row of the other view."""
     try:
-        given = texts_of(line)
+        texts = texts_of(line)
     except NOT_DECODED:
-        return _texts_patiently(line)
-    if not _OF_ROWS.isdisjoint(given):  # rows of ACCESS_HISTORY would give empty lines
+        return _texts_tolerantly(line)
+    if not _OF_ROWS.isdisjoint(texts):  # rows of ACCESS_HISTORY would give empty lines
         return None
-    return {name: text for spelt, text in given.items() if (name := lower_name(spelt)) in _KNOWN}
+    return {name: text for column, text in texts.items() if (name := lower_name(column)) in _KNOWN}
 
 
-def _texts_patiently(line: str) -> dict[str, str | None] | None:
+def _texts_tolerantly(line: str) -> dict[str, str | None] | None:
     members = documented_form.members_of(line.removeprefix("\ufeff"))
     if members is None:
         return None
-    named = ((lower_name(member.name), member.value) for member in members)
-    return {name: value if is_damaged(value) else plain_text(value) for name, value in named if name in _KNOWN}  # type: ignore[misc] # a text is damaged
+    values = ((lower_name(member.name), member.value) for member in members)
+    return {name: value if is_damaged(value) else plain_text(value) for name, value in values if name in _KNOWN}  # type: ignore[misc] # a text is damaged
 
 
 def _value(name: str, text: str) -> str | int | None:
     if name == _TIME:
         return parse_time(text)
     if name in _NUMBERS:
-        return _whole(text)
+        return _integer(text)
     return None if is_damaged(text) else text
 
 
-def _whole(text: str) -> int | None:
+def _integer(text: str) -> int | None:
     """The integer part of a number; None if the text is not a number or does not fit in 64 bits."""
     match = _NUMBER.fullmatch(text.strip(_CONTROLS))
     if match is None or len(text) > _LONGEST:

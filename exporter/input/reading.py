@@ -82,8 +82,8 @@ def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | Non
 
 def _read_long(text: str) -> Row | Unreadable | None:
     """The same for a line that is long enough to exceed a limit."""
-    why = limits.too_much(text)
-    row = Unreadable((why,)) if why else _read(text)
+    reason = limits.too_much(text)
+    row = Unreadable((reason,)) if reason else _read(text)
     names = limits.long_names(row) if isinstance(row, Row) else []
     return Unreadable(tuple(names)) if names else row
 
@@ -92,12 +92,12 @@ def _read(text: str) -> Row | Unreadable | None:
     try:
         line = _decode_line(text)
     except NOT_DECODED:
-        return _read_again(text)
+        return _read_unusual(text)
     content = b"[%b]" % b",".join(_structured_of(line))
     start = parse_time(str(line.query_start_time))
-    is_named = line.query_id.strip(" ") and line.user_name.strip(" ") and not _names_calls(line)
-    if start is None or not is_named or not fits(content):
-        return _read_again(text)
+    has_names = line.query_id.strip(" ") and line.user_name.strip(" ") and not _has_made_id(line)
+    if start is None or not has_names or not fits(content):
+        return _read_unusual(text)
     members = unknown_members(content)
     known: dict[str, Any] = dict(zip(TEXTS, _texts_of(line), strict=True))
     for name, value in zip(JSON_TEXTS, _json_texts_of(line), strict=True):
@@ -112,26 +112,26 @@ def _read(text: str) -> Row | Unreadable | None:
     )
 
 
-def _names_calls(line: Line) -> bool:
+def _has_made_id(line: Line) -> bool:
     """Whether an id is one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have one id."""
     return any(map(aggregates.is_id, (line.query_id, line.parent_query_id, line.root_query_id)))
 
 
-def _read_again(text: str) -> Row | Unreadable | None:
+def _read_unusual(text: str) -> Row | Unreadable | None:
     bare = text.removeprefix("\ufeff")
     if not bare.strip(" \t\r\n"):
         return None
     row = _read_by_name(bare)
-    return row if isinstance(row, Row) else _read_patiently(bare)
+    return row if isinstance(row, Row) else _read_tolerantly(bare)
 
 
 def _read_by_name(text: str) -> Row | Unreadable | None:
     """Read names in any letter case and arrays as text; None if this reader cannot read the line."""
     try:
         raws = columns_of(text)
-        columns = {known: value for name, value in raws.items() if (known := lower_name(name)) in _KNOWN}
+        columns = {column: value for name, value in raws.items() if (column := lower_name(name)) in _KNOWN}
         structured = [bytes(columns.get(name, ABSENT)) for name in STRUCTURED]
-        content = b"[%b]" % b",".join([_opened(value) for value in structured])
+        content = b"[%b]" % b",".join([_unwrapped_column(value) for value in structured])
     except NOT_DECODED:
         return None
     if not fits(content):
@@ -140,7 +140,7 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
     is_text = any(value.startswith(b'"') for value in structured)
     texts = {name: text_of(columns[name]) for name in _READ if name in columns}
     is_own = ("query_id" in raws or "calls" in raws) and not is_text
-    return _finished(_without_nulls(texts, is_own=is_own), content, others)
+    return _row_or_problems(_without_nulls(texts, is_own=is_own), content, others)
 
 
 def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
@@ -148,17 +148,21 @@ def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
     are JSON arrays or objects become these; others, also numbers, stay texts, because CSV has only texts. SQL text and
     the values of bind variables (columns of QUERY_HISTORY) are personal data, so of such columns only the name is kept.
     """
-    there = {name: text for name in sorted(texts) if (text := texts[name]) is not None and text not in _EMPTY}
-    if not there:
+    with_content = {name: text for name in sorted(texts) if (text := texts[name]) is not None and text not in _EMPTY}
+    if not with_content:
         return None
-    return "{" + ",".join([f"{json_reader.quoted(name)}:{_as_json(name, text)}" for name, text in there.items()]) + "}"
+    return (
+        "{"
+        + ",".join([f"{json_reader.quoted(name)}:{_as_json(name, text)}" for name, text in with_content.items()])
+        + "}"
+    )
 
 
 def _as_json(name: str, text: str) -> str:
     if _holds_sql(name):
         return "null"
     plain = text.encode("utf-8", "replace").decode("utf-8")
-    raw = raw_json(_unwrapped(plain))
+    raw = raw_json(_unwrapped_json(plain))
     if raw.startswith(("{", "[")):
         try:
             return bytes(_check(raw)).decode()
@@ -167,7 +171,7 @@ def _as_json(name: str, text: str) -> str:
     return json_reader.quoted(plain)
 
 
-def _unwrapped(text: str) -> str:
+def _unwrapped_json(text: str) -> str:
     """The JSON array or object in strings of JSON around it; another text as it is."""
     inner = text
     for _ in range(WRAPPINGS):
@@ -180,7 +184,7 @@ def _unwrapped(text: str) -> str:
     return inner if inner.startswith(("{", "[")) else text
 
 
-def _opened(value: bytes) -> bytes:
+def _unwrapped_column(value: bytes) -> bytes:
     """A structured column as JSON without the strings around it. Raises DecodeError."""
     if not value.startswith(b'"'):
         return value
@@ -190,11 +194,11 @@ def _opened(value: bytes) -> bytes:
     return _NULL if text in NOTHING else bytes(_check(text))
 
 
-def _read_patiently(text: str) -> Row | Unreadable:
-    given = documented_form.members_or_reason(text)
-    if isinstance(given, str):
-        return Unreadable((given,))
-    columns = {lower_name(member.name): member.value for member in given}
+def _read_tolerantly(text: str) -> Row | Unreadable:
+    members = documented_form.members_or_reason(text)
+    if isinstance(members, str):
+        return Unreadable((members,))
+    columns = {lower_name(member.name): member.value for member in members}
     content = documented_form.content_of(columns)
     damaged = [name for name in _READ if is_damaged(columns.get(name))]
     if any(map(is_damaged, columns)):  # it may be the name of a column that is read
@@ -204,9 +208,9 @@ def _read_patiently(text: str) -> Row | Unreadable:
         return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
     texts = {name: plain_text(columns[name]) for name in _READ if name in columns}
-    is_own = not given.last().keys().isdisjoint(("query_id", "calls")) and not is_text
+    is_own = not members.last().keys().isdisjoint(("query_id", "calls")) and not is_text
     unknown = {name: plain_text(value) for name, value in columns.items() if name not in _KNOWN}
-    return _finished(_without_nulls(texts, is_own=is_own), content, unknown)
+    return _row_or_problems(_without_nulls(texts, is_own=is_own), content, unknown)
 
 
 def _without_nulls(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
@@ -216,7 +220,9 @@ def _without_nulls(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[
     return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
 
 
-def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]) -> Row | Unreadable:
+def _row_or_problems(
+    texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]
+) -> Row | Unreadable:
     """The row, or the problems if it lacks a query id, a readable start time or a user name. ``others``: the texts of
     unknown columns; unknown members of objects are added to them.
     """
@@ -233,9 +239,9 @@ def _finished(texts: Mapping[str, str | None], content: bytes, others: Mapping[s
         "user_name is missing" if not user.strip(" ") else None,
         *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
     ]
-    found = tuple(problem for problem in problems if problem)
-    if found or start is None:
-        return Unreadable(found)
+    problems_found = tuple(problem for problem in problems if problem)
+    if problems_found or start is None:
+        return Unreadable(problems_found)
     known = {name: texts.get(name) for name in TEXTS}
     known |= {name: None if (text := texts.get(name)) is None else raw_json(text) for name in JSON_TEXTS}
     foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
@@ -278,7 +284,7 @@ def rows_of_document(text: str) -> list[str]:
     except msgspec.ValidationError:
         return [bare]
     except NOT_DECODED:
-        return _rows_patiently(bare)
+        return _rows_tolerantly(bare)
     return [_row_text(bytes(row)) for row in rows]
 
 
@@ -289,7 +295,7 @@ def _row_text(row: bytes) -> str:
     return _decode_text(row) if row.startswith(b'"') else row.decode("utf-8")
 
 
-def _rows_patiently(text: str) -> list[str]:
+def _rows_tolerantly(text: str) -> list[str]:
     if len(text) > limits.LONGEST_DOCUMENT:
         return [text]
     try:
@@ -299,4 +305,4 @@ def _rows_patiently(text: str) -> list[str]:
     rows = value.last().get("rows") if isinstance(value, json_reader.Members) else value
     if not isinstance(rows, json_reader.Elements):
         return [text]
-    return [row if isinstance(row, str) else "" if row is None else json_reader.spelt(row) for row in rows]
+    return [row if isinstance(row, str) else "" if row is None else json_reader.canonical_json(row) for row in rows]

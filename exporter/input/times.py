@@ -236,5 +236,5 @@ def _iso_day(days: int) -> str:
 def micros_of(moment: datetime) -> int:
     """A datetime -> microseconds since 1970; one without a zone is in UTC."""
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    since = aware - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds
+    elapsed = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return (elapsed.days * 86_400 + elapsed.seconds) * _SECOND + elapsed.microseconds

@@ -22,8 +22,8 @@ from exporter.input.properties import (
     KNOWN_OF_ELEMENT,
     NULL,
     Properties,
+    canonical_form,
     is_of_source,
-    meaning,
     policies_in,
     read,
 )
@@ -198,7 +198,7 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def _says(fact: Change) -> Key:
-    return fact.thing.key, fact.operation, meaning(fact.normal)
+    return fact.thing.key, fact.operation, canonical_form(fact.normal)
 
 
 def _one(change: Change, other: Change) -> Change:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import astuple, replace
 
-from exporter.input.properties import meaning, read
+from exporter.input.properties import canonical_form, read
 from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
 from exporter.model.accesses import (
     accesses,
@@ -255,7 +255,7 @@ def _plain(value: Any) -> Hashable:
     """A document as a hashable value; documents with the same meaning give equal values."""
     if isinstance(value, ChangeDocument):
         fields = (value.object_domain, value.object_id, value.object_name, value.argument_signature)
-        return (*map(text, (*fields, value.operation_type)), meaning(read(properties_of(value)).normal))
+        return (*map(text, (*fields, value.operation_type)), canonical_form(read(properties_of(value)).normal))
     if isinstance(value, msgspec.Struct):
         return tuple(map(_plain, astuple(value)))
     if isinstance(value, list):

@@ -77,8 +77,8 @@ def as_text(comparison: Comparison) -> str:
     counts, observed = comparison.counts, comparison.observed
     lines = [f"  {name:<12}{counts[name]:>7,}   {_MEANING[name]}" for name in CLASSES]
     lines += [
-        f"  {'declared by':<12}{'':>7}   {visible(declaration.name)}, {declaration.form}, sha256 {declaration.digest[:12]}"
-        for declaration in comparison.declarations
+        f"  {'declared by':<12}{'':>7}   {visible(item.name)}, {item.form}, sha256 {item.digest[:12]}"
+        for item in comparison.declarations
     ]
     begin, end = (_time(time) or "-" for time in (observed.begin, observed.end))
     lines.append(f"  {'period':<12}{'':>7}   {begin} to {end}, of the queries that are compared")

@@ -252,7 +252,7 @@ def _without_parameters(accept: str) -> str:
     """The media types of an Accept header with nothing but their weights, as RFC 9110 writes them. Clients say more: a
     charset or level that no answer here depends on, a weight of ``.2``, and ``*`` for ``*/*`` (Java).
 
-    >>> _plain("text/html, *; q=.2, application/rdf+xml;charset=utf-8")
+    >>> _without_parameters("text/html, *; q=.2, application/rdf+xml;charset=utf-8")
     'text/html, */*;q=0.2, application/rdf+xml'
     """
     ranges = []

@@ -15,7 +15,7 @@ from exporter.cli import main
 from exporter.engines import export as pipeline
 from exporter.engines.places import LocalPlace
 from exporter.errors import UsageError
-from exporter.input.find import Apart
+from exporter.input.find import OutputFolder
 from exporter.publish import manifest
 from exporter.publish.publication import Publication
 from exporter.system import folders
@@ -352,12 +352,12 @@ def test_other_files_that_options_name_are_refused_in_dir(out: Path, capsys: pyt
     ],
 )
 def test_uris(*, out: str, name: str, is_refused: bool) -> None:
-    apart = Apart(out, lambda: ["log.json", "events/part-00000.ndjson"])
+    output = OutputFolder(out, lambda: ["log.json", "events/part-00000.ndjson"])
     if is_refused:
         with pytest.raises(UsageError, match="the folder of the output"):
-            apart.check(name)
+            output.check(name)
     else:
-        apart.check(name)
+        output.check(name)
 
 
 # --- names of DIR ---

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.input import json_reader
-from exporter.input.json_reader import NotJsonError, parse, parse_first, raw_json, raw_text, spelt, text_of
+from exporter.input.json_reader import NotJsonError, canonical_json, parse, parse_first, raw_json, raw_text, text_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -58,8 +58,8 @@ def test_the_value_stays_what_it_is(value: Any, in_ascii: bool, indent: int | No
     """Both for the decoder's way and for the patient one, which give the same text."""
     text = json.dumps(value, ensure_ascii=in_ascii, indent=indent)
     assert json.loads(raw_json(text)) == value
-    assert json.loads(spelt(parse(text))) == value
-    assert raw_json(text) == (spelt(parse(text)) if isinstance(value, list | dict) else text)
+    assert json.loads(canonical_json(parse(text))) == value
+    assert raw_json(text) == (canonical_json(parse(text)) if isinstance(value, list | dict) else text)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_value_as_text(value: bytes, text: str | None, raw: str | None) -> Non
     ],
 )
 def test_more_is_read_than_the_standard_allows(text: str, expected: str) -> None:
-    assert spelt(parse(text)) == expected
+    assert canonical_json(parse(text)) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.openlineage.push import spelling
-from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without
+from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without_datasets
 from tests import exports, golden
 from tests.openlineage.hostile import SPACE, Hostile, folder, run
 from tests.openlineage.pushing import kept, push
@@ -165,7 +165,7 @@ def test_nothing_is_changed_where_names_are_kept() -> None:
 
 def test_a_dataset_that_cannot_be_is_left_out_with_its_columns() -> None:
     event = written({"A": [("R", "X"), ('"my table"', "Y")], "B": [('"my table"', "Y")]})
-    told = without(event, DATAHUB.unfit(event))
+    told = without_datasets(event, DATAHUB.unfit(event))
     assert [one["name"] for one in told["inputs"]] == ["R"]
     fields = told["outputs"][0]["facets"]["columnLineage"]["fields"]
     assert {column: [one["name"] for one in of["inputFields"]] for column, of in fields.items()} == {"A": ["R"]}

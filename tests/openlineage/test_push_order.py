@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exporter.openlineage.push import index
 from exporter.openlineage.push.index import Index
-from exporter.openlineage.push.order import Order, Turn, turn_of
+from exporter.openlineage.push.order import Order, OrderNode, node_of
 from tests.openlineage.hostile import Hostile, dataset, folder, run, run_id
 from tests.openlineage.pushing import push
 
@@ -30,7 +30,7 @@ def test_whatever_ends_first_no_event_overtakes_one_that_it_shares_something_wit
     wanted: list[tuple[frozenset[str], frozenset[str]]], chance: random.Random, window: int
 ) -> None:
     order, going, finished = Order(), list[int](), set[int]()
-    turns = [Turn(reads - writes, writes) for reads, writes in wanted]
+    turns = [OrderNode(reads - writes, writes) for reads, writes in wanted]
     place = {id(turn): n for n, turn in enumerate(turns)}
 
     def go(n: int) -> None:
@@ -59,15 +59,15 @@ def test_whatever_ends_first_no_event_overtakes_one_that_it_shares_something_wit
 
 def test_readers_of_one_dataset_go_together_and_its_writers_alone() -> None:
     order = Order()
-    reads = [turn_of(run(f"r{n}", n, reads=["T"], job=f"read {n}")[1]) for n in range(3)]
-    write = turn_of(run("w", 3, writes=["T"])[1])
+    reads = [node_of(run(f"r{n}", n, reads=["T"], job=f"read {n}")[1]) for n in range(3)]
+    write = node_of(run("w", 3, writes=["T"])[1])
     assert [order.add(one) for one in [*reads, write]] == [True, True, True, False]
     assert [order.done(one) for one in reads] == [[], [], [write]]
 
 
 def test_runs_of_one_job_and_the_events_of_one_run_follow_each_other() -> None:
     order = Order()
-    turns = [turn_of(event) for query in ("q1", "q2") for event in run(query, 1, job="j")]
+    turns = [node_of(event) for query in ("q1", "q2") for event in run(query, 1, job="j")]
     assert [order.add(one) for one in turns] == [True, False, False, False]
     assert [order.done(one) for one in turns] == [[turns[1]], [turns[2]], [turns[3]], []]
 
@@ -79,7 +79,7 @@ def sent(where: Path) -> list[Json]:
     """The events in the index's order."""
 
     with Index(where, lambda _: None) as made:
-        made.settle([])
+        made.mark_delivered([])
         return [json.loads(made.line(item)) for item in made.items()]
 
 
@@ -234,7 +234,7 @@ def test_a_large_folder_does_not_fill_the_memory(tmp_path: Path, monkeypatch: py
         where = folder(tmp_path / str(count), events)
         tracemalloc.start()
         with Index(where, lambda _: None) as made:
-            made.settle([])
+            made.mark_delivered([])
             assert sum(1 for _ in made.items()) == 2 * count
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from exporter.input.properties import meaning, read
+from exporter.input.properties import canonical_form, read
 from exporter.input.query_history import read_history
 from exporter.input.row import Row, Unreadable
 from exporter.pipeline.read import Record, Screen
@@ -98,7 +98,7 @@ def test_a_user_called_like_a_documented_member_is_replaced_in_every_form(form: 
     for first, row in zip(_of_words(), rows_in(form, _of_words()), strict=True):
         made, other = (json.loads(LINES.line(json.dumps(one)))["object_modified_by_ddl"] for one in (row, first))
         properties = read(json.dumps(made["properties"], separators=(",", ":")))
-        assert meaning(properties.normal) == meaning(
+        assert canonical_form(properties.normal) == canonical_form(
             read(json.dumps(other["properties"], separators=(",", ":"))).normal
         )
         assert (made["objectDomain"], made["operationType"]) == ("Table", "ALTER")

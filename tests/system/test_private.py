@@ -77,7 +77,7 @@ def test_the_ledger_of_a_push_and_the_store_are_too(mask: int, tmp_path: Path) -
     assert export(tmp_path) == 0
     with umask(mask):
         ledger = Ledger(tmp_path / "out" / "push" / "backend")
-        ledger.keep("set-aside.ndjson", {"event": 1})
+        ledger.append_record("set-aside.ndjson", {"event": 1})
         ledger.close({"events": 1})
     assert len(list((tmp_path / "out" / "push" / "backend").iterdir())) == 3
     assert modes(tmp_path / "out") == {0o700, 0o600}

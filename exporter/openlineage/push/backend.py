@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = dict[str, Any]
-_HOW: Final = (
+_NOT_CONFIGURED: Final = (
     "no backend is set up. Set OPENLINEAGE_URL (and OPENLINEAGE_API_KEY where it asks for one), or write an "
     "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"
 )
@@ -97,8 +97,8 @@ class Client(PlannedClient):
 
     def with_facets(self, event: Json) -> Json:
         """The event with the tags and environment variables that the settings add."""
-        whole = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
-        return dict(json.loads(Serde.to_json(whole)))
+        extended = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
+        return dict(json.loads(Serde.to_json(extended)))
 
 
 def _run_of(job: str) -> RunEvent:
@@ -111,12 +111,12 @@ def client(connections: int, patience: float) -> Client:
     """Reads the client's settings; ``patience``: of the user, in seconds. Raises UsageError where no backend is
     configured or the settings are invalid.
     """
-    made, raw = _configured(None)
-    leaves = list(_leaves(made.transport, raw))
+    openlineage_client, raw = _configured(None)
+    leaves = list(_leaves(openlineage_client.transport, raw))
     if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
         raise UsageError(_DISABLED)
     backends = tuple(_backend(transport, settings, connections, patience) for transport, settings in leaves)
-    return Client(made, backends=backends)
+    return Client(openlineage_client, backends=backends)
 
 
 def planned_client() -> PlannedClient:
@@ -124,11 +124,11 @@ def planned_client() -> PlannedClient:
     as :func:`client`.
     """
     factory = _NoTransports()
-    made, _ = _configured(factory)
+    openlineage_client, _ = _configured(factory)
     leaves = list(_planned_leaves(factory.config or _of_environment()))
-    if any(one.get("type") == "noop" for one in leaves):
+    if any(leaf.get("type") == "noop" for leaf in leaves):
         raise UsageError(_DISABLED)
-    return PlannedClient(made, tuple(map(_target, leaves)))
+    return PlannedClient(openlineage_client, tuple(map(_target, leaves)))
 
 
 class _NoTransports(TransportFactory):
@@ -145,20 +145,20 @@ class _NoTransports(TransportFactory):
 def _configured(factory: TransportFactory | None) -> tuple[OpenLineageClient, Json]:
     """The client, and the settings of its transport."""
     secrets = Secrets.of({}, os.environ)
-    with _aside() as texts:
+    with _quiet_client() as texts:
         try:
-            made = OpenLineageClient(factory=factory)
+            openlineage_client = OpenLineageClient(factory=factory)
         except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
-            raise UsageError(f"the OpenLineage client's settings cannot be used: {_why(error, secrets)}") from None
-    raw = made.config.transport or {}
-    if isinstance(made.transport, NoopTransport):
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {_reason(error, secrets)}") from None
+    raw = openlineage_client.config.transport or {}
+    if isinstance(openlineage_client.transport, NoopTransport):
         raise UsageError(_DISABLED)
     if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
         file = os.environ.get("OPENLINEAGE_CONFIG")
         if file and not Path(file).is_file():
             texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
-        raise UsageError(_HOW + "".join(f". {secrets.hide(line)}" for line in texts))
-    return made, raw
+        raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.hide(line)}" for line in texts))
+    return openlineage_client, raw
 
 
 def _of_environment() -> Json:
@@ -172,8 +172,8 @@ def _planned_leaves(raw: Json) -> Iterator[Json]:
     if raw.get("type") != "composite" or raw.get("continue_on_success") is False:
         yield raw
         return
-    given = raw.get("transports") or {}
-    for part in given.values() if isinstance(given, dict) else given:
+    transports = raw.get("transports") or {}
+    for part in transports.values() if isinstance(transports, dict) else transports:
         yield from _planned_leaves(part)
 
 
@@ -188,7 +188,7 @@ def _target(raw: Json) -> Target:
     elif kind == "kafka":
         where = f"{(raw.get('config') or {}).get('bootstrap.servers', '')}/{raw.get('topic', '')}"
     else:
-        where = _described(None, raw)
+        where = _description(None, raw)
     name = secrets.hide(f"{kind} {where}".strip())
     return Target(name, _folder(name), profile_of(where, kind), may_be_marquez=is_http)
 
@@ -196,7 +196,7 @@ def _target(raw: Json) -> Target:
 _HTTP: Final = ("http", "async_http")
 
 
-def _why(error: Exception, secrets: Secrets) -> str:
+def _reason(error: Exception, secrets: Secrets) -> str:
     if "valid url" in str(error):  # the words of the client. It shows the address, whose password nothing can find
         return f"the address is no valid URL. {_SCHEMES}. In a user and a password, /, #, ? and @ are percent-encoded"
     return secrets.hide(f"{type(error).__name__}: {error}") + _hint(error)
@@ -217,9 +217,13 @@ def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]
     if not isinstance(transport, CompositeTransport) or not transport.config.continue_on_success:
         yield transport, raw
         return
-    given = transport.config.transports
-    every = list(given.values()) if isinstance(given, dict) else given
-    by_address = {(one.get("url"), one.get("endpoint")): one for one in every if one}
+    transports = transport.config.transports
+    all_settings = list(transports.values()) if isinstance(transports, dict) else transports
+    by_address = {
+        (settings_of_part.get("url"), settings_of_part.get("endpoint")): settings_of_part
+        for settings_of_part in all_settings
+        if settings_of_part
+    }
     for part in transport.transports:
         address = (getattr(part, "url", None), getattr(part, "endpoint", None))
         settings = by_address.get(address) or by_address.get((address[0], None)) or {}
@@ -242,14 +246,14 @@ def _backend(transport: Transport, raw: Json, connections: int, patience: float)
         sender = KafkaSender(transport, secrets)
         where = f"{transport.kafka_config.config.get('bootstrap.servers', '')}/{transport.topic}"
     else:
-        sender, where = TransportSender(transport, secrets), _described(transport, raw)
+        sender, where = TransportSender(transport, secrets), _description(transport, raw)
     name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
     return Backend(name, _folder(name), sender, secrets, profile_of(where, str(transport.kind)))
 
 
 def _check_http(raw: Json) -> None:
     """Raises UsageError for settings of HTTP that have no sense, which the client takes. No value is shown."""
-    for key, kind, words in (
+    for key, kind, expected in (
         ("url", str, "a text"),
         ("endpoint", str, "a text"),
         ("custom_headers", dict, "a table of names and values"),
@@ -257,7 +261,7 @@ def _check_http(raw: Json) -> None:
     ):
         value = raw.get(key)
         if value is not None and not (isinstance(value, kind) and (key != "timeout" or _is_positive(value))):
-            raise UsageError(f"the OpenLineage client's settings cannot be used: {key} of the transport is {words}")
+            raise UsageError(f"the OpenLineage client's settings cannot be used: {key} of the transport is {expected}")
 
 
 def _is_positive(value: Any) -> bool:
@@ -270,11 +274,11 @@ def _is_positive(value: Any) -> bool:
 def _check_scheme(address: str) -> None:
     scheme, text, _ = address.partition("://")
     if not text or scheme.lower() not in {"http", "https"}:
-        what = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
-        raise UsageError(f"the OpenLineage client's settings cannot be used: the address {what}. {_SCHEMES}")
+        problem = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
+        raise UsageError(f"the OpenLineage client's settings cannot be used: the address {problem}. {_SCHEMES}")
 
 
-def _described(transport: Transport | None, raw: Json) -> str:
+def _description(transport: Transport | None, raw: Json) -> str:
     """A text that distinguishes two transports of one kind, without secrets. No transport: only its settings."""
     path = getattr(getattr(transport, "config", None), "log_file_path", None if transport else raw.get("log_file_path"))
     if path:
@@ -291,7 +295,7 @@ def _folder(name: str) -> str:
 
 
 @contextmanager
-def _aside() -> Iterator[list[str]]:
+def _quiet_client() -> Iterator[list[str]]:
     """Keeps the client's log, and its changes to the environment, from being shown: both can hold secrets. Yields the
     errors in the settings, which the client only writes to its log.
     """
@@ -302,8 +306,8 @@ def _aside() -> Iterator[list[str]]:
             if record.levelno >= logging.ERROR:
                 texts.append(record.getMessage())
 
-    log, listener, before = logging.getLogger("openlineage"), _Listener(), dict(os.environ)
-    was, log.propagate = log.propagate, False
+    log, listener, environment = logging.getLogger("openlineage"), _Listener(), dict(os.environ)
+    propagated, log.propagate = log.propagate, False
     log.addHandler(listener)
     try:
         with warnings.catch_warnings():
@@ -311,6 +315,6 @@ def _aside() -> Iterator[list[str]]:
             yield texts
     finally:
         log.removeHandler(listener)
-        log.propagate = was
-        for name in set(os.environ) - set(before):
+        log.propagate = propagated
+        for name in set(os.environ) - set(environment):
             del os.environ[name]

@@ -55,13 +55,13 @@ class Progress:
         if now - self._shown < _GAP:
             return
         self._shown = now
-        gone = counts.delivered + counts.set_aside
-        rest = counts.events - gone - counts.already_delivered
-        rate = gone / max(now - self._begun, 1e-9)
-        if self._advises and now - self._begun > _FIRST_LOOK and gone:
-            self._advise(rest, rate, index)
-        left = f", {duration(rest / rate)} left" if rate else ""
-        text = f"{gone:,} of {gone + rest:,} events, {rate:,.0f} a second{left}"
+        finished = counts.delivered + counts.set_aside
+        remaining = counts.events - finished - counts.already_delivered
+        rate = finished / max(now - self._begun, 1e-9)
+        if self._advises and now - self._begun > _FIRST_LOOK and finished:
+            self._advise(remaining, rate, index)
+        time_left = f", {duration(remaining / rate)} left" if rate else ""
+        text = f"{finished:,} of {finished + remaining:,} events, {rate:,.0f} a second{time_left}"
         if self._stream.isatty():
             self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
@@ -73,10 +73,10 @@ class Progress:
         self._advises = False
         if rest / rate > _LONG:
             self.clear()
-            few = index.count_latest()
+            latest = index.count_latest()
             say(
                 f"at {rate:,.0f} events a second the {rest:,} that are left take {duration(rest / rate)}; "
-                f"--runs latest sends about {few:,} for the same lineage. Stop this push (Ctrl-C) and start it "
+                f"--runs latest sends about {latest:,} for the same lineage. Stop this push (Ctrl-C) and start it "
                 "so: no event goes twice"
             )
 
@@ -92,16 +92,18 @@ class Progress:
 
 def summary(counts: Counts, backends: Sequence[dict[str, Any]], folder: Path) -> str:
     """Where the events went, their counts, one in each line, and where to find those that were set aside."""
-    targets = [f"To {one['backend']} (profile {one['profile']})" for one in backends]
+    targets = [f"To {backend['backend']} (profile {backend['profile']})" for backend in backends]
     rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
-    aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
-    reasons = [f"  {count:>10,}  {text}" for one in backends for text, count in list(one["refusals"].items())[:5]]
-    return "\n".join(map(visible, [*targets, *rows, *aside, *reasons]))
+    set_aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
+    reasons = [
+        f"  {count:>10,}  {text}" for backend in backends for text, count in list(backend["refusals"].items())[:5]
+    ]
+    return "\n".join(map(visible, [*targets, *rows, *set_aside, *reasons]))
 
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
-_READ_BACK: Final = {
+_VERIFICATIONS: Final = {
     "marquez": Verification,
     "openmetadata": OpenMetadataVerification,
     "datahub": DataHubVerification,
@@ -144,12 +146,14 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
         if target.may_be_marquez and not (choices.profile or target.profile):
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
         plan.counts.left = plan.counts.events - plan.counts.already_delivered
-        plans.append({"backend": target.name, "profile": rules.name, "would_send": plan.counts.left, **_had(plan)})
-    print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, _previewed(plans))))
+        plans.append(
+            {"backend": target.name, "profile": rules.name, "would_send": plan.counts.left, **_plan_counts(plan)}
+        )
+    print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, _preview_lines(plans))))
     return 0
 
 
-def _had(plan: Plan) -> Json:
+def _plan_counts(plan: Plan) -> Json:
     return {
         "events": plan.counts.events,
         "already_delivered": plan.counts.already_delivered,
@@ -157,11 +161,11 @@ def _had(plan: Plan) -> Json:
     }
 
 
-def _previewed(plans: list[Json]) -> Iterator[str]:
-    for one in plans:
-        yield f"To {one['backend']} (profile {one['profile']})"
+def _preview_lines(plans: list[Json]) -> Iterator[str]:
+    for plan in plans:
+        yield f"To {plan['backend']} (profile {plan['profile']})"
         for name in ("events", "already_delivered", "would_send"):
-            yield f"  {name.replace('_', ' '):<18}{one[name]:>12,}"
+            yield f"  {name.replace('_', ' '):<18}{plan[name]:>12,}"
     yield "Nothing was sent: this was a dry run."
 
 
@@ -172,18 +176,18 @@ def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = 
     """
     pushed = deliver(folder, choices, sample)
     if as_json:
-        read_back = {} if sample is None else {"verified": [one.as_json() for one in pushed.verified]}
+        read_back = {} if sample is None else {"verified": [verified.as_json() for verified in pushed.verified]}
         print(json.dumps({**asdict(pushed.counts), **read_back}))
     else:
-        lines = [line for one in pushed.verified for line in one.lines()]
+        lines = [line for verified in pushed.verified for line in verified.lines()]
         print("\n".join((summary(pushed.counts, pushed.backends, folder), *map(visible, lines))))
     if pushed.interrupted:
         say(f"interrupted; {_ON_RECORD}")
         return 130
-    if any(one.listed for one in pushed.verified):
+    if any(verified.listed for verified in pushed.verified):
         return 1
     is_read = sample is None or len(pushed.verified) == len(pushed.backends)
-    return 0 if pushed.is_complete and is_read and not any(one.stopped for one in pushed.verified) else 3
+    return 0 if pushed.is_complete and is_read and not any(verified.stopped for verified in pushed.verified) else 3
 
 
 def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed:
@@ -195,20 +199,20 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
     require_events(folder)
     settings = client(choices.concurrency, choices.patience)
     pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
-    for one in pushes if sample else ():
-        one.require_api()
-    done, interrupted = list[_Push](), False
-    for one in pushes:
-        interrupted = one.run()
-        done.append(one)
+    for backend_push in pushes if sample else ():
+        backend_push.require_api()
+    finished, interrupted = list[_Push](), False
+    for backend_push in pushes:
+        interrupted = backend_push.run()
+        finished.append(backend_push)
         if interrupted:
             break
     total = Counts()
-    for one in done:
-        for name, count in asdict(one.counts).items():
+    for backend_push in finished:
+        for name, count in asdict(backend_push.counts).items():
             setattr(total, name, getattr(total, name) + count)
-    verified = [one.verified for one in done if one.verified]
-    return Pushed(total, [one.summary() for one in done], interrupted, verified)
+    verified = [backend_push.verified for backend_push in finished if backend_push.verified]
+    return Pushed(total, [one.summary() for one in finished], interrupted, verified)
 
 
 class _Push:
@@ -220,7 +224,7 @@ class _Push:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience, self._sample = choices.patience, sample
         self._problem: str | None = None
-        self._known: str | None = None
+        self._known_profile: str | None = None
         self._is_silent = False
         self.verified: Verified | None = None
 
@@ -230,14 +234,16 @@ class _Push:
         """
         backend, choices, sender = self._backend, self._choices, self._backend.sender
         can_ask = isinstance(sender, HttpSender) and sender.has_marquez_api
-        with _faults_in_words(backend.secrets):
-            self._known = choices.profile or backend.profile or (self._recognised() if can_ask else None)
-        verification = _READ_BACK.get(self._known or "")
+        with _faults_as_messages(backend.secrets):
+            self._known_profile = (
+                choices.profile or backend.profile or (self._recognised_profile() if can_ask else None)
+            )
+        verification = _VERIFICATIONS.get(self._known_profile or "")
         if verification and isinstance(sender, HttpSender) and sender.is_at(verification.beside):
             return
         if self._is_silent:
             raise SilentError(f"{backend.name} does not answer, so nothing was sent and nothing was read back")
-        why = f"its profile is {self._known}" if self._known else "it does not answer as Marquez does"
+        why = f"its profile is {self._known_profile}" if self._known_profile else "it does not answer as Marquez does"
         if verification:
             why = f"its address does not end with {verification.beside}, so where its API is is not known"
         raise UsageError(
@@ -249,7 +255,7 @@ class _Push:
     def counts(self) -> Counts:
         return self._plan.counts
 
-    def _recognised(self) -> str | None:
+    def _recognised_profile(self) -> str | None:
         """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked
         again as long as the user's patience lasts: events for Marquez that are not sent as its own would give runs
         other jobs. If it never answers, the events are not waited for once more.
@@ -270,11 +276,13 @@ class _Push:
 
     def run(self) -> bool:
         """Sends the events; returns whether a person interrupted it."""
-        with _faults_in_words(self._backend.secrets):
+        with _faults_as_messages(self._backend.secrets):
             ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
             choices, backend = self._choices, self._backend
             try:
-                rules = profile(self._known or choices.profile or backend.profile or self._recognised() or "any")
+                rules = profile(
+                    self._known_profile or choices.profile or backend.profile or self._recognised_profile() or "any"
+                )
                 self._plan = Plan(self._folder, choices, backend.name, rules, self._settings.is_filtered)
                 with self._plan.index() as index:
                     for mark in self._plan.settle(index, ledger):  # so that a stopped push can continue
@@ -285,8 +293,8 @@ class _Push:
                 ledger.release()
 
     def _fit(self) -> Fit:
-        dress = self._settings.with_facets if self._settings.adds_facets else None
-        return Fit(self._plan.rules, dress, self._plan.spelling)
+        add_facets = self._settings.with_facets if self._settings.adds_facets else None
+        return Fit(self._plan.rules, add_facets, self._plan.spelling)
 
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, backend = self._choices, self._backend
@@ -300,7 +308,7 @@ class _Push:
             interrupted = True
         finally:
             self._close(ledger)
-        self._say_why(interrupted=interrupted)
+        self._say_reason(interrupted=interrupted)
         return interrupted
 
     def _verify(self, index: Index) -> bool:
@@ -312,7 +320,7 @@ class _Push:
             say(f"{backend.name} was not read back, since the push ended before all events were sent")
             return False
         delivered = Delivered(self._folder / "push" / backend.folder)
-        verification = _READ_BACK[self._plan.rules.name](index, self._fit(), delivered, self._sample)
+        verification = _VERIFICATIONS[self._plan.rules.name](index, self._fit(), delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
             self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)
@@ -321,8 +329,8 @@ class _Push:
         return False
 
     def _say_silent(self, why: str) -> None:
-        again = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
-        say(f"{self._backend.name} does not answer ({why}){again}")
+        retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
+        say(f"{self._backend.name} does not answer ({why}){retrying}")
 
     def _close(self, ledger: Ledger) -> None:
         """Closes the sender and the ledger; the ledger also where closing the sender fails."""
@@ -332,7 +340,7 @@ class _Push:
         finally:
             ledger.close(self.summary())
 
-    def _say_why(self, *, interrupted: bool) -> None:
+    def _say_reason(self, *, interrupted: bool) -> None:
         if self._delivery.why and not interrupted:
             why = self._backend.secrets.hide(self._delivery.why)
             say(
@@ -364,7 +372,7 @@ class _Push:
 
 
 @contextmanager
-def _faults_in_words(secrets: Secrets) -> Iterator[None]:
+def _faults_as_messages(secrets: Secrets) -> Iterator[None]:
     """Turns faults into messages for people, and hides secrets in them: a fault can repeat a token or an address. It is
     no fault where nobody reads our output any more (a closed pipe).
     """
@@ -375,10 +383,11 @@ def _faults_in_words(secrets: Secrets) -> Iterator[None]:
     except Exception as fault:  # of any kind: its message may hold a secret; reported or raised again below
         if os.environ.get("EXPORTER_DEBUG"):
             raise
-        around = faults.words(fault, _ON_RECORD)
-        if around:
-            raise ExporterError(secrets.hide(around)) from fault
-        words = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
+        message = faults.words(fault, _ON_RECORD)
+        if message:
+            raise ExporterError(secrets.hide(message)) from fault
+        description = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
         raise ExporterError(
-            f"a fault of the program: {words}; {_ON_RECORD}\n  Set EXPORTER_DEBUG=1 to see where, and please report it."
+            f"a fault of the program: {description}; {_ON_RECORD}\n"
+            "  Set EXPORTER_DEBUG=1 to see where, and please report it."
         ) from fault

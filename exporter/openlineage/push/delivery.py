@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.openlineage.push.http import TAKEN, BackendAnswer, Kind
 from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, PLACED, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
-from exporter.openlineage.push.order import Order, Pace, Stopped, Turn, backoff, turn_of
+from exporter.openlineage.push.order import Order, OrderNode, Pace, Stopped, backoff, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,14 +41,14 @@ _OF_THE_RUN: Final = frozenset(("columnLineage", "lineage", "accessHistory_colum
 """Facets that describe what the run did, and not what the dataset is."""
 
 
-def outputs(event: Json) -> Iterator[bytes]:
+def dataset_events(event: Json) -> Iterator[bytes]:
     """The dataset events of the outputs: their facets from the run, without those of the run itself."""
-    above: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
+    common: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
     schema = event.get("schemaURL", "").rpartition("/")[0]
-    for one in event.get("outputs") or ():
-        facets = {name: facet for name, facet in (one.get("facets") or {}).items() if name not in _OF_THE_RUN}
-        dataset = {"namespace": one["namespace"], "name": one["name"], "facets": facets}
-        dataset_event = {**above, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
+    for output in event.get("outputs") or ():
+        facets = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
+        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": facets}
+        dataset_event = {**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
         yield json.dumps(dataset_event, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -56,7 +56,7 @@ TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
 """How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted. To
 one that does not answer (SILENT) it is sent so often, and further as long as the user's patience lasts.
 """
-LONGEST_ASKED: Final = 60.0
+LONGEST_WAIT_ASKED: Final = 60.0
 """The most seconds that a backend may ask to wait. If it asks for more, the push ends and can be started again later.
 """
 
@@ -84,7 +84,7 @@ class Retries:
 
 
 @dataclass(frozen=True)
-class Tried:
+class AttemptResult:
     """``answer``: the last one, None where the push ended before; ``tries``: the number of requests; ``is_reduced``:
     delivered without some of its facets.
     """
@@ -96,34 +96,34 @@ class Tried:
 
 class Attempts:
     """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
-    an event is tried again while the backend does not answer. ``tell``: called with the reason when it no longer
+    an event is tried again while the backend does not answer. ``on_silent``: called with the reason when it no longer
     answers, once until it does again.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
-        self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace, patience: float, tell: Callable[[str], None]
+        self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace, patience: float, on_silent: Callable[[str], None]
     ) -> None:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
-        self._patience, self._tell = patience, tell
+        self._patience, self._on_silent = patience, on_silent
         self._taken, self._is_silent = 0, False
 
-    def deliver(self, item: Item, line: bytes, event: Json) -> Tried:
+    def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
         """Sends one event until it is accepted or the tries are used up; ``line``: its text."""
         try:
             fitted = self._fit.fit(event, line, item)
             if fitted.refused:
-                return Tried(BackendAnswer(Kind.REFUSED, f"not sent: {fitted.refused}"))
+                return AttemptResult(BackendAnswer(Kind.REFUSED, f"not sent: {fitted.refused}"))
             answer, tries = self._on_record(item, fitted)
         except Stopped:
-            return Tried()
+            return AttemptResult()
         if answer.kind is Kind.TAKEN and fitted.ends and fitted.place:
             self._ledger.write(ENDED, fitted.ends)
             self._ledger.write(PLACED, fitted.place)
         is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
         if is_reduced:
-            named = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
-            self._ledger.keep("reduced.ndjson", {**named, "left_away": list(fitted.lost)})
-        return Tried(answer, tries, is_reduced)
+            names = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
+            self._ledger.append_record("reduced.ndjson", {**names, "left_away": list(fitted.lost)})
+        return AttemptResult(answer, tries, is_reduced)
 
     def _on_record(self, item: Item, fitted: Fitted) -> tuple[BackendAnswer, int]:
         """The ledger records the event as taken if all of its parts were taken, else as not taken, also after
@@ -133,8 +133,8 @@ class Attempts:
         answer, tries, sign = TAKEN, 0, NOT_TAKEN
         try:
             for body in fitted.bodies:
-                answer, more = self._try(body)
-                tries += more
+                answer, body_tries = self._try(body)
+                tries += body_tries
                 if answer.kind is not Kind.TAKEN:
                     break
             else:
@@ -155,20 +155,20 @@ class Attempts:
             if answer.kind is Kind.TAKEN:
                 self._taken += 1
                 self._pace.ease()
-            self._note(answer)
+            self._report_silence(answer)
             wait = retries.wait(answer)
-            if wait is None or (answer.wait or 0) > LONGEST_ASKED:
+            if wait is None or (answer.wait or 0) > LONGEST_WAIT_ASKED:
                 return answer, count
             if answer.kind is Kind.BUSY or answer.wait is not None:
                 self._pace.pause(wait)
             elif self._pace.stopped.wait(wait):
                 raise Stopped
 
-    def _note(self, answer: BackendAnswer) -> None:
+    def _report_silence(self, answer: BackendAnswer) -> None:
         """Says once that the backend does not answer, until it does again."""
         was_silent, self._is_silent = self._is_silent, answer.kind is Kind.SILENT
         if self._is_silent and not was_silent:
-            self._tell(answer.text)
+            self._on_silent(answer.text)
 
 
 MOST_UNANSWERED, MOST_SUSPECTS = 3, 100
@@ -181,12 +181,12 @@ _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentEvent:
     """An event that was sent, or could not be sent. ``fault``: an error in the program while sending it."""
 
     item: Item
-    turn: Turn
-    tried: Tried
+    node: OrderNode
+    result: AttemptResult
     fault: BaseException | None = None
 
 
@@ -199,11 +199,11 @@ class Delivery:
         self.why: str | None = None
         self.refusals: Counter[str] = Counter()
         self.reduced = 0
-        self._order, self._done = Order(), queue.SimpleQueue[Sent]()
+        self._order, self._done = Order(), queue.SimpleQueue[SentEvent]()
         self._waiting: dict[int, tuple[Item, bytes, Json]] = {}
         self._running, self._unfinished, self._bytes = 0, 0, 0
-        self._suspects: list[Sent] = []
-        self._good = time.monotonic()
+        self._suspects: list[SentEvent] = []
+        self._last_success = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
         """Sends everything that is not settled; keeps ``counts`` and ``progress`` up to date.
@@ -218,7 +218,7 @@ class Delivery:
                     self._send_all()
                 finally:
                     self._pace.stop()
-            self._judge_the_rest()
+            self._classify_remaining()
         except Exception as fault:  # of any kind: it ends the push, and is raised again once it is recorded
             self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
             raise
@@ -228,28 +228,28 @@ class Delivery:
     def _send_all(self) -> None:
         was_run: bool | None = None
         for item in self._index.items():
-            self._collect(0 if item.is_run != was_run else _WINDOW - 1, _WINDOW_BYTES)
+            self._await_results(0 if item.is_run != was_run else _WINDOW - 1, _WINDOW_BYTES)
             was_run = item.is_run
             if self._pace.stopped.is_set():
                 break
             self._start(item)
-        self._collect(0, 0)
+        self._await_results(0, 0)
 
     def _start(self, item: Item) -> None:
         line = self._index.line(item)
         event = json.loads(line)
-        turn = turn_of(event)
+        node = node_of(event)
         self._unfinished += 1
         self._bytes += item.size
-        self._waiting[id(turn)] = (item, line, event)
-        if self._order.add(turn):
-            self._submit(turn)
+        self._waiting[id(node)] = (item, line, event)
+        if self._order.add(node):
+            self._submit(node)
 
-    def _submit(self, turn: Turn) -> None:
+    def _submit(self, node: OrderNode) -> None:
         self._running += 1
-        self._pool.submit(self._work, turn, *self._waiting.pop(id(turn)))
+        self._pool.submit(self._work, node, *self._waiting.pop(id(node)))
 
-    def _collect(self, events: int, size: int) -> None:
+    def _await_results(self, events: int, size: int) -> None:
         """Waits until at most so many events, of so many bytes, are unfinished; after a stop, until none runs."""
         while True:
             is_stopped = self._pace.stopped.is_set()
@@ -258,65 +258,65 @@ class Delivery:
             if is_stopped and not self._running:
                 return
             try:
-                self._settle(self._done.get(timeout=0.5))
+                self._take_result(self._done.get(timeout=0.5))
             except queue.Empty:
-                self._look()
+                self._stop_if_backend_fails()
 
     # --- one event, in a thread of its own ------------------------------------------------------------------------
 
-    def _work(self, turn: Turn, item: Item, line: bytes, event: Json) -> None:
+    def _work(self, node: OrderNode, item: Item, line: bytes, event: Json) -> None:
         try:
-            sent = Sent(item, turn, self._attempts.deliver(item, line, event))
+            sent = SentEvent(item, node, self._attempts.deliver(item, line, event))
         except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would else wait for ever
             self._pace.stop()
-            sent = Sent(item, turn, Tried(), fault)
+            sent = SentEvent(item, node, AttemptResult(), fault)
         self._done.put(sent)
 
     # --- the result of an event, in the main thread ---------------------------------------------------------------
 
-    def _settle(self, sent: Sent) -> None:
+    def _take_result(self, sent: SentEvent) -> None:
         self._running -= 1
         self._unfinished -= 1
         self._bytes -= sent.item.size
         if sent.fault is not None:
             raise sent.fault
-        self.reduced += sent.tried.is_reduced
-        if sent.tried.answer is not None:
-            self._judge(sent, sent.tried.answer)
+        self.reduced += sent.result.is_reduced
+        if sent.result.answer is not None:
+            self._classify(sent, sent.result.answer)
         self._progress.show(self._counts, self._index)
-        for turn in self._order.done(sent.turn):
+        for node in self._order.done(sent.node):
             if not self._pace.stopped.is_set():
-                self._submit(turn)
+                self._submit(node)
 
-    def _judge(self, sent: Sent, answer: BackendAnswer) -> None:
+    def _classify(self, sent: SentEvent, answer: BackendAnswer) -> None:
         if answer.kind is Kind.TAKEN:
             self._counts.delivered += 1
-            self._good = time.monotonic()
-            self._accept([Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN])
+            self._last_success = time.monotonic()
+            self._set_aside_suspects([Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN])
         elif answer.kind is Kind.REFUSED:
             self._set_aside(sent)
-            if sent.tried.tries:
-                self._good = time.monotonic()
-                self._accept([Kind.SILENT])
+            if sent.result.tries:
+                self._last_success = time.monotonic()
+                self._set_aside_suspects([Kind.SILENT])
         elif answer.kind in (Kind.BUSY, Kind.DENIED):
-            self._stop(answer.text if answer.kind is Kind.DENIED else f"asks to wait: {_asked(answer)}")
+            self._stop(answer.text if answer.kind is Kind.DENIED else f"asks to wait: {_wait_text(answer)}")
         else:
             self._suspects.append(sent)
-            self._look()
+            self._stop_if_backend_fails()
 
-    def _accept(self, kinds: list[Kind]) -> None:
+    def _set_aside_suspects(self, kinds: list[Kind]) -> None:
         """The backend works, so the suspected events of these kinds are at fault themselves."""
-        guilty = [suspect for suspect in self._suspects if _kind_of(suspect) in kinds]
-        self._suspects = [suspect for suspect in self._suspects if suspect not in guilty]
-        for sent in guilty:
+        at_fault = [suspect for suspect in self._suspects if _kind_of(suspect) in kinds]
+        self._suspects = [suspect for suspect in self._suspects if suspect not in at_fault]
+        for sent in at_fault:
             self._set_aside(sent)
 
-    def _look(self) -> None:
+    def _stop_if_backend_fails(self) -> None:
         """Stops the push if the backend is at fault."""
         silent = max(
             sum(_kind_of(suspect) is kind for suspect in self._suspects) for kind in (Kind.SILENT, Kind.FORBIDDEN)
         )
-        is_long = time.monotonic() - self._good > PATIENCE and not self._pace.is_paused()
+        is_long = time.monotonic() - self._last_success > PATIENCE and not self._pace.is_paused()
         if self._suspects and (silent >= MOST_UNANSWERED or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(_text_of(self._suspects[-1]))
 
@@ -324,12 +324,12 @@ class Delivery:
         self.why = self.why or why
         self._pace.stop()
 
-    def _judge_the_rest(self) -> None:
+    def _classify_remaining(self) -> None:
         """At the end, with no further evidence: errors count against the events, silence and what is forbidden against
         the backend.
         """
         if not self.why:
-            self._accept([Kind.SICK, Kind.MISPLACED])
+            self._set_aside_suspects([Kind.SICK, Kind.MISPLACED])
             if self._suspects:
                 self.why = _text_of(self._suspects[-1])
 
@@ -339,24 +339,24 @@ class Delivery:
         while not self._done.empty():
             sent = self._done.get()
             counts.delivered += _kind_of(sent) is Kind.TAKEN
-            self.reduced += sent.tried.is_reduced
+            self.reduced += sent.result.is_reduced
         counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
-    def _set_aside(self, sent: Sent) -> None:
+    def _set_aside(self, sent: SentEvent) -> None:
         self._counts.set_aside += 1
         text = _text_of(sent)
         self.refusals[text[:100]] += 1
         event = json.loads(self._index.line(sent.item))
-        self._ledger.keep("set-aside.ndjson", {"answer": text, "tries": sent.tried.tries, "event": event})
+        self._ledger.append_record("set-aside.ndjson", {"answer": text, "tries": sent.result.tries, "event": event})
 
 
-def _text_of(sent: Sent) -> str:
-    return sent.tried.answer.text if sent.tried.answer else ""
+def _text_of(sent: SentEvent) -> str:
+    return sent.result.answer.text if sent.result.answer else ""
 
 
-def _kind_of(sent: Sent) -> Kind | None:
-    return sent.tried.answer.kind if sent.tried.answer else None
+def _kind_of(sent: SentEvent) -> Kind | None:
+    return sent.result.answer.kind if sent.result.answer else None
 
 
-def _asked(answer: BackendAnswer) -> str:
+def _wait_text(answer: BackendAnswer) -> str:
     return answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"

@@ -88,7 +88,7 @@ class Sample:
     def choose(self, events: Iterable[Json], most: int) -> None:
         """Chooses from what the events name; ``most``: so many of each kind."""
         for event in events:
-            rows = [(kind, _mark(thing)) for kind, thing in _named(event)]
+            rows = [(kind, _digest(thing)) for kind, thing in _things_of(event)]
             self._db.executemany("INSERT OR IGNORE INTO named VALUES (?, ?)", rows)
         for kind in KINDS:
             (self.sizes[kind],) = self._db.execute("SELECT count(*) FROM named WHERE kind = ?", (kind,)).fetchone()
@@ -99,26 +99,26 @@ class Sample:
 
     def has(self, kind: str, thing: Thing) -> bool:
         last = self._last[kind]
-        return last is None or _mark(thing) <= last
+        return last is None or _digest(thing) <= last
 
 
-def _mark(thing: Thing) -> str:
+def _digest(thing: Thing) -> str:
     return hashlib.blake2b(json.dumps(thing).encode(), digest_size=16).hexdigest()
 
 
-def _named(event: Json) -> Iterator[tuple[str, Thing]]:
+def _things_of(event: Json) -> Iterator[tuple[str, Thing]]:
     """The things of an event, each with its kind."""
-    datasets = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
-    for one in [*datasets, *([event["dataset"]] if "dataset" in event else [])]:
-        yield "datasets", thing_of(one)
+    documents = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
+    for document in [*documents, *([event["dataset"]] if "dataset" in event else [])]:
+        yield "datasets", thing_of(document)
     if "run" in event:
         yield "jobs", job_of(event)
         yield "runs", Thing("", event["run"]["runId"])
 
 
-def thing_of(one: Json) -> Thing:
+def thing_of(document: Json) -> Thing:
     """The dataset that an object of an event names."""
-    return Thing(one["namespace"], one["name"])
+    return Thing(document["namespace"], document["name"])
 
 
 def job_of(event: Json) -> Thing:
@@ -135,48 +135,48 @@ class Expected:
         self.jobs: dict[Thing, Job] = {}
         self.runs: dict[str, str | None] = {}
 
-    def take(self, event: Json) -> None:
+    def add(self, event: Json) -> None:
         """The next event, as it was sent."""
         if "dataset" in event:
             self._write(event["dataset"])
         if "run" not in event:
             return
-        self._take_run(event)
+        self._add_run(event)
         inputs = event.get("inputs") or []
-        for one in inputs:
-            self._read(one)
-        read = {thing_of(one): columns_of(one) for one in inputs}
-        for one in event.get("outputs") or []:
-            self._write(one, read)
+        for document in inputs:
+            self._read(document)
+        read = {thing_of(document): columns_of(document) for document in inputs}
+        for document in event.get("outputs") or []:
+            self._write(document, read)
 
-    def _dataset(self, one: Json) -> Dataset | None:
+    def _dataset(self, document: Json) -> Dataset | None:
         """None where it is not in the sample."""
-        thing = thing_of(one)
+        thing = thing_of(document)
         if not self._sample.has("datasets", thing):
             return None
         dataset = self.datasets.setdefault(thing, Dataset())
-        state = ((one.get("facets") or {}).get("lifecycleStateChange") or {}).get("lifecycleStateChange")
+        state = ((document.get("facets") or {}).get("lifecycleStateChange") or {}).get("lifecycleStateChange")
         dataset.is_dropped = state == "DROP"
         return dataset
 
-    def _read(self, one: Json) -> None:
-        dataset = self._dataset(one)
+    def _read(self, document: Json) -> None:
+        dataset = self._dataset(document)
         if dataset is not None:
-            dataset.columns |= columns_of(one)
+            dataset.columns |= columns_of(document)
             dataset.earlier |= dataset.columns
 
-    def _write(self, one: Json, read: dict[Thing, set[str]] | None = None) -> None:
-        dataset = self._dataset(one)
+    def _write(self, document: Json, read: dict[Thing, set[str]] | None = None) -> None:
+        dataset = self._dataset(document)
         if dataset is None:
             return
-        dataset.columns = columns_of(one)
+        dataset.columns = columns_of(document)
         dataset.earlier |= dataset.columns
-        for edge in edges_of(one):
+        for edge in edges_of(document):
             is_kept = edge.column in dataset.columns and edge.source_column in (read or {}).get(edge.source, ())
             (dataset.edges if is_kept else dataset.unkept).add(edge)
         dataset.unkept -= dataset.edges
 
-    def _take_run(self, event: Json) -> None:
+    def _add_run(self, event: Json) -> None:
         run, thing, kind = event["run"]["runId"], job_of(event), event.get("eventType")
         if self._sample.has("runs", Thing("", run)):
             self.runs[run] = STATES.get(kind or "", self.runs.get(run))
@@ -189,19 +189,19 @@ class Expected:
         if job.run != run:  # else a further part of an event that was too large
             job.run, job.inputs, job.outputs = run, set(), set()
         job.is_open = False
-        job.inputs |= {thing_of(one) for one in event.get("inputs") or ()}
-        job.outputs |= {thing_of(one) for one in event.get("outputs") or ()}
+        job.inputs |= {thing_of(document) for document in event.get("inputs") or ()}
+        job.outputs |= {thing_of(document) for document in event.get("outputs") or ()}
 
 
-def columns_of(one: Json) -> set[str]:
+def columns_of(document: Json) -> set[str]:
     """The columns that a dataset of an event lists."""
-    fields = ((one.get("facets") or {}).get("schema") or {}).get("fields") or ()
+    fields = ((document.get("facets") or {}).get("schema") or {}).get("fields") or ()
     return {str(column["name"]) for column in fields}
 
 
-def edges_of(one: Json) -> Iterator[ColumnEdge]:
+def edges_of(document: Json) -> Iterator[ColumnEdge]:
     """The column lineage of a dataset of an event."""
-    fields = ((one.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
+    fields = ((document.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
     for column, lineage in fields.items():
         for source in lineage.get("inputFields") or ():
             yield ColumnEdge(thing_of(source), source["field"], column)

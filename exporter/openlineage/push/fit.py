@@ -12,7 +12,14 @@ from uuid import UUID
 from exporter.openlineage.push import delivery
 from exporter.openlineage.push.ledger import run_and_job
 from exporter.openlineage.push.profiles import Profile, problems
-from exporter.openlineage.push.spelling import AS_EXPORTED, TWICE_TOLD, Spelling, halves, without, without_facet
+from exporter.openlineage.push.spelling import (
+    AS_EXPORTED,
+    REPEATED_LINEAGE,
+    Spelling,
+    halves,
+    without_datasets,
+    without_facet,
+)
 from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ FACETS: Final = {
     "#/$defs/AccessHistoryRunsJobFacet"
 }
 """The facets that a push adds -> their ``_schemaURL``."""
-PARENT_ASIDE: Final = "accessHistory_parent"
+MOVED_PARENT: Final = "accessHistory_parent"
 """The facet ``parent``, with its own schema, for a backend that would name the job by it."""
 _OWN_FACETS: Final = "accessHistory_"
 _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
@@ -54,20 +61,20 @@ class Fit:
     def __init__(
         self,
         rules: Profile,
-        dress: Callable[[Json], Json] | None = None,
+        add_facets: Callable[[Json], Json] | None = None,
         spelling: Spelling = AS_EXPORTED,
     ) -> None:
-        self._rules, self._dress, self._spelling = rules, dress, spelling
+        self._rules, self._add_facets, self._spelling = rules, add_facets, spelling
 
     def fit(self, event: Json, line: bytes, item: Item) -> Fitted:
         """The texts to send for an event."""
         fitted = self._fitted(event, line, item)
         if fitted.refused or not self._rules.keeps_versions or event.get("eventType") not in _ENDS:
             return fitted
-        after = delivery.outputs(self._as_spelled(event)[0]) if item.is_again else ()
+        dataset_events = delivery.dataset_events(self._as_spelled(event)[0]) if item.is_again else ()
         run = event["run"]["runId"]
         return replace(
-            fitted, bodies=(*fitted.bodies, *after), ends=UUID(run).hex, place=run_and_job(run, event["job"])
+            fitted, bodies=(*fitted.bodies, *dataset_events), ends=UUID(run).hex, place=run_and_job(run, event["job"])
         )
 
     def _as_spelled(self, event: Json) -> tuple[Json, Mapping[tuple[str, str], str]]:
@@ -75,10 +82,10 @@ class Fit:
         these.
         """
         unfit = self._spelling.unfit(event)
-        return self._spelling.spelled(without(event, unfit)), unfit
+        return self._spelling.spelled(without_datasets(event, unfit)), unfit
 
     def _fitted(self, event: Json, line: bytes, item: Item) -> Fitted:
-        adapted, unfit = self._as_spelled(_with_parent_aside(event) if self._rules.names_by_parent else event)
+        adapted, unfit = self._as_spelled(_with_moved_parent(event) if self._rules.names_by_parent else event)
         left_out = [f"the dataset {name}: {why}" for (_, name), why in unfit.items()]
         left_out += self._spelling.unfit_columns(event)
         reasons = problems(
@@ -86,23 +93,23 @@ class Fit:
         )
         if reasons:
             return Fitted((), refused="; ".join(reasons))
-        is_as_it_was = adapted is event and item.runs is None and not self._dress
-        if is_as_it_was and not self._is_too_large(event, len(line)):
+        is_unchanged = adapted is event and item.runs is None and not self._add_facets
+        if is_unchanged and not self._is_too_large(event, len(line)):
             return Fitted((line,))
         adapted = _with_runs(adapted, item) if item.runs is not None else adapted
-        adapted = self._dress(adapted) if self._dress else adapted
+        adapted = self._add_facets(adapted) if self._add_facets else adapted
         fitted = self._parts(adapted)
         return replace(fitted, lost=(*left_out, *fitted.lost))
 
     def _parts(self, event: Json) -> Fitted:
         bodies, lost = [], []
         for part in self._split(event):
-            smaller, left_away = self._reduced(part)
+            smaller, removed = self._reduced(part)
             body = _text(smaller)
             if self._is_too_large(smaller, len(body)):
                 return Fitted((), refused=f"cannot be made small enough: {self._size(smaller, len(body))}")
             bodies.append(body)
-            lost += left_away
+            lost += removed
         return Fitted(tuple(bodies), tuple(dict.fromkeys(lost)))
 
     def _split(self, event: Json) -> Iterator[Json]:
@@ -144,13 +151,13 @@ def _with_runs(event: Json, item: Item) -> Json:
     return {**event, "job": {**job, "facets": {**(job.get("facets") or {}), "accessHistory_runs": facet}}}
 
 
-def _with_parent_aside(event: Json) -> Json:
+def _with_moved_parent(event: Json) -> Json:
     """The event with its parent under a name of our own; the same object where it has none."""
     run = event.get("run") or {}
     facets = dict(run.get("facets") or {})
     if "parent" not in facets:
         return event
-    facets[PARENT_ASIDE] = facets.pop("parent")
+    facets[MOVED_PARENT] = facets.pop("parent")
     return {**event, "run": {**run, "facets": facets}}
 
 
@@ -172,9 +179,9 @@ def _dispensable(event: Json) -> list[str]:
     sizes: dict[str, int] = {}
     for holder in _holders(event):
         for name, facet in holder.items():
-            if name.startswith(_OWN_FACETS) or name == TWICE_TOLD:
+            if name.startswith(_OWN_FACETS) or name == REPEATED_LINEAGE:
                 sizes[name] = sizes.get(name, 0) + len(json.dumps(facet))
-    return sorted(sizes, key=lambda name: (name == TWICE_TOLD, -sizes[name]))
+    return sorted(sizes, key=lambda name: (name == REPEATED_LINEAGE, -sizes[name]))
 
 
 def _holders(event: Json) -> Iterator[Json]:
@@ -193,5 +200,5 @@ def _without_everywhere(event: Json, name: str) -> Json:
         }
 
     things: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}
-    sides = {key: [clean(one) for one in event[key]] for key in ("inputs", "outputs") if event.get(key)}
+    sides = {key: [clean(dataset) for dataset in event[key]] for key in ("inputs", "outputs") if event.get(key)}
     return {**event, **things, **sides}

@@ -60,9 +60,9 @@ class Secrets:
     def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
         """The values that may be secret in the settings (nested dicts and lists) and in OPENLINEAGE variables."""
         variables = {name: value for name, value in environ.items() if name.startswith("OPENLINEAGE")}
-        texts = set(_below(settings, secret=False)) | set(_below(variables, secret=False))
-        spelled = {spelling for value in texts for spelling in _spellings(value)}
-        return cls(tuple(sorted((text for text in spelled if len(text) >= _SHORTEST), key=len, reverse=True)))
+        texts = set(_secret_texts(settings, secret=False)) | set(_secret_texts(variables, secret=False))
+        spellings = {spelling for value in texts for spelling in _spellings(value)}
+        return cls(tuple(sorted((text for text in spellings if len(text) >= _SHORTEST), key=len, reverse=True)))
 
     def hide(self, text: str) -> str:
         """The text with ``***`` in the place of secrets."""
@@ -71,31 +71,31 @@ class Secrets:
         return _USER_INFO.sub(f"//{HIDDEN}@", text)
 
 
-def _below(value: Any, *, secret: bool) -> Iterator[str]:
+def _secret_texts(value: Any, *, secret: bool) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             is_secret = bool(_SECRET_KEY.search(str(key))) and not _NO_SECRET.search(str(key))
-            yield from _below(one, secret=is_secret or (secret and not _NO_SECRET.search(str(key))))
+            yield from _secret_texts(item, secret=is_secret or (secret and not _NO_SECRET.search(str(key))))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _below(one, secret=secret)
+        for item in value:
+            yield from _secret_texts(item, secret=secret)
     elif isinstance(value, str):
         if secret:
             yield value
-        yield from _in_json(value, secret=secret)
-        yield from _of_address(value)
+        yield from _secrets_in_json(value, secret=secret)
+        yield from _secrets_in_address(value)
 
 
-def _in_json(value: str, *, secret: bool) -> Iterator[str]:
+def _secrets_in_json(value: str, *, secret: bool) -> Iterator[str]:
     """The secrets in a text of JSON: environment variables can hold whole tables as JSON."""
     if value.lstrip().startswith(("{", "[")):
         try:
-            yield from _below(json.loads(value), secret=secret)
+            yield from _secret_texts(json.loads(value), secret=secret)
         except ValueError:
             return
 
 
-def _of_address(value: str) -> Iterable[str]:
+def _secrets_in_address(value: str) -> Iterable[str]:
     if "://" not in value:
         return ()
     try:
@@ -235,7 +235,7 @@ class HttpSender:
         patience: float = 0,
     ) -> None:
         self._config, self._timeout, self._secrets = config, timeout, secrets
-        self._longest = patience or READ
+        self._longest_wait = patience or READ
         self._url, self._headers = _split(address, dict(config.custom_headers))
         self._is_zipped = config.compression == HttpCompression.GZIP
         for name, value in self._headers.items():
@@ -247,16 +247,16 @@ class HttpSender:
 
     def send(self, body: bytes) -> BackendAnswer:
         """One request. Does not raise for errors of the backend or the network."""
-        headers = self._signed()
+        headers = self._auth_headers()
         if isinstance(headers, BackendAnswer):
             return headers
-        sent = gzip.compress(body, compresslevel=3) if self._is_zipped else body
+        payload = gzip.compress(body, compresslevel=3) if self._is_zipped else body
         limit = self._limit(len(body))
         try:
             response = self._pool.request(
                 "POST",
                 self._url,
-                body=sent,
+                body=payload,
                 headers=headers,
                 timeout=limit,
                 retries=False,
@@ -267,7 +267,7 @@ class HttpSender:
             return self._of_error(error)
         return self._read(response, float(limit.read_timeout or READ))
 
-    def _signed(self) -> dict[str, str] | BackendAnswer:
+    def _auth_headers(self) -> dict[str, str] | BackendAnswer:
         """The headers of a request; the answer that stands for it where the settings give no usable token."""
         try:
             bearer = self._config.auth.get_bearer()
@@ -280,8 +280,8 @@ class HttpSender:
     def _of_error(self, error: Exception) -> BackendAnswer:
         if isinstance(error, SSLError):
             hint = "check the certificate, or give sslContext.caCertPath in the settings"
-            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"TLS: {_words(error)}: {hint}"))
-        return BackendAnswer(Kind.SILENT, self._secrets.hide(_words(error)))
+            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"TLS: {_message_of(error)}: {hint}"))
+        return BackendAnswer(Kind.SILENT, self._secrets.hide(_message_of(error)))
 
     @property
     def has_marquez_api(self) -> bool:
@@ -293,29 +293,29 @@ class HttpSender:
         return self._url.endswith(path)
 
     def read(
-        self, path: Sequence[str], asked: Mapping[str, str], beside: str = "/lineage", body: Any = None
+        self, path: Sequence[str], query: Mapping[str, str], beside: str = "/lineage", body: Any = None
     ) -> tuple[BackendAnswer, Any]:
         """One request for what a backend's API shows, by the same settings as events; ``path``: its parts, as they are,
         in the place of ``beside`` at the end of the address. ``body``: a question in JSON that is posted, None to get.
         The JSON is an empty object where the answer is not TAKEN. MISPLACED: it is not there.
         """
-        headers = self._signed()
+        headers = self._auth_headers()
         if isinstance(headers, BackendAnswer):
             return headers, {}
         address = "/".join((self._url.removesuffix(beside), *(quote(part, safe="") for part in path)))
-        how: dict[str, Any] = {"headers": headers, "timeout": self._limit(0), "retries": False, "redirect": False}
+        options: dict[str, Any] = {"headers": headers, "timeout": self._limit(0), "retries": False, "redirect": False}
         try:
             if body is None:
-                answer = self._pool.request("GET", address, fields=dict(asked), **how)
+                answer = self._pool.request("GET", address, fields=dict(query), **options)
             else:
-                sent = json.dumps(body).encode()
+                payload = json.dumps(body).encode()
                 answer = self._pool.request(
-                    "POST", address, body=gzip.compress(sent) if self._is_zipped else sent, **how
+                    "POST", address, body=gzip.compress(payload) if self._is_zipped else payload, **options
                 )
             if answer.status == 200:
-                shown = answer.json()
-                if isinstance(shown, dict | list):
-                    return TAKEN, shown
+                document = answer.json()
+                if isinstance(document, dict | list):
+                    return TAKEN, document
                 return BackendAnswer(Kind.SICK, "no JSON object or list"), {}
             text = self._secrets.hide(answer.data.decode("utf-8", "replace"))
             return of_status(answer.status, text, answer.headers.get("Retry-After")), {}
@@ -327,7 +327,7 @@ class HttpSender:
     def _limit(self, size: int) -> urllib3.Timeout:
         if self._timeout is not None:
             return urllib3.Timeout(connect=self._timeout, read=self._timeout)
-        connect, read = min(CONNECT, self._longest), min(READ, self._longest)
+        connect, read = min(CONNECT, self._longest_wait), min(READ, self._longest_wait)
         return urllib3.Timeout(connect=connect, read=read + size / _BYTES_A_SECOND)
 
     def _read(self, response: BaseHTTPResponse, limit: float) -> BackendAnswer:
@@ -339,8 +339,8 @@ class HttpSender:
             response.close()
         status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
         if 300 <= status < 400:
-            to = without_secrets(response.headers.get("Location", "nowhere"))
-            text = f"a redirect to {to}, not followed: give the address that takes events"
+            location = without_secrets(response.headers.get("Location", "nowhere"))
+            text = f"a redirect to {location}, not followed: give the address that takes events"
         elif 200 <= status < 300 and is_page:
             return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
         elif 200 <= status < 300:
@@ -357,9 +357,9 @@ class HttpSender:
         if not self._url.endswith(_OF_MARQUEZ):
             return False
         address = f"{self._url.removesuffix('/lineage')}/namespaces"
-        listed = self._json_at(address)
-        if listed is None or isinstance(listed.get("namespaces"), list):
-            return None if listed is None else True
+        namespaces = self._json_at(address)
+        if namespaces is None or isinstance(namespaces.get("namespaces"), list):
+            return None if namespaces is None else True
         return (self._json_at(f"{address}/default") or {}).get("name") == "default"
 
     def _json_at(self, address: str) -> dict[str, Any] | None:
@@ -367,17 +367,17 @@ class HttpSender:
         try:
             bearer = self._config.auth.get_bearer()
             headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
-            asking = min(_ASKING, self._longest)
-            limit = urllib3.Timeout(connect=asking, read=asking)
+            timeout = min(_ASKING, self._longest_wait)
+            limit = urllib3.Timeout(connect=timeout, read=timeout)
             answer = self._pool.request("GET", address, headers=headers, timeout=limit, retries=False, redirect=False)
-            shown = answer.json() if answer.status == 200 else None
+            document = answer.json() if answer.status == 200 else None
         except (NewConnectionError, ProtocolError, TimeoutError):
             return None
         except Exception:  # noqa: BLE001 - token providers may be anybody's, and an answer may be anything: not Marquez
             return {}
         if answer.status in _AWAY:
             return None
-        return shown if isinstance(shown, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def close(self) -> str | None:
         """Closes the connections; no request is pending."""
@@ -403,11 +403,11 @@ def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> u
     proxy = select_proxy(url, proxies)
     if not proxy:
         return urllib3.PoolManager(**options)
-    named = proxy if "://" in proxy else f"http://{proxy}"
-    parts = urlsplit(named)
+    proxy_url = proxy if "://" in proxy else f"http://{proxy}"
+    parts = urlsplit(proxy_url)
     basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
     headers = urllib3.make_headers(proxy_basic_auth=basic) if basic else None
-    return urllib3.ProxyManager(named, proxy_headers=headers, **options)
+    return urllib3.ProxyManager(proxy_url, proxy_headers=headers, **options)
 
 
 def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
@@ -442,7 +442,7 @@ def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
     return b"".join(chunks).decode("utf-8", "replace"), False
 
 
-def _words(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """The message of a connection error, without the objects that urllib3 names in it."""
-    words = str(error).rpartition(": ")[2]
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+    text = str(error).rpartition(": ")[2]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -120,7 +120,7 @@ def _row(event: Json) -> Json:
 
 def _shape(inputs: list[Json], outputs: list[Json]) -> str:
     """A fingerprint of a run's lineage: its datasets, and the facets of its outputs."""
-    read = [(one["namespace"], one["name"]) for one in inputs]
+    read = [(dataset["namespace"], dataset["name"]) for dataset in inputs]
     written = [(output["namespace"], output["name"], _shaping_facets(output.get("facets") or {})) for output in outputs]
     text = json.dumps([read, written], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -148,10 +148,10 @@ def opened(folder: Path) -> tuple[list[Path], list[int]]:
 def _of_one_export(folder: Path) -> tuple[list[Path], list[int]]:
     files: list[int] = []
     try:
-        before = folder.stat() if folder.exists() else None
+        folder_state = folder.stat() if folder.exists() else None
         paths = compressed.find_files(folder / "events", ".ndjson")
         files.extend(os.open(path, os.O_RDONLY) for path in paths)
-        if before is None or os.path.samestat(before, folder.stat()):
+        if folder_state is None or os.path.samestat(folder_state, folder.stat()):
             if not paths:
                 raise UsageError(_no_events(folder))
             return paths, files
@@ -172,13 +172,13 @@ def _unpacked(path: Path, file: int) -> int:
     """The file; for a compressed one its content, in a temporary file without a name."""
     if path.suffix != compressed.ENDING:
         return file
-    with open(file, "rb") as packed, tempfile.TemporaryFile() as whole:
+    with open(file, "rb") as packed, tempfile.TemporaryFile() as unpacked:
         try:
-            shutil.copyfileobj(gzip.GzipFile(fileobj=packed), whole)
+            shutil.copyfileobj(gzip.GzipFile(fileobj=packed), unpacked)
         except compressed.BROKEN as error:
             raise UsageError(f"{path}: cannot be unpacked: {error}; export the rows again") from None
-        whole.seek(0)
-        return os.dup(whole.fileno())
+        unpacked.seek(0)
+        return os.dup(unpacked.fileno())
 
 
 _BATCH: Final = 1_000
@@ -214,7 +214,7 @@ class Index:
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{TABLES}")
         self.left_out: Counter[str] = Counter()
         self._fill(leaves_out)
-        self._relate()
+        self._set_generations()
 
     def __enter__(self) -> Self:
         return self
@@ -243,7 +243,7 @@ class Index:
 
     def _entries(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
         for number, path in enumerate(self._paths):
-            at = 0
+            offset = 0
             with open(self._files[number], "rb", closefd=False) as file:
                 for count, line in enumerate(file, start=1):
                     if line.strip():
@@ -251,10 +251,10 @@ class Index:
                         if isinstance(row, str):
                             self.left_out[row] += 1
                         else:
-                            yield {**row, "file": number, "at": at, "size": len(line)}
-                    at += len(line)
+                            yield {**row, "file": number, "at": offset, "size": len(line)}
+                    offset += len(line)
 
-    def _relate(self) -> None:
+    def _set_generations(self) -> None:
         """Sets the generation of each run, from the top; and from the bottom, the latest time at which it began: its
         children's.
         """
@@ -303,11 +303,11 @@ class Index:
         (runs,) = self._db.execute("SELECT count(*) FROM runs").fetchone()
         return int(datasets + count * (events - datasets) / max(runs, 1))
 
-    def know(self, runs: Iterable[str]) -> None:
+    def add_known_runs(self, runs: Iterable[str]) -> None:
         """Notes the runs whose end the backend already got, by their ids in hexadecimal."""
         self._db.executemany("INSERT OR IGNORE INTO given VALUES (?)", ((run,) for run in runs))
 
-    def moved(self, places: Iterable[str]) -> int:
+    def count_moved(self, places: Iterable[str]) -> int:
         """How many runs that are still to be sent have another job than when the backend got them before. ``places``:
         the ledger's.
         """
@@ -315,7 +315,7 @@ class Index:
         (count,) = self._db.execute(MOVED).fetchone()
         return int(count)
 
-    def settle(self, marks: Iterable[str]) -> int:
+    def mark_delivered(self, marks: Iterable[str]) -> int:
         """Marks the events with these fingerprints as delivered, and each START whose end is among them: sent after its
         end, it would make the run a running one again. Returns the number of events.
         """
@@ -329,7 +329,7 @@ class Index:
         return self.count() - int(count)
 
     def send_again(self, refused: Container[str]) -> tuple[list[str], int]:
-        """Unmarks delivered events that one still to be sent would overtake (:mod:`.overtaken`). Returns their
+        """Unmarks delivered events that one still to be sent would overtake (:func:`.order.overtaken`). Returns their
         fingerprints, and how many events are still marked as delivered. ``refused``: events that were set aside; they
         overtake nothing, since otherwise each push would send the same events again.
         """

@@ -56,9 +56,9 @@ def run_and_job(run_id: str, job: dict[str, Any]) -> str:
 def _without_makers(value: Any) -> Any:
     """The value without ``_producer`` and ``_schemaURL`` of facets; a column may have such a name, but is no text."""
     if isinstance(value, dict):
-        kept = {key: one for key, one in value.items() if not (key in _FACET_MAKERS and isinstance(one, str))}
-        return {key: _without_makers(one) for key, one in kept.items()}
-    return [_without_makers(one) for one in value] if isinstance(value, list) else value
+        values = {key: item for key, item in value.items() if not (key in _FACET_MAKERS and isinstance(item, str))}
+        return {key: _without_makers(item) for key, item in values.items()}
+    return [_without_makers(item) for item in value] if isinstance(value, list) else value
 
 
 class Delivered:
@@ -140,16 +140,16 @@ class Ledger(Delivered):
     def _append(self, line: bytes) -> None:
         """On a full disk only a part of a line may be written: the next one then begins on a new line."""
         with self._appending:
-            text = b"\n" + line if self._is_torn else line
+            pending = b"\n" + line if self._is_torn else line
             try:
-                written = os.write(self._file, text)
+                written = os.write(self._file, pending)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(self.folder)) from None
-            self._is_torn = written < len(text)
+            self._is_torn = written < len(pending)
             if self._is_torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
 
-    def keep(self, name: str, record: dict[str, Any]) -> None:
+    def append_record(self, name: str, record: dict[str, Any]) -> None:
         """Appends an object to a file of JSON lines."""
         with self._lock, self._opened(name, "a") as file:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -29,20 +29,22 @@ Json = dict[str, Any]
 
 
 @dataclass(eq=False)
-class Turn:
-    """An event in the order: ``waits``: how many unfinished events it waits for; ``holds``: those that wait for it."""
+class OrderNode:
+    """An event in the order. ``waiting_for``: how many unfinished events it waits for; ``followers``: the events that
+    wait for it.
+    """
 
     reads: frozenset[Hashable]
     writes: frozenset[Hashable]
-    waits: int = 0
-    holds: list[Turn] = field(default_factory=list)
+    waiting_for: int = 0
+    followers: list[OrderNode] = field(default_factory=list)
     is_done: bool = False
 
 
 @dataclass
 class _Last:
-    writer: Turn | None = None
-    readers: list[Turn] = field(default_factory=list)
+    writer: OrderNode | None = None
+    readers: list[OrderNode] = field(default_factory=list)
 
 
 class Order:
@@ -51,58 +53,58 @@ class Order:
     def __init__(self) -> None:
         self._last: dict[Hashable, _Last] = {}
 
-    def add(self, turn: Turn) -> bool:
+    def add(self, node: OrderNode) -> bool:
         """Adds an event after those that it must follow; returns whether it may be sent at once."""
         before: set[int] = set()
-        for thing in turn.reads - turn.writes:
+        for thing in node.reads - node.writes:
             last = self._last.setdefault(thing, _Last())
-            self._follow(turn, [last.writer], before)
-            last.readers.append(turn)
-        for thing in turn.writes:
+            self._follow(node, [last.writer], before)
+            last.readers.append(node)
+        for thing in node.writes:
             last = self._last.setdefault(thing, _Last())
-            self._follow(turn, last.readers or [last.writer], before)
-            last.writer, last.readers = turn, []
-        return turn.waits == 0
+            self._follow(node, last.readers or [last.writer], before)
+            last.writer, last.readers = node, []
+        return node.waiting_for == 0
 
     @staticmethod
-    def _follow(turn: Turn, others: Iterable[Turn | None], before: set[int]) -> None:
+    def _follow(node: OrderNode, others: Iterable[OrderNode | None], before: set[int]) -> None:
         for other in others:
             if other is not None and not other.is_done and id(other) not in before:
                 before.add(id(other))
-                other.holds.append(turn)
-                turn.waits += 1
+                other.followers.append(node)
+                node.waiting_for += 1
 
-    def done(self, turn: Turn) -> list[Turn]:
+    def done(self, node: OrderNode) -> list[OrderNode]:
         """Removes a finished event; returns those that may be sent now."""
-        turn.is_done = True
-        for thing in turn.reads | turn.writes:
+        node.is_done = True
+        for thing in node.reads | node.writes:
             last = self._last.get(thing)
             if last is None:
                 continue
-            last.readers = [reader for reader in last.readers if reader is not turn]
-            last.writer = None if last.writer is turn else last.writer
+            last.readers = [reader for reader in last.readers if reader is not node]
+            last.writer = None if last.writer is node else last.writer
             if last.writer is None and not last.readers:
                 del self._last[thing]
-        for hold in turn.holds:
-            hold.waits -= 1
-        return [one for one in turn.holds if one.waits == 0]
+        for follower in node.followers:
+            follower.waiting_for -= 1
+        return [follower for follower in node.followers if follower.waiting_for == 0]
 
 
-def turn_of(event: Json) -> Turn:
+def node_of(event: Json) -> OrderNode:
     """What an event writes: its dataset; or its run, job and outputs. What it reads: its inputs, parent and root."""
     if "run" not in event:
         thing = event.get("dataset") or event["job"]
-        return Turn(frozenset(), frozenset([("dataset", thing["namespace"], thing["name"])]))
+        return OrderNode(frozenset(), frozenset([("dataset", thing["namespace"], thing["name"])]))
     job, parent = event["job"], event["run"].get("facets", {}).get("parent", {})
-    writes = {("run", event["run"]["runId"]), ("job", job["namespace"], job["name"]), *_named(event, "outputs")}
-    relatives = [one for one in (parent, parent.get("root")) if one]
+    writes = {("run", event["run"]["runId"]), ("job", job["namespace"], job["name"]), *_datasets(event, "outputs")}
+    relatives = [relative for relative in (parent, parent.get("root")) if relative]
     runs = {("run", relative["run"]["runId"]) for relative in relatives}
     jobs = {("job", relative["job"]["namespace"], relative["job"]["name"]) for relative in relatives}
-    return Turn(frozenset({*runs, *jobs, *_named(event, "inputs")} - writes), frozenset(writes))
+    return OrderNode(frozenset({*runs, *jobs, *_datasets(event, "inputs")} - writes), frozenset(writes))
 
 
-def _named(event: Json, side: str) -> list[tuple[str, str, str]]:
-    return [("dataset", one["namespace"], one["name"]) for one in event.get(side) or ()]
+def _datasets(event: Json, side: str) -> list[tuple[str, str, str]]:
+    return [("dataset", dataset["namespace"], dataset["name"]) for dataset in event.get(side) or ()]
 
 
 class QueuedEvent(NamedTuple):
@@ -135,9 +137,9 @@ def overtaken(db: sqlite3.Connection, events: Iterable[QueuedEvent]) -> list[str
     delivered = {mark for (mark,) in db.execute("SELECT mark FROM named_datasets WHERE NOT sent")}
     while db.execute(_FOLLOW).rowcount > 0:
         pass
-    found = sorted({mark for (mark,) in db.execute("SELECT mark FROM named_datasets WHERE sent")} & delivered)
+    overtaken_marks = sorted({mark for (mark,) in db.execute("SELECT mark FROM named_datasets WHERE sent")} & delivered)
     db.execute("DROP TABLE named_datasets")
-    return found
+    return overtaken_marks
 
 
 def _rows(events: Iterable[QueuedEvent]) -> Iterator[tuple[int, str, str, bool, bool]]:
@@ -146,8 +148,8 @@ def _rows(events: Iterable[QueuedEvent]) -> Iterator[tuple[int, str, str, bool, 
         event = json.loads(queued_event.line)
         written = [*(event.get("outputs") or []), *([event["dataset"]] if "dataset" in event else [])]
         for side, writes in ((event.get("inputs") or [], False), (written, True)):
-            for one in side:
-                thing = json.dumps([one["namespace"], one["name"]])
+            for dataset in side:
+                thing = json.dumps([dataset["namespace"], dataset["name"]])
                 yield queued_event.place, queued_event.mark, thing, writes, queued_event.is_sent
 
 

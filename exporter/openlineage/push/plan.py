@@ -71,26 +71,26 @@ class Plan:
         """Takes what was delivered out of the index, and says what is left out. Returns the fingerprints of delivered
         events that have to be sent again, since an event that comes late belongs before them.
         """
-        for what, count in index.left_out.items():
-            say(f"{self._name}: {count:,} {what} are not sent (profile {self.rules.name})")
+        for kind, count in index.left_out.items():
+            say(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
         self._say_unfit()
         if self._choices.runs == "latest":
             self.runs_left_out = index.choose_latest()
             say(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
         self.counts.events = index.count()
         if self.rules.keeps_versions:
-            index.know(delivered.runs())
-        self.counts.already_delivered, again = index.settle(delivered.taken()), list[str]()
+            index.add_known_runs(delivered.runs())
+        self.counts.already_delivered, sent_again = index.mark_delivered(delivered.taken()), list[str]()
         if self.counts.already_delivered:
-            again, self.counts.already_delivered = index.send_again(delivered.refused)
-        if again:
-            say(f"{len(again):,} delivered events are sent again: events that come late belong before them")
+            sent_again, self.counts.already_delivered = index.send_again(delivered.refused)
+        if sent_again:
+            say(f"{len(sent_again):,} delivered events are sent again: events that come late belong before them")
         if self.rules.keeps_versions:
-            self._say_moved(index.moved(delivered.places()))
+            self._say_moved(index.count_moved(delivered.places()))
         self.sent_again = len(delivered.unfinished)
         if self.sent_again:
             say(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
-        return again
+        return sent_again
 
     def _say_moved(self, runs: int) -> None:
         self.moved = runs

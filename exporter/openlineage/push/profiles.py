@@ -70,8 +70,8 @@ class Profile:
 
 
 PROFILES: Final = {
-    one.name: one
-    for one in (
+    known_profile.name: known_profile
+    for known_profile in (
         Profile("any"),
         Profile(
             "marquez",
@@ -115,9 +115,11 @@ def profile(name: str) -> Profile:
 
 def profile_of(address: str, transport: str) -> str | None:
     """The profile of a backend by its address and the kind of its transport; None where both are of no profile."""
-    for one in PROFILES.values():
-        if transport == one.transport or (one.address is not None and one.address in f"{address}/"):
-            return one.name
+    for known_profile in PROFILES.values():
+        if transport == known_profile.transport or (
+            known_profile.address is not None and known_profile.address in f"{address}/"
+        ):
+            return known_profile.name
     return None
 
 
@@ -139,9 +141,9 @@ def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
     texts = list(dict.fromkeys(_of_names(event, rules)))
     if rules.refuses_nul and _NUL.search(line):
         texts.append("a name or text holds the character NUL")
-    if rules.unique_keys and (twice := _twice(line)):
-        texts.append(f"an object has the key {twice!r} twice")
-    if rules.sources_are_inputs and (source := _unlisted(event)):
+    if rules.unique_keys and (double_key := _double_key(line)):
+        texts.append(f"an object has the key {double_key!r} twice")
+    if rules.sources_are_inputs and (source := _missing_input(event)):
         texts.append(f"{source} is the source of a column but no input")
     return texts
 
@@ -164,33 +166,33 @@ def _of_names(event: Json, rules: Profile) -> Iterator[str]:
 
 def datasets(event: Json) -> list[Json]:
     """All of an event's datasets."""
-    own = [event["dataset"]] if "dataset" in event else []
-    return [*own, *(event.get("inputs") or ()), *(event.get("outputs") or ())]
+    single = [event["dataset"]] if "dataset" in event else []
+    return [*single, *(event.get("inputs") or ()), *(event.get("outputs") or ())]
 
 
 def _columns(thing: Json) -> Iterator[str]:
     facets = thing.get("facets") or {}
-    yield from (one["name"] for one in (facets.get("schema") or {}).get("fields") or ())
+    yield from (field["name"] for field in (facets.get("schema") or {}).get("fields") or ())
     yield from (facets.get("columnLineage") or {}).get("fields") or ()
 
 
-def _twice(line: bytes) -> str | None:
-    texts: list[str] = []
+def _double_key(line: bytes) -> str | None:
+    doubles: list[str] = []
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
+    def find_double(pairs: list[tuple[str, Any]]) -> None:
         keys = [key for key, _ in pairs]
         if len(set(keys)) < len(keys):
-            texts.append(next(key for key in keys if keys.count(key) > 1))
+            doubles.append(next(key for key in keys if keys.count(key) > 1))
 
-    json.loads(line, object_pairs_hook=look)
-    return texts[0] if texts else None
+    json.loads(line, object_pairs_hook=find_double)
+    return doubles[0] if doubles else None
 
 
-def _unlisted(event: Json) -> str | None:
-    listed = {(one["namespace"], one["name"]) for one in event.get("inputs") or ()}
+def _missing_input(event: Json) -> str | None:
+    listed = {(listed_input["namespace"], listed_input["name"]) for listed_input in event.get("inputs") or ()}
     for output in event.get("outputs") or ():
         fields = ((output.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
-        for source in (one for field in fields.values() for one in field["inputFields"]):
+        for source in (input_field for field in fields.values() for input_field in field["inputFields"]):
             if (source["namespace"], source["name"]) not in listed:
                 return str(source["name"])
     return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = dict[str, Any]
-TWICE_TOLD: Final = "lineage"
+REPEATED_LINEAGE: Final = "lineage"
 """A facet that repeats the column lineage of ``columnLineage``."""
 
 
@@ -34,18 +34,18 @@ def halves(event: Json) -> tuple[Json, ...]:
     """Two events that add up to this one; empty where it cannot be split."""
     inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
     if len(outputs) > 1:
-        return tuple({**event, "outputs": part} for part in _two(outputs))
+        return tuple({**event, "outputs": part} for part in _two_halves(outputs))
     if len(inputs) > 1:
-        return tuple(with_inputs(event, part) for part in _two(inputs))
+        return tuple(with_inputs(event, part) for part in _two_halves(inputs))
     if not outputs:
         return ()
     fields = list(((outputs[0].get("facets") or {}).get("columnLineage") or {}).get("fields") or {})
     if len(fields) < 2:
         return ()
-    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two(fields))
+    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two_halves(fields))
 
 
-def _two(things: list[Any]) -> tuple[list[Any], list[Any]]:
+def _two_halves(things: list[Any]) -> tuple[list[Any], list[Any]]:
     middle = len(things) // 2
     return things[:middle], things[middle:]
 
@@ -56,7 +56,7 @@ def with_inputs(event: Json, inputs: list[Json]) -> Json:
 
     def narrow(output: Json) -> Json:
         facets = dict(output.get("facets") or {})
-        for name, key in (("columnLineage", "inputFields"), (TWICE_TOLD, "inputs")):
+        for name, key in (("columnLineage", "inputFields"), (REPEATED_LINEAGE, "inputs")):
             if name in facets:
                 facets[name] = _of_sources(facets[name], key, sources)
         has_columns = bool(facets.get("columnLineage", {}).get("fields"))
@@ -81,7 +81,7 @@ def _of_sources(facet: Json, key: str, names: set[tuple[str, str]]) -> Json:
 
 def _with_fields(output: Json, columns: set[str]) -> Json:
     facets = dict(output["facets"])
-    for name in ("columnLineage", TWICE_TOLD):
+    for name in ("columnLineage", REPEATED_LINEAGE):
         if "fields" in facets.get(name, {}):
             by_column = {column: lineage for column, lineage in facets[name]["fields"].items() if column in columns}
             facets[name] = {**facets[name], "fields": by_column}
@@ -168,8 +168,8 @@ _BREAKS: Final = "it has a control character or a line break, with which the pag
 @dataclass(frozen=True)
 class Spelling:
     """``lower``: whether names of Snowflake's objects and columns are sent in lower case, even if quoted; ``urns``:
-    whether names have to fit into DataHub's URNs (:mod:`.datahub`); ``plain``: whether datasets and columns with
-    control characters in their names are left out.
+    whether names have to fit into DataHub's URNs; ``plain``: whether datasets and columns with control characters in
+    their names are left out.
     """
 
     lower: bool = False
@@ -259,11 +259,11 @@ class Spelling:
 
     def _facet(self, namespace: str, name: str, facet: Json) -> Json:
         if name == "schema":
-            fields = [one for one in facet.get("fields") or [] if self._holds(one["name"])]
+            fields = [field for field in facet.get("fields") or [] if self._holds(field["name"])]
             columns = {self._column(namespace, field["name"]): field for field in reversed(fields)}
             return {**facet, "fields": [{**columns[column], "name": column} for column in reversed(columns)]}
         if name == "tags":
-            tags = [one for one in facet.get("tags") or [] if self._holds(one.get("field") or "")]
+            tags = [tag for tag in facet.get("tags") or [] if self._holds(tag.get("field") or "")]
             return {**facet, "tags": [self._tag(namespace, tag) for tag in tags]}
         if name in {"columnLineage", "lineage"}:
             return self._lineage(namespace, facet)
@@ -290,18 +290,20 @@ class Spelling:
         merged: dict[str, Json] = {}
         for column, field in fields.items():
             name = self._column(namespace, column)
-            own = {key: self._references(field[key]) for key in ("inputFields", "inputs") if key in field}
-            if not self._holds(column) or (field.get("inputFields") and not own["inputFields"]):
+            sources_by_key = {key: self._references(field[key]) for key in ("inputFields", "inputs") if key in field}
+            if not self._holds(column) or (field.get("inputFields") and not sources_by_key["inputFields"]):
                 continue
             if name in merged:
-                own = {key: [*merged[name].get(key, []), *sources] for key, sources in own.items()}
-            merged[name] = {**field, **own}
+                sources_by_key = {
+                    key: [*merged[name].get(key, []), *sources] for key, sources in sources_by_key.items()
+                }
+            merged[name] = {**field, **sources_by_key}
         yield from merged.items()
 
-    def _references(self, each: list[Json]) -> list[Json]:
+    def _references(self, references: list[Json]) -> list[Json]:
         return [
             self._reference(reference)
-            for reference in each
+            for reference in references
             if self._holds(f"{reference.get('name')}{reference.get('field') or ''}")
         ]
 
@@ -327,7 +329,7 @@ def _escaped(match: re.Match[str]) -> str:
 AS_EXPORTED: Final = Spelling()
 
 
-def without(event: Json, names: dict[tuple[str, str], str]) -> Json:
+def without_datasets(event: Json, names: dict[tuple[str, str], str]) -> Json:
     """The event without these datasets, and without column lineage from them."""
     if not names:
         return event

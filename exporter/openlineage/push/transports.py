@@ -127,8 +127,8 @@ class KafkaSender:
         return False
 
     def close(self) -> str | None:
-        left = self._producer.flush(_KAFKA_WAIT)
-        return f"{left} messages were not sent before the producer closed" if left else None
+        unsent = self._producer.flush(_KAFKA_WAIT)
+        return f"{unsent} messages were not sent before the producer closed" if unsent else None
 
 
 def as_event(event: Json) -> Event:
@@ -137,8 +137,8 @@ def as_event(event: Json) -> Event:
     if "dataset" in event:
         return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**event["dataset"]))
     job = event_v2.Job(**event["job"])
-    inputs = [event_v2.InputDataset(**one) for one in event.get("inputs", [])]
-    outputs = [event_v2.OutputDataset(**one) for one in event.get("outputs", [])]
+    inputs = [event_v2.InputDataset(**document) for document in event.get("inputs", [])]
+    outputs = [event_v2.OutputDataset(**document) for document in event.get("outputs", [])]
     if "run" not in event:
         return event_v2.JobEvent(**common, job=job, inputs=inputs, outputs=outputs)
     kind = event_v2.RunState(event["eventType"]) if event.get("eventType") else None
@@ -152,7 +152,7 @@ def _with_parent(facets: Json) -> Json:
         return facets
     parent = facets["parent"]
     root = parent.get("root")
-    built = parent_run.ParentRunFacet(
+    parent_facet = parent_run.ParentRunFacet(
         run=parent_run.Run(**parent["run"]),
         job=parent_run.Job(**parent["job"]),
         root=parent_run.Root(run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"]))
@@ -160,7 +160,7 @@ def _with_parent(facets: Json) -> Json:
         else None,
         producer=parent["_producer"],
     )
-    return {**facets, "parent": built}
+    return {**facets, "parent": parent_facet}
 
 
 _OURS: Final = "exporter"

@@ -60,9 +60,9 @@ def sample_size(text: str | None) -> int:
     return int(text[:18])
 
 
-class Looked(NamedTuple):
-    """Something that was looked for. ``why``: it is missing; ``known``: it is, and the backend is known not to keep it;
-    ``unchecked``: why the backend cannot be asked for it.
+class Finding(NamedTuple):
+    """Something that was looked for. ``why``: the reason why it counts as missing; ``known``: it is missing, since the
+    backend is known not to keep it, for this reason; ``unchecked``: why the backend cannot be asked for it.
     """
 
     kind: str
@@ -93,18 +93,18 @@ class Verified:
     @classmethod
     def of(cls, backend: str, sent: dict[str, int], kinds: tuple[str, ...]) -> Verified:
         """Nothing looked at so far; ``kinds``: of things that will be."""
-        none = dict.fromkeys(kinds, 0)
-        return cls(backend, sent, dict(none), dict(none), dict(none))
+        zeros = dict.fromkeys(kinds, 0)
+        return cls(backend, sent, dict(zeros), dict(zeros), dict(zeros))
 
-    def add(self, looked: Looked) -> None:
-        for why, counts in ((looked.known, self.known), (looked.unchecked, self.not_checked)):
+    def add(self, finding: Finding) -> None:
+        for why, counts in ((finding.known, self.known), (finding.unchecked, self.not_checked)):
             if why:
                 counts[why] = counts.get(why, 0) + 1
                 return
-        self.looked_at[looked.kind] += 1
-        (self.missing if looked.why else self.found)[looked.kind] += 1
-        if looked.why:
-            self.listed.append({"kind": looked.kind, "what": looked.what, "why": looked.why})
+        self.looked_at[finding.kind] += 1
+        (self.missing if finding.why else self.found)[finding.kind] += 1
+        if finding.why:
+            self.listed.append({"kind": finding.kind, "what": finding.what, "why": finding.why})
 
     def as_json(self) -> Json:
         return {**asdict(self), "seconds": round(self.seconds, 1)}
@@ -115,26 +115,26 @@ class Verified:
         yield f"  {'':<14}{'looked at':>12}{'found':>12}{'missing':>12}"
         for kind in self.looked_at:
             counts = (self.looked_at[kind], self.found[kind], self.missing[kind])
-            of = f"   of {self.sent[kind]:,}" if self.sent.get(kind, 0) > self.looked_at[kind] else ""
-            yield f"  {kind:<14}" + "".join(f"{count:>12,}" for count in counts) + of
+            of_all = f"   of {self.sent[kind]:,}" if self.sent.get(kind, 0) > self.looked_at[kind] else ""
+            yield f"  {kind:<14}" + "".join(f"{count:>12,}" for count in counts) + of_all
         for why, count in sorted(self.known.items()):
             yield f"  {count:,} known: {why}"
         for why, count in sorted(self.not_checked.items()):
             yield f"  {count:,} not checked: {why}"
         if self.stopped:
             yield f"Not everything was looked at: {self.stopped}"
-        for one in self.listed[:LISTED]:
-            yield f"  missing, {one['kind']}: {one['what']} ({one['why']})"
+        for missing in self.listed[:LISTED]:
+            yield f"  missing, {missing['kind']}: {missing['what']} ({missing['why']})"
         if len(self.listed) > LISTED:
             yield f"  and {len(self.listed) - LISTED:,} more; --json lists all"
 
 
-class Unread(Exception):  # noqa: N818 - what it means, not that it is a fault
+class UnreadableError(Exception):
     """The answer about one thing is an error."""
 
 
-class Ended(Exception):  # noqa: N818 - as above
-    """The backend does not answer any more, or does not accept who asks."""
+class NoAnswerError(Exception):
+    """The backend does not answer any more, or refuses this user."""
 
 
 class Api:
@@ -145,39 +145,41 @@ class Api:
     def __init__(self, sender: HttpSender, pace: Pace, patience: float, beside: str) -> None:
         self._sender, self._pace, self._patience, self._beside = sender, pace, patience, beside
 
-    def get(self, *path: str, **asked: str) -> Json | None:
-        """The object that it shows; None where it shows nothing. Raises :class:`Unread`, :class:`Ended` and Stopped."""
-        return self._object(self._read(path, asked))
+    def get(self, *path: str, **query: str) -> Json | None:
+        """The object at a path; None where there is none. Raises :class:`UnreadableError`, :class:`NoAnswerError` and
+        Stopped.
+        """
+        return self._object(self._read(path, query))
 
     def get_if_allowed(self, *path: str) -> Json | None:
-        """The same; None also where who asks may not see it."""
+        """The same; None also where this user may not see it."""
         return self._object(self._read(path, {}, may_be_forbidden=True))
 
     def post(self, *path: str, body: Any) -> list[Json] | None:
-        """The list that it answers a question with; else as :meth:`get`."""
-        shown = self._read(path, {}, body)
-        if shown is not None and not (isinstance(shown, list) and all(isinstance(one, dict) for one in shown)):
-            raise Unread("no list of JSON objects")
-        return shown
+        """The list that answers a question; else as :meth:`get`."""
+        answer = self._read(path, {}, body)
+        if answer is not None and not (isinstance(answer, list) and all(isinstance(item, dict) for item in answer)):
+            raise UnreadableError("no list of JSON objects")
+        return answer
 
     @staticmethod
-    def _object(shown: Any) -> Json | None:
-        if shown is not None and not isinstance(shown, dict):
-            raise Unread("no JSON object")
-        return shown
+    def _object(answer: Any) -> Json | None:
+        if answer is not None and not isinstance(answer, dict):
+            raise UnreadableError("no JSON object")
+        return answer
 
-    def _read(self, path: tuple[str, ...], asked: Json, body: Any = None, *, may_be_forbidden: bool = False) -> Any:
+    def _read(self, path: tuple[str, ...], query: Json, body: Any = None, *, may_be_forbidden: bool = False) -> Any:
         retries = Retries(self._patience)
         while True:
             with self._pace.request():
-                answer, shown = self._sender.read(path, asked, self._beside, body)
+                answer, document = self._sender.read(path, query, self._beside, body)
             if answer.kind is Kind.TAKEN:
-                return shown
+                return document
             if answer.kind is Kind.MISPLACED or (may_be_forbidden and answer.kind is Kind.FORBIDDEN):
                 return None
             wait = retries.wait(answer)
             if wait is None:
-                raise (Unread if answer.kind in (Kind.SICK, Kind.REFUSED) else Ended)(answer.text)
+                raise (UnreadableError if answer.kind in (Kind.SICK, Kind.REFUSED) else NoAnswerError)(answer.text)
             if self._pace.stopped.wait(wait):
                 raise Stopped
 
@@ -200,140 +202,149 @@ class Verification:
 
     def run(self, name: str, sender: HttpSender, pace: Pace, patience: float, at_once: int) -> Verified:
         """Reads the things in the sample, ``at_once`` of them together. ``name``: of the backend, for people."""
-        begun = time.monotonic()
+        start = time.monotonic()
         sample, self._api, self._pace = Sample(), Api(sender, pace, patience, self.beside), pace
-        self._index.settle(self._delivered.taken())
+        self._index.mark_delivered(self._delivered.taken())
         progress = Progress()
         with progress.stage("reading what was sent"):
-            sample.choose(self._sent(), self._most)
+            sample.choose(self._sent_events(), self._most)
             self._expected = self._expect(sample)
-            for event in self._sent():
-                self._expected.take(event)
+            for event in self._sent_events():
+                self._expected.add(event)
         verified = Verified.of(name, sample.sizes, self.kinds)
-        many = ", ".join(_counted(kind, getattr(self._expected, kind)) for kind in KINDS if kind in self.kinds)
-        say(f"reading back from {name}: {many}")
+        counts = ", ".join(_count_text(kind, getattr(self._expected, kind)) for kind in KINDS if kind in self.kinds)
+        say(f"reading back from {name}: {counts}")
         self._until = time.monotonic() + patience
         with progress.stage("reading back"), ThreadPoolExecutor(at_once) as pool:
             try:
                 self._prepare(verified)
-                for number, looked in enumerate(pool.map(self._looked, self._checks()), 1):
+                for number, findings in enumerate(pool.map(self._findings, self._checks()), 1):
                     progress.counted("things", number)
-                    for one in looked:
-                        verified.add(one)
-            except (Ended, Unread) as end:  # what was looked at before counts
-                self._why = self._why or str(end)
+                    for finding in findings:
+                        verified.add(finding)
+            except (NoAnswerError, UnreadableError) as error:  # what was looked at before counts
+                self._why = self._why or str(error)
             finally:
                 pace.stop()
-        verified.listed.sort(key=lambda one: (self.kinds.index(one["kind"]), one["what"]))
+        verified.listed.sort(key=lambda item: (self.kinds.index(item["kind"]), item["what"]))
         verified.stopped = self._why
-        verified.seconds = time.monotonic() - begun
+        verified.seconds = time.monotonic() - start
         return verified
 
     def _expect(self, sample: Sample) -> Any:
-        """What the events say, with ``take(event)`` and a dict for each of KINDS."""
+        """What the events say, with ``add(event)`` and a dict for each of KINDS."""
         return Expected(sample)
 
     def _prepare(self, verified: Verified) -> None:
-        """What has to be read first. Raises :class:`Ended` and :class:`Unread`."""
+        """What has to be read first. Raises :class:`NoAnswerError` and :class:`UnreadableError`."""
 
-    def _sent(self) -> Iterator[Json]:
+    def _sent_events(self) -> Iterator[Json]:
         """The events that the backend has, as they were sent."""
         for item in self._index.delivered():
             line = self._index.line(item)
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
 
-    def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
+    def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
         for dataset, expected in sorted(self._expected.datasets.items()):
-            yield lambda one=dataset, expected=expected: self._dataset(one, expected)  # type: ignore[misc]
+            yield lambda thing=dataset, expected=expected: self._dataset_findings(thing, expected)  # type: ignore[misc]
         for job, of_job in sorted(self._expected.jobs.items()):
-            yield lambda one=job, expected=of_job: self._job(one, expected)  # type: ignore[misc]
+            yield lambda job_thing=job, expected=of_job: self._job_findings(job_thing, expected)  # type: ignore[misc]
         for run, state in sorted(self._expected.runs.items()):
-            yield lambda one=run, expected=state: self._run(one, expected)  # type: ignore[misc]
+            yield lambda run_id=run, expected=state: self._run_findings(run_id, expected)  # type: ignore[misc]
 
-    def _looked(self, check: Callable[[], Iterator[Looked]]) -> list[Looked]:
+    def _findings(self, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
         try:
-            looked = list(check())
-            while self.settles and any(one.why for one in looked) and time.monotonic() < self._until:
+            findings = list(check())
+            while self.settles and any(finding.why for finding in findings) and time.monotonic() < self._until:
                 if self._pace.stopped.wait(AGAIN):
                     raise Stopped  # noqa: TRY301 - as from a request
-                looked = list(check())
-        except Ended as end:
-            self._why = self._why or str(end)
+                findings = list(check())
+        except NoAnswerError as error:
+            self._why = self._why or str(error)
             self._pace.stop()
             raise
         except Stopped:
-            raise Ended from None
-        return looked
+            raise NoAnswerError from None
+        return findings
 
-    def _shown(self, *path: str, **asked: str) -> tuple[Json, str | None]:
-        """What it shows, and why it shows nothing."""
+    def _read_object(self, *path: str, **query: str) -> tuple[Json, str | None]:
+        """The object at a path, and the reason why there is none."""
         try:
-            shown = self._api.get(*path, **asked)
-        except Unread as fault:
-            return {}, f"it answers {fault}"
-        return (shown, None) if shown is not None else ({}, "it is not there")
+            answer = self._api.get(*path, **query)
+        except UnreadableError as error:
+            return {}, f"it answers {error}"
+        return (answer, None) if answer is not None else ({}, "it is not there")
 
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
-    def _dataset(self, thing: Thing, expected: Dataset) -> Iterator[Looked]:
-        name, (shown, why) = named(thing), self._shown("namespaces", thing.namespace, "datasets", thing.name)
-        if not why and bool(shown.get("deleted")) != expected.is_dropped:
+    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
+        name, (answer, why) = (
+            display_name(thing),
+            self._read_object("namespaces", thing.namespace, "datasets", thing.name),
+        )
+        if not why and bool(answer.get("deleted")) != expected.is_dropped:
             why = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
-        yield Looked("datasets", name, why)
-        columns = {one.get("name") for one in shown.get("fields") or ()}
+        yield Finding("datasets", name, why)
+        columns = {column_field.get("name") for column_field in answer.get("fields") or ()}
         for column in sorted(expected.columns):
-            yield Looked("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
+            yield Finding("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
         for column in sorted(expected.earlier - expected.columns - columns):
-            yield Looked("columns", f"{name} {column}", known=EARLIER)
+            yield Finding("columns", f"{name} {column}", known=EARLIER)
         edges = {
-            (one.get("namespace"), one.get("dataset"), one.get("field"), column.get("name"))
-            for column in shown.get("columnLineage") or ()
-            for one in column.get("inputFields") or ()
+            (input_field.get("namespace"), input_field.get("dataset"), input_field.get("field"), column.get("name"))
+            for column in answer.get("columnLineage") or ()
+            for input_field in column.get("inputFields") or ()
         }
         for edge in sorted(expected.edges | expected.unkept):
             is_there = (*edge.source, edge.source_column, edge.column) in edges
-            what = f"{named(edge.source)} {edge.source_column} -> {name} {edge.column}"
+            what = f"{display_name(edge.source)} {edge.source_column} -> {name} {edge.column}"
             is_known = not is_there and edge in expected.unkept
             why = None if is_there else "the dataset's column lineage does not have it"
-            yield Looked("column edges", what, None if is_known else why, UNKEPT if is_known else None)
+            yield Finding("column edges", what, None if is_known else why, UNKEPT if is_known else None)
 
-    def _job(self, thing: Thing, expected: Job) -> Iterator[Looked]:
-        name, (shown, why) = named(thing), self._shown("namespaces", thing.namespace, "jobs", thing.name)
-        yield Looked("jobs", name, why)
+    def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+        name, (answer, why) = display_name(thing), self._read_object("namespaces", thing.namespace, "jobs", thing.name)
+        yield Finding("jobs", name, why)
         if expected.is_open:
-            yield Looked("jobs", name, known=OPEN)
+            yield Finding("jobs", name, known=OPEN)
             return
         node = f"job:{thing.namespace}:{thing.name}"
-        drawn, unasked = self._shown("lineage", nodeId=node, depth="0")
-        is_unasked = bool(unasked and _UNASKED.search(thing.name))
+        graph, graph_error = self._read_object("lineage", nodeId=node, depth="0")
+        is_unasked = bool(graph_error and _UNASKED.search(thing.name))
         if is_unasked:
-            yield Looked("jobs", name, known=UNASKED)
+            yield Finding("jobs", name, known=UNASKED)
         edges = {
             (edge.get("origin"), edge.get("destination"))
-            for one in drawn.get("graph") or ()
+            for graph_node in graph.get("graph") or ()
             for side in ("inEdges", "outEdges")
-            for edge in one.get(side) or ()
+            for edge in graph_node.get(side) or ()
         }
         for side, datasets in (("inputs", expected.inputs), ("outputs", expected.outputs)):
-            listed = {(one.get("namespace"), one.get("name")) for one in shown.get(side) or ()}
-            for one in sorted(datasets):
-                ends = (f"dataset:{one.namespace}:{one.name}", node)
+            listed = {(dataset.get("namespace"), dataset.get("name")) for dataset in answer.get(side) or ()}
+            for dataset_thing in sorted(datasets):
+                ends = (f"dataset:{dataset_thing.namespace}:{dataset_thing.name}", node)
                 is_drawn = is_unasked or (ends if side == "inputs" else ends[::-1]) in edges
-                where = [text for text, has in (("the job", one in listed), ("its graph", is_drawn)) if not has]
-                what = f"{named(one)} -> {name}" if side == "inputs" else f"{name} -> {named(one)}"
-                yield Looked("job edges", what, f"not in {' and '.join(where)}" if where else None)
+                missing_in = [
+                    text for text, is_in in (("the job", dataset_thing in listed), ("its graph", is_drawn)) if not is_in
+                ]
+                what = (
+                    f"{display_name(dataset_thing)} -> {name}"
+                    if side == "inputs"
+                    else f"{name} -> {display_name(dataset_thing)}"
+                )
+                yield Finding("job edges", what, f"not in {' and '.join(missing_in)}" if missing_in else None)
 
-    def _run(self, run: str, state: str | None) -> Iterator[Looked]:
-        shown, why = self._shown("jobs", "runs", run)
-        if not why and state is not None and shown.get("state") != state:
-            why = f"its state is {shown.get('state')} and not {state}"
-        yield Looked("runs", run, why)
+    def _run_findings(self, run: str, state: str | None) -> Iterator[Finding]:
+        answer, why = self._read_object("jobs", "runs", run)
+        if not why and state is not None and answer.get("state") != state:
+            why = f"its state is {answer.get('state')} and not {state}"
+        yield Finding("runs", run, why)
 
 
-def named(thing: Thing) -> str:
-    """For people."""
+def display_name(thing: Thing) -> str:
+    """The name of a dataset or job, for people."""
     return f"{thing.namespace} {thing.name}"
 
 
-def _counted(kind: str, things: dict[Any, Any]) -> str:
+def _count_text(kind: str, things: dict[Any, Any]) -> str:
     return f"{len(things):,} {kind}"

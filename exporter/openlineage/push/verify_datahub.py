@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.expected import Thing, columns_of, edges_of, job_of, thing_of
-from exporter.openlineage.push.verify import Ended, Looked, Unread, Verification, named
+from exporter.openlineage.push.verify import Finding, NoAnswerError, UnreadableError, Verification, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,34 +72,34 @@ class Expected:
         self.jobs: dict[Thing, Job] = {}
         self.runs: dict[str, str | None] = {}
 
-    def take(self, event: Json) -> None:
+    def add(self, event: Json) -> None:
         """The next event, as it was sent; those of datasets are not sent to DataHub."""
         run, kind = event["run"]["runId"], event.get("eventType") or ""
         inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
         if self._sample.has("runs", Thing("", run)):
             self.runs[run] = STATES.get(kind, self.runs.get(run))
-        for one in [*inputs, *outputs]:
-            self._dataset(one, run)
+        for document in [*inputs, *outputs]:
+            self._dataset(document, run)
         thing = job_of(event)
         if self._sample.has("jobs", thing):
             edges = {
-                (edge.source, edge.source_column, thing_of(one), edge.column)
-                for one in [*inputs, *outputs]
-                for edge in edges_of(one)
+                (edge.source, edge.source_column, thing_of(document), edge.column)
+                for document in [*inputs, *outputs]
+                for edge in edges_of(document)
             }
-            reads, writes = {thing_of(one) for one in inputs}, {thing_of(one) for one in outputs}
+            reads, writes = {thing_of(document) for document in inputs}, {thing_of(document) for document in outputs}
             self.jobs[thing] = Job(run, reads, writes, edges, kind not in _ENDS)
 
-    def _dataset(self, one: Json, run: str) -> None:
-        thing = thing_of(one)
+    def _dataset(self, document: Json, run: str) -> None:
+        thing = thing_of(document)
         if not self._sample.has("datasets", thing):
             return
         dataset = self.datasets.setdefault(thing, Dataset(run))
-        facets = one.get("facets") or {}
+        facets = document.get("facets") or {}
         dataset.run = run
         dataset.is_dropped = (facets.get("lifecycleStateChange") or {}).get("lifecycleStateChange") == "DROP"
         if (facets.get("schema") or {}).get("fields") is not None:
-            dataset.columns = columns_of(one)
+            dataset.columns = columns_of(document)
             dataset.earlier |= dataset.columns
 
 
@@ -113,27 +113,27 @@ class DataHubVerification(Verification):
     def _expect(self, sample: Sample) -> Expected:
         return Expected(sample)
 
-    def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
-        for dataset, expected in sorted(self._expected.datasets.items(), key=lambda one: one[0]):
-            yield lambda one=dataset, expected=expected: self._one_dataset(one, expected)  # type: ignore[misc]
-        for job, shown in sorted(self._expected.jobs.items(), key=lambda one: one[0]):
-            yield lambda one=job, expected=shown: self._one_job(one, expected)  # type: ignore[misc]
+    def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
+        for dataset, expected in sorted(self._expected.datasets.items(), key=lambda item: item[0]):
+            yield lambda thing=dataset, expected=expected: self._findings_of_dataset(thing, expected)  # type: ignore[misc]
+        for job, expected_job in sorted(self._expected.jobs.items(), key=lambda item: item[0]):
+            yield lambda job_thing=job, expected=expected_job: self._findings_of_job(job_thing, expected)  # type: ignore[misc]
         for run, state in sorted(self._expected.runs.items()):
-            yield lambda one=run, expected=state: self._one_run(one, expected)  # type: ignore[misc]
+            yield lambda run_id=run, expected=state: self._findings_of_run(run_id, expected)  # type: ignore[misc]
 
     def _aspects(self, entity: str, urn: str, *names: str) -> tuple[Json, str | None]:
         """The aspects of an entity by name, and why there are none. Raises Ended."""
         try:
-            shown = self._api.post(
-                "v3", "entity", entity, "batchGet", body=[{"urn": urn, **{one: {} for one in names}}]
+            entities = self._api.post(
+                "v3", "entity", entity, "batchGet", body=[{"urn": urn, **{aspect: {} for aspect in names}}]
             )
-        except Unread as fault:
-            return {}, f"it answers {fault}"
-        if shown is None:
-            raise Ended("it has no API /openapi/v3/entity beside the address for events")
-        for one in shown:
-            if one.get("urn") == urn:
-                return {name: (one.get(name) or {}).get("value") or {} for name in names}, None
+        except UnreadableError as error:
+            return {}, f"it answers {error}"
+        if entities is None:
+            raise NoAnswerError("it has no API /openapi/v3/entity beside the address for events")
+        for entity_document in entities:
+            if entity_document.get("urn") == urn:
+                return {name: (entity_document.get(name) or {}).get("value") or {} for name in names}, None
         return {}, "it is not there"
 
     def _run_of(self, run: str, *names: str) -> tuple[Json, str | None]:
@@ -141,77 +141,95 @@ class DataHubVerification(Verification):
 
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
-    def _one_dataset(self, thing: Thing, expected: Dataset) -> Iterator[Looked]:
-        name = named(thing)
-        shown, why = self._dataset_at(thing, expected.run)
+    def _findings_of_dataset(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
+        name = display_name(thing)
+        aspects, why = self._dataset_at(thing, expected.run)
         if expected.is_dropped:
-            yield Looked("datasets", name, unchecked=DROPPED)
-        elif not why and (shown.get("status") or {}).get("removed"):
+            yield Finding("datasets", name, unchecked=DROPPED)
+        elif not why and (aspects.get("status") or {}).get("removed"):
             why = "it is shown as removed"
         if not expected.is_dropped or why:
-            yield Looked("datasets", name, why)
-        columns = {one.get("fieldPath") for one in (shown.get("schemaMetadata") or {}).get("fields") or ()}
+            yield Finding("datasets", name, why)
+        columns = {
+            schema_field.get("fieldPath") for schema_field in (aspects.get("schemaMetadata") or {}).get("fields") or ()
+        }
         for column in sorted(expected.columns):
-            yield Looked("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
+            yield Finding("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
         for column in sorted(expected.earlier - expected.columns - columns):
-            yield Looked("columns", f"{name} {column}", known=EARLIER)
+            yield Finding("columns", f"{name} {column}", known=EARLIER)
 
     def _dataset_at(self, thing: Thing, run: str) -> tuple[Json, str | None]:
         """The aspects of a dataset that a run names, and why there are none."""
-        ends, why = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
+        sides, why = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
         if why:
             return {}, f"the run {run}, which names it: {why}"
-        urns = [*_urns(ends["dataProcessInstanceInput"], "input"), *_urns(ends["dataProcessInstanceOutput"], "output")]
-        name = _same(thing, map(_dataset_name, urns))
+        urns = [
+            *_urns(sides["dataProcessInstanceInput"], "input"),
+            *_urns(sides["dataProcessInstanceOutput"], "output"),
+        ]
+        name = _matching_name(thing, map(_dataset_name, urns))
         if name is None:
             return {}, f"the run {run} does not have it"
-        urn = next(one for one in urns if _dataset_name(one) == name)
+        urn = next(dataset_urn for dataset_urn in urns if _dataset_name(dataset_urn) == name)
         return self._aspects("dataset", urn, "datasetKey", "status", "schemaMetadata")
 
-    def _one_job(self, thing: Thing, expected: Job) -> Iterator[Looked]:
-        name = named(thing)
+    def _findings_of_job(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+        name = display_name(thing)
         instance, why = self._run_of(expected.run, "dataProcessInstanceRelationships")
         why = why and f"its run {expected.run}: {why}"
-        shown: Json = {}
+        aspects: Json = {}
         if not why:
             urn = instance["dataProcessInstanceRelationships"].get("parentTemplate")
-            shown, why = (
+            aspects, why = (
                 self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
                 if isinstance(urn, str) and urn.endswith(f",{thing.name})")
                 else ({}, f"its run {expected.run} has another job")
             )
-        if not why and shown["status"].get("removed"):
+        if not why and aspects["status"].get("removed"):
             why = "it is shown as removed"
-        yield Looked("jobs", name, why)
+        yield Finding("jobs", name, why)
         if expected.is_open:
-            yield Looked("jobs", name, known=OPEN)
+            yield Finding("jobs", name, known=OPEN)
             return
-        ends = shown.get("dataJobInputOutput") or {}
+        sides = aspects.get("dataJobInputOutput") or {}
         for side, datasets in (("input", expected.inputs), ("output", expected.outputs)):
-            names = list(map(_dataset_name, _urns(ends, f"{side}Dataset")))
-            for one in sorted(datasets):
-                what = f"{named(one)} -> {name}" if side == "input" else f"{name} -> {named(one)}"
-                yield Looked("job edges", what, None if _same(one, names) else f"not in the {side}s of the job")
-        edges = set(_column_edges(ends))
+            names = list(map(_dataset_name, _urns(sides, f"{side}Dataset")))
+            for dataset_thing in sorted(datasets):
+                what = (
+                    f"{display_name(dataset_thing)} -> {name}"
+                    if side == "input"
+                    else f"{name} -> {display_name(dataset_thing)}"
+                )
+                yield Finding(
+                    "job edges",
+                    what,
+                    None if _matching_name(dataset_thing, names) else f"not in the {side}s of the job",
+                )
+        edges = set(_column_edges(sides))
         sources, targets = [edge[0] for edge in edges], [edge[2] for edge in edges]
         for source, source_column, target, column in sorted(expected.edges):
-            is_there = (_same(source, sources), source_column, _same(target, targets), column) in edges
-            what = f"{named(source)} {source_column} -> {named(target)} {column}"
-            yield Looked("column edges", what, None if is_there else f"the column lineage of {name} does not have it")
+            is_there = (
+                _matching_name(source, sources),
+                source_column,
+                _matching_name(target, targets),
+                column,
+            ) in edges
+            what = f"{display_name(source)} {source_column} -> {display_name(target)} {column}"
+            yield Finding("column edges", what, None if is_there else f"the column lineage of {name} does not have it")
 
-    def _one_run(self, run: str, state: str | None) -> Iterator[Looked]:
-        shown, why = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
-        event = shown.get("dataProcessInstanceRunEvent") or {}
-        is_now = (event.get("result") or {}).get("type") or event.get("status")
-        if not why and state is not None and is_now != state:
-            why = f"its state is {is_now} and not {state}"
-        yield Looked("runs", run, why)
+    def _findings_of_run(self, run: str, state: str | None) -> Iterator[Finding]:
+        aspects, why = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
+        event = aspects.get("dataProcessInstanceRunEvent") or {}
+        state_now = (event.get("result") or {}).get("type") or event.get("status")
+        if not why and state is not None and state_now != state:
+            why = f"its state is {state_now} and not {state}"
+        yield Finding("runs", run, why)
 
 
 def _urns(aspect: Json, kind: str) -> Iterator[str]:
     """The URNs in an aspect: those in the list, and the ends of edges, which newer versions have instead."""
-    yield from (one for one in aspect.get(f"{kind}s") or () if isinstance(one, str))
-    yield from (str(one.get("destinationUrn")) for one in aspect.get(f"{kind}Edges") or ())
+    yield from (urn for urn in aspect.get(f"{kind}s") or () if isinstance(urn, str))
+    yield from (str(edge.get("destinationUrn")) for edge in aspect.get(f"{kind}Edges") or ())
 
 
 def _column_edges(aspect: Json) -> Iterator[tuple[str, str, str, str]]:
@@ -223,20 +241,20 @@ def _column_edges(aspect: Json) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _dataset_name(urn: str) -> str:
-    found = _DATASET.fullmatch(urn)
-    return found[1] if found else ""
+    match = _DATASET.fullmatch(urn)
+    return match[1] if match else ""
 
 
-def _same(thing: Thing, names: Iterable[str]) -> str | None:
+def _matching_name(thing: Thing, names: Iterable[str]) -> str | None:
     """That of the names in URNs which is this dataset's; None where none is. A name in a URN has the bucket before the
     path of a file. It can begin with an instance, and be in lower case: the server's settings say.
     """
-    own, given = thing.name.lstrip("/"), list(names)
-    forms = [own, f"{thing.namespace.partition('://')[2]}/{own}"]
+    path, candidates = thing.name.lstrip("/"), list(names)
+    forms = [path, f"{thing.namespace.partition('://')[2]}/{path}"]
     for case in (str, str.lower):
-        wanted = tuple(map(case, forms))
-        found = [name for name in given if case(name) in wanted]
-        found += [name for name in given if case(name).endswith(tuple(f".{form}" for form in wanted))]
-        if found:
-            return found[0]
+        spellings = tuple(map(case, forms))
+        matching = [name for name in candidates if case(name) in spellings]
+        matching += [name for name in candidates if case(name).endswith(tuple(f".{form}" for form in spellings))]
+        if matching:
+            return matching[0]
     return None

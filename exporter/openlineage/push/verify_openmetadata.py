@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.naming import parts
 from exporter.openlineage.push.expected import ColumnEdge, Thing, columns_of, edges_of, thing_of
-from exporter.openlineage.push.verify import Ended, Looked, Unread, Verification, named
+from exporter.openlineage.push.verify import Finding, NoAnswerError, UnreadableError, Verification, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,29 +63,29 @@ class Expected:
         self._sample = sample
         self.datasets: dict[Thing, Table] = {}
 
-    def take(self, event: Json) -> None:
+    def add(self, event: Json) -> None:
         """The next event, as it was sent: the end of a run that reads and writes."""
-        inputs = [thing_of(one) for one in event["inputs"]]
-        for one in event["inputs"]:
-            self._table(one)
-        for one in event["outputs"]:
-            table = self._table(one)
+        inputs = [thing_of(document) for document in event["inputs"]]
+        for document in event["inputs"]:
+            self._table(document)
+        for document in event["outputs"]:
+            table = self._table(document)
             if table is None:
                 continue
-            edges = set(edges_of(one))
+            edges = set(edges_of(document))
             table.former |= edges
             table.unkept |= {edge for edge in edges if edge.source not in inputs}
             for source in inputs:
                 table.sources[source] = {edge for edge in edges if edge.source == source}
 
-    def _table(self, one: Json) -> Table | None:
-        thing = thing_of(one)
+    def _table(self, document: Json) -> Table | None:
+        thing = thing_of(document)
         if not self._sample.has("datasets", thing):
             return None
-        table, facets = self.datasets.setdefault(thing, Table()), one.get("facets") or {}
+        table, facets = self.datasets.setdefault(thing, Table()), document.get("facets") or {}
         table.is_dropped = (facets.get("lifecycleStateChange") or {}).get("lifecycleStateChange") == "DROP"
         if (facets.get("schema") or {}).get("fields") is not None:
-            table.columns = columns_of(one)
+            table.columns = columns_of(document)
             table.earlier |= table.columns
         return table
 
@@ -107,25 +107,27 @@ class OpenMetadataVerification(Verification):
                 verified.not_checked[why] = verified.sent[kind]
         try:
             settings = self._api.get_if_allowed("system", "settings", "openLineageSettings") or {}
-        except Unread:  # a version without these settings
+        except UnreadableError:  # a version without these settings
             settings = {}
         self._mapping: Json = (settings.get("config_value") or {}).get("namespaceToServiceMapping") or {}
         self._services: list[str] = []
-        asked, is_last = {"limit": "1000"}, False
+        query, is_last = {"limit": "1000"}, False
         while not is_last:
-            page = self._api.get("services", "databaseServices", **asked)
+            page = self._api.get("services", "databaseServices", **query)
             if page is None:
-                raise Ended("it has no API /api/v1/services beside the address for events")
-            found = [one for one in page.get("data") or () if one.get("serviceType") == "Snowflake"]
-            self._services += [str(one.get("name")) for one in found]
+                raise NoAnswerError("it has no API /api/v1/services beside the address for events")
+            snowflake_services = [
+                service for service in page.get("data") or () if service.get("serviceType") == "Snowflake"
+            ]
+            self._services += [str(service.get("name")) for service in snowflake_services]
             after = (page.get("paging") or {}).get("after")
-            asked, is_last = {**asked, "after": str(after)}, not after
+            query, is_last = {**query, "after": str(after)}, not after
 
-    def _checks(self) -> Iterator[Callable[[], Iterator[Looked]]]:
-        for dataset, expected in sorted(self._expected.datasets.items(), key=lambda one: one[0]):
-            yield lambda one=dataset, expected=expected: self._one_table(one, expected)  # type: ignore[misc]
+    def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
+        for dataset, expected in sorted(self._expected.datasets.items(), key=lambda item: item[0]):
+            yield lambda thing=dataset, expected=expected: self._findings_of_table(thing, expected)  # type: ignore[misc]
 
-    def _names(self, thing: Thing) -> list[str]:
+    def _fqns(self, thing: Thing) -> list[str]:
         """The fully qualified names that the table of a dataset can have."""
         mapped = self._mapping.get(thing.namespace) or next(
             (
@@ -135,82 +137,88 @@ class OpenMetadataVerification(Verification):
             ),
             None,
         )
-        own = [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in parts(thing.name)]
-        return [".".join(map(_quoted, [one, *own])) for one in ([mapped] if mapped else self._services)]
+        name_parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(thing.name)]
+        return [".".join(map(_quoted, [service, *name_parts])) for service in ([mapped] if mapped else self._services)]
 
     # --- a table and its edges ----------------------------------------------------------------------------------------
 
-    def _one_table(self, thing: Thing, expected: Table) -> Iterator[Looked]:
-        name = named(thing)
+    def _findings_of_table(self, thing: Thing, expected: Table) -> Iterator[Finding]:
+        name = display_name(thing)
         if _is_no_table(thing.namespace):
             edges = sum(1 + len(columns) for columns in expected.sources.values())
-            yield from [Looked("datasets", name, unchecked=FILES)] * (1 + edges)
+            yield from [Finding("datasets", name, unchecked=FILES)] * (1 + edges)
             return
-        fqns, columns, why = self._found(thing)
+        fqns, columns, why = self._found_table(thing)
         if why and expected.is_dropped:
-            yield Looked("datasets", name, known=DROPPED)
+            yield Finding("datasets", name, known=DROPPED)
             return
-        yield Looked("datasets", name, why)
+        yield Finding("datasets", name, why)
         for column in sorted(expected.columns):
-            yield Looked("columns", f"{name} {column}", None if column in columns else "the table does not have it")
+            yield Finding("columns", f"{name} {column}", None if column in columns else "the table does not have it")
         for column in sorted(expected.earlier - expected.columns - columns):
-            yield Looked("columns", f"{name} {column}", known=EARLIER)
+            yield Finding("columns", f"{name} {column}", known=EARLIER)
         if expected.sources:
             yield from self._edges(thing, expected, fqns)
 
-    def _found(self, thing: Thing) -> tuple[list[str], set[str], str | None]:
+    def _found_table(self, thing: Thing) -> tuple[list[str], set[str], str | None]:
         """The names that the table has, its columns, and why it is not found."""
-        fqns, columns, whys, names = list[str](), set[str](), list[str](), self._names(thing)
+        fqns, columns, reasons, names = list[str](), set[str](), list[str](), self._fqns(thing)
         for fqn in names:
-            shown, why = self._shown("tables", "name", fqn, fields="columns")
+            answer, why = self._read_object("tables", "name", fqn, fields="columns")
             if why:
-                whys.append(f"{fqn}: {why}")
+                reasons.append(f"{fqn}: {why}")
                 continue
             fqns.append(fqn)
-            columns |= {str(one.get("name")) for one in shown.get("columns") or ()}
+            columns |= {str(table_column.get("name")) for table_column in answer.get("columns") or ()}
         if fqns:
             return fqns, columns, None
-        return [], columns, "; ".join(whys) or "there is no service of Snowflake"
+        return [], columns, "; ".join(reasons) or "there is no service of Snowflake"
 
-    def _edges(self, thing: Thing, expected: Table, fqns: list[str]) -> Iterator[Looked]:
-        name, drawn, faults = named(thing), dict[str, set[tuple[str, str]]](), list[str]()
+    def _edges(self, thing: Thing, expected: Table, fqns: list[str]) -> Iterator[Finding]:
+        name, shown_edges, faults = display_name(thing), dict[str, set[tuple[str, str]]](), list[str]()
         for fqn in fqns:
-            shown, why = self._shown("lineage", "table", "name", fqn, upstreamDepth="1", downstreamDepth="0")
+            answer, why = self._read_object("lineage", "table", "name", fqn, upstreamDepth="1", downstreamDepth="0")
             faults += [why] if why else []
-            for from_table, columns in _upstream(shown):
-                drawn.setdefault(from_table, set()).update(columns)
+            for from_table, columns in _upstream(answer):
+                shown_edges.setdefault(from_table, set()).update(columns)
         why_not = "; ".join(faults) or "the table's lineage does not have it"
         for source, edges in sorted(expected.sources.items()):
             if _is_no_table(source.namespace):
-                yield from [Looked("table edges", f"{named(source)} -> {name}", unchecked=FILES)] * (1 + len(edges))
+                yield from [Finding("table edges", f"{display_name(source)} -> {name}", unchecked=FILES)] * (
+                    1 + len(edges)
+                )
                 continue
-            is_drawn = any(one in drawn for one in self._names(source))
-            yield Looked("table edges", f"{named(source)} -> {name}", None if is_drawn else why_not)
+            is_drawn = any(fqn in shown_edges for fqn in self._fqns(source))
+            yield Finding("table edges", f"{display_name(source)} -> {name}", None if is_drawn else why_not)
             for edge in sorted(edges):
-                why = None if self._has(edge, fqns, drawn) else why_not
-                yield Looked("column edges", _edge_text(edge, name), why)
-        now = {edge for edges in expected.sources.values() for edge in edges}
-        for edge in sorted(expected.former - now):
-            if not self._has(edge, fqns, drawn):
-                yield Looked("column edges", _edge_text(edge, name), known=UNKEPT if edge in expected.unkept else LAST)
+                why = None if self._has_edge(edge, fqns, shown_edges) else why_not
+                yield Finding("column edges", _edge_text(edge, name), why)
+        current = {edge for edges in expected.sources.values() for edge in edges}
+        for edge in sorted(expected.former - current):
+            if not self._has_edge(edge, fqns, shown_edges):
+                yield Finding("column edges", _edge_text(edge, name), known=UNKEPT if edge in expected.unkept else LAST)
 
-    def _has(self, edge: ColumnEdge, fqns: list[str], drawn: dict[str, set[tuple[str, str]]]) -> bool:
+    def _has_edge(self, edge: ColumnEdge, fqns: list[str], shown_edges: dict[str, set[tuple[str, str]]]) -> bool:
         return any(
-            (start, end) in drawn.get(source, ())
-            for source in self._names(edge.source)
+            (start, end) in shown_edges.get(source, ())
+            for source in self._fqns(edge.source)
             for start in _column(source, edge.source_column)
             for target in fqns
             for end in _column(target, edge.column)
         )
 
 
-def _upstream(shown: Json) -> Iterator[tuple[str, set[tuple[str, str]]]]:
+def _upstream(answer: Json) -> Iterator[tuple[str, set[tuple[str, str]]]]:
     """For each table that the lineage of a table begins at: its name, and the edges between their columns."""
-    names = {one.get("id"): one.get("fullyQualifiedName") for one in shown.get("nodes") or ()}
-    for edge in shown.get("upstreamEdges") or ():
+    names = {node.get("id"): node.get("fullyQualifiedName") for node in answer.get("nodes") or ()}
+    for edge in answer.get("upstreamEdges") or ():
         lineage = (edge.get("lineageDetails") or {}).get("columnsLineage") or ()
-        if edge.get("toEntity") == (shown.get("entity") or {}).get("id") and names.get(edge.get("fromEntity")):
-            columns = {(start, str(one.get("toColumn"))) for one in lineage for start in one.get("fromColumns") or ()}
+        if edge.get("toEntity") == (answer.get("entity") or {}).get("id") and names.get(edge.get("fromEntity")):
+            columns = {
+                (start, str(column_edge.get("toColumn")))
+                for column_edge in lineage
+                for start in column_edge.get("fromColumns") or ()
+            }
             yield str(names[edge["fromEntity"]]), columns
 
 
@@ -225,4 +233,4 @@ def _quoted(part: str) -> str:
 
 
 def _edge_text(edge: ColumnEdge, name: str) -> str:
-    return f"{named(edge.source)} {edge.source_column} -> {name} {edge.column}"
+    return f"{display_name(edge.source)} {edge.source_column} -> {name} {edge.column}"
