@@ -1,8 +1,8 @@
 """The answers of things to a query: everything that it needs beside its own facts.
 
-An object answers each query that mentions it. The end of a version or a setting is known only later, so it is a
+An object answers each query that uses it. The end of a version or a setting is known only later, so it is a
 separate answer. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY`` for the
-state before the first recorded query that mentions the object; ``version-after-drop/QUERY`` if an object is read that
+state before the first recorded query that uses the object; ``version-after-drop/QUERY`` if an object is read that
 was last dropped. The version of a column is ``STATE/column/NAME``.
 """
 

@@ -150,7 +150,7 @@ class Copies:
         self, profile: Profile, passed: tuple[int, str], events: Iterable[Event] | None, copies: Iterable[Copy]
     ) -> None:
         """Record the clones that may still bring tables (None if that is no news), and the tables that they brought.
-        ``passed``: time and query of the last mention of the table so far; its state before is not known any more.
+        ``passed``: time and query of the last use of the table so far; its state before is not known any more.
         """
         for copy in copies:
             self._copies[_key(copy.event), copy.key] = copy

@@ -1,4 +1,4 @@
-"""The version history of an object: it receives the mentions of the object in order of time and answers the queries.
+"""The version history of an object: it receives the uses of the object in order of time and answers the queries.
 
 One PROV entity per table would be invalid: two writes would generate it twice, and an INSERT from a table into itself
 would derive it from itself. So a query makes a new version of an object if it writes, creates, replaces or restores it,
@@ -10,7 +10,7 @@ query does not read what it writes itself.
 A version that writes some columns leaves the others unchanged. So columns have their own versions, one for each version
 of the object that wrote the column, in a chain that begins when the object is created.
 
-The state of a version history is bounded by its object (its columns, names, settings), not by the number of mentions.
+The state of a version history is bounded by its object (its columns, names, settings), not by the number of uses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _GONE: Final = "version-after-drop/"
 
 
 class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
-    """The mention of an object at the start of a query. ``reads``: whether the query needs the version in force.
+    """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
     ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
     key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
     view or stream.
@@ -63,7 +63,7 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
-    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
+    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
     :class:`exporter.model.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
@@ -120,14 +120,14 @@ class SavedHistory(Struct, array_like=True, gc=False):
 
 class VersionHistory:
     """The version history of the object ``key``. Pass :class:`UseAtStart` and :class:`UseAtEnd` in order of time, then
-    call :meth:`told`.
+    call :meth:`result`.
     """
 
     def __init__(self, key: str) -> None:
         self.key = key
         self._made: Requester | None = None  # the query that made the version in force; None if dropped or not recorded
         self._dropped: str | None = None  # the query that dropped it, if that was after the last version
-        self._first: str | None = None  # the query that mentioned it first; the state before the record is named by it
+        self._first: str | None = None  # the query that used it first; the state before the record is named by it
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
@@ -137,7 +137,7 @@ class VersionHistory:
         self._names = Names()
         self._sources = Sources()
         self.copies = Copies()
-        self.passed = NEVER, ""  # time and query of the last mention
+        self.passed = NEVER, ""  # time and query of the last use
         self._lost: set[str] = set()  # columns that were dropped or renamed
         self._taken: Take | None = None  # who took its name after all that is known of it
         self._absences: list[Absence] = []
@@ -192,7 +192,7 @@ class VersionHistory:
             if done.creates:
                 self._sources.ends(at, creates=True)
             elif self._dropped is not None:
-                self._sources.is_restored()
+                self._sources.undrop()
             made = self._holding.make(requester, at, creates=done.creates, replaces=self._is_by_name)
             yield from self._tell(made)
             anew = done.creates or done.empties
@@ -255,7 +255,7 @@ class VersionHistory:
 
     def _initial(self) -> str:
         """The state before the first recorded query; it differs between exports of different periods."""
-        assert self._first is not None, "nobody mentioned the object"
+        assert self._first is not None, "nothing used the object"
         return _BEFORE + segment(self._first)
 
     def _touched(self, state: str) -> str:
@@ -309,7 +309,7 @@ class VersionHistory:
         self._life += 1
         yield from self._drop(Requester(drop, ""), dropped)
         maker = Requester(query_id, "")
-        self._sources.is_restored()
+        self._sources.undrop()
         yield from self._tell(self._holding.make(maker, at, creates=False))
         self._restored[query_id] = Restored(at, query_id, self._touched(self._last_made or self._initial()))
         self._make(maker, anew=False)
@@ -354,7 +354,7 @@ class VersionHistory:
             *self._holding.kept(),
             self._unrecorded,
             sorted(self._unrecorded_columns),
-            self._names.held(),
+            self._names.kept(),
             self._sources.definitions,
             self._taken,
             *self.copies.kept(),
@@ -365,7 +365,7 @@ class VersionHistory:
         )
 
     def continued(self, before: SavedHistory) -> None:
-        """Continue from a chapter. To be called before any mention."""
+        """Continue from the state at the end of the day before. To be called before any use."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
         self._holding = SettingsInForce(before.held, before.drops)
@@ -388,7 +388,7 @@ class VersionHistory:
         self._taken = take
 
     def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """After all mentions: answers to the query whose version ended because the object's name was taken, and to
+        """After all uses: answers to the query whose version ended because the object's name was taken, and to
         those whose settings do not hold because of that or of a drop. A later day can revert each of them. The UNDROP
         of a schema or database has no address: it has not asked.
         """
@@ -412,7 +412,7 @@ class VersionHistory:
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),
-            restored=[one for _, one in sorted(self._restored.items())],
+            restored=[restored for _, restored in sorted(self._restored.items())],
         )
 
 

@@ -27,7 +27,7 @@ SettingKey = tuple[str | None, str, str | None]
 
 
 class Requester(NamedTuple):
-    """A query that mentions an object. ``address``: where its answers are sent; the version history does not interpret
+    """A query that uses an object. ``address``: where its answers are sent; the version history does not interpret
     it.
     """
 
@@ -172,9 +172,9 @@ class Names:
         self._pending: dict[str, int] = {}
         self._held = list(names)
 
-    def held(self) -> list[tuple[str, int, int]]:
-        """The names in order, each with the times when it was first and last seen."""
-        self._settle()
+    def kept(self) -> list[tuple[str, int, int]]:
+        """The state for the next day: the names in order, each with the times when it was first and last seen."""
+        self._append_pending()
         return self._held
 
     def present(self) -> tuple[str, int] | None:
@@ -184,14 +184,17 @@ class Names:
         return (self._held[-1][0], self._held[-1][2]) if self._held else None
 
     def add(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
+        """Add the names that a query shows or gives at its start, in order of time: (0, name) if it only shows the
+        name, (1, name) if it gives it.
+        """
         if at != self._at:
-            self._settle()
+            self._append_pending()
             self._at = at
         for after, name in names:
             # A given name is later than a name that is seen at the same time, so each name begins once at a time.
             self._pending[name] = max(after, self._pending.get(name, 0))
 
-    def _settle(self) -> None:
+    def _append_pending(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
             if self._held and match_name(self._held[-1][0]) == match_name(name):
                 self._held[-1] = *self._held[-1][:2], self._at
@@ -206,7 +209,7 @@ class Names:
         object took the last name; ``dropped``: when the object was dropped, which ends no name that is seen after that.
         The statement that takes it can read the object, so a name holds while it is seen.
         """
-        self._settle()
+        self._append_pending()
         names = self._held
         if len({match_name(name) for name in chain((name for name, _, _ in names), seen)}) < 2:
             names = [_whole(seen)] if seen else []
@@ -387,7 +390,7 @@ class ViewSource(Struct, array_like=True, frozen=True, gc=False):
 
 
 class ObjectHistory(Struct, gc=False):
-    """What follows from the order of mentions. ``names``: the names with their periods. ``unrecorded``: states that are
+    """What follows from the order of uses. ``names``: the names with their periods. ``unrecorded``: states that are
     referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
     whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
     that had this name. ``sources``: what is behind a view or stream. ``restored``: its versions that an UNDROP of

@@ -1,7 +1,7 @@
 """Views and streams: what stands for them in a row, and what is behind them.
 
 Snowflake reads a stream through a view of its own, ``$SYS_VIEW_<number>``. Rows may name that view, without an id, in
-the place of the stream: mostly as the source of a column. It is no object: no other row mentions it, and two streams
+the place of the stream: mostly as the source of a column. It is no object: no other row names it, and two streams
 may get the same number. So it is the stream that the same row reads, where only one is possible; otherwise the query
 records that the stream is unknown, and nothing is named after it.
 
@@ -301,7 +301,7 @@ class Sources:
         if creates:
             self.created = at
 
-    def is_restored(self) -> None:
+    def undrop(self) -> None:
         """A drop is reverted. The definition goes on that the drop ended, unless the view was created again since."""
         last = self.definitions[-1] if self.definitions else None
         if last is not None and last.until is not None and (self.created is None or last.until > self.created):
