@@ -8,18 +8,61 @@ was last dropped. The version of a column is ``STATE/column/NAME``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct, field
 
-SettingOfQuery = tuple[str, str | None, str, str | None, tuple[str, ...], tuple[str | None, ...]]
-"""A setting: its change, column, property, element, and the names of the element; no names if it is unset. Last the
-value by each name (of a tag); empty if none has one. Grants are settings too
-(:func:`exporter.model.grants.setting_of_grant`). Their names are the key of the granted object, and the places of the
-revokes that also end the grant (:func:`exporter.model.grants.places`).
-"""
+from exporter.model.identifiers import segment
+
+SettingKey = tuple[str | None, str, str | None]
+"""Column, property, element: a later setting with the same key replaces the earlier one."""
+
+
+class SettingOfQuery(NamedTuple):
+    """A setting that a query made: its change, column (None: the object itself), property and element (the key of the
+    tag or policy). ``names``: of the element; empty if the setting is unset. ``values``: of a tag, by each name; empty
+    if none has one. Grants are settings too (:func:`exporter.model.grants.setting_of_grant`): their names are the key
+    of the granted object, and the places of the revokes that also end the grant
+    (:func:`exporter.model.grants.places`).
+    """
+
+    change_key: str
+    column: str | None
+    property_name: str
+    element: str | None
+    names: tuple[str, ...]
+    values: tuple[str | None, ...]
+
+    @property
+    def key(self) -> SettingKey:
+        """What a later setting has to share to replace this one."""
+        return self[1:4]
+
+
 Carried = tuple[str, SettingOfQuery, SettingOfQuery]
 """A setting that follows its renamed column: the query that made it, the setting before and after."""
 Spelled = tuple[str, str | None, str | None]
 """An object key, with the object's name and account as in the row."""
+
+
+def state_made_by(query_id: str) -> str:
+    """The state that a query made: ``version/QUERY``."""
+    return f"version/{segment(query_id)}"
+
+
+def state_before(query_id: str) -> str:
+    """The state before the first recorded query that uses the object: ``before/QUERY``."""
+    return f"before/{segment(query_id)}"
+
+
+def state_after_drop(query_id: str) -> str:
+    """The state of an object that is used after a query dropped it: ``version-after-drop/QUERY``."""
+    return f"version-after-drop/{segment(query_id)}"
+
+
+def is_recorded(state: str) -> bool:
+    """Whether a query made the state."""
+    return state.startswith("version/")
 
 
 class Ending(Struct, frozen=True, gc=False):
@@ -63,16 +106,16 @@ class Dataset(Struct, frozen=True, gc=False):
     signs: Signs | None = None
 
 
-Source = tuple[str, str, str, bool]
+ColumnSource = tuple[str, str, str, bool]
 """A column's source: namespace and name of the dataset, its column, whether it lies beneath a view (a base source)."""
 
 
-class Content(Struct, array_like=True, frozen=True, gc=False):
+class HelperContent(Struct, array_like=True, frozen=True, gc=False):
     """What a helper held: the sources of its columns, each sorted; and the datasets that it was filled from, as
     namespace, name and facets (see :class:`Dataset`), sorted.
     """
 
-    columns: dict[str, list[Source]] = {}
+    columns: dict[str, list[ColumnSource]] = {}
     inputs: list[tuple[str, str, bytes]] = []
 
 
@@ -85,10 +128,10 @@ class Bridge(Struct, array_like=True, frozen=True, gc=False):
     ``moved``    the datasets that got the place of a helper by RENAME or SWAP, with the helper and what it held
     """
 
-    read: list[tuple[str, str, Content, bool]] = []
+    read: list[tuple[str, str, HelperContent, bool]] = []
     views: list[tuple[str, str]] = []
     hidden: list[tuple[str, str]] = []
-    moved: list[tuple[str, str, Content]] = []
+    moved: list[tuple[str, str, HelperContent]] = []
 
 
 class Answers(Struct, gc=False):

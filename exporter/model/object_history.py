@@ -15,15 +15,23 @@ The state of a version history is bounded by its object (its columns, names, set
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exporter.model.answers import Carried, Ending, SettingOfQuery
+from exporter.model.answers import (
+    Carried,
+    Ending,
+    SettingOfQuery,
+    is_recorded,
+    state_after_drop,
+    state_before,
+    state_made_by,
+)
 from exporter.model.clones import Copies, Copy, Inferred, Moment
 from exporter.model.effects import HOLDERS
-from exporter.model.identifiers import canonical_name, segment
+from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import (
     NEVER,
     Absence,
@@ -43,9 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from exporter.model.object_state import Over
-
-_BEFORE: Final = "before/"
-_GONE: Final = "version-after-drop/"
 
 
 class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
@@ -214,7 +219,7 @@ class VersionHistory:
         self._sources.ends(at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, requester.query_id, at))
-        if not state.startswith("version/"):
+        if not is_recorded(state):
             self._unrecorded[state] = Ending(None, requester.query_id, at)
         self._made, self._dropped = None, requester.query_id
 
@@ -230,7 +235,7 @@ class VersionHistory:
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
         self._made, self._dropped = requester, None
-        self._last_made = _version(requester.query_id)
+        self._last_made = state_made_by(requester.query_id)
         if anew:
             self._last_created = requester.query_id
             self._columns = {}
@@ -243,29 +248,29 @@ class VersionHistory:
             before = self._chain()
             if is_kept:
                 self._unrecorded_columns.add((column, before))
-        self._columns[column] = _version(query_id)
+        self._columns[column] = state_made_by(query_id)
         return before
 
     # --- states -------------------------------------------------------------------------------------------------------
 
     def _in_force(self) -> str:
         if self._made is not None:
-            return _version(self._made.query_id)
-        return self._initial() if self._dropped is None else _GONE + segment(self._dropped)
+            return state_made_by(self._made.query_id)
+        return self._initial() if self._dropped is None else state_after_drop(self._dropped)
 
     def _initial(self) -> str:
         """The state before the first recorded query; it differs between exports of different periods."""
         assert self._first is not None, "nothing used the object"
-        return _BEFORE + segment(self._first)
+        return state_before(self._first)
 
     def _touched(self, state: str) -> str:
         """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
-        if not state.startswith("version/"):
+        if not is_recorded(state):
             self._unrecorded.setdefault(state, None)
         return state
 
     def _chain(self) -> str:
-        return self._initial() if self._last_created is None else _version(self._last_created)
+        return self._initial() if self._last_created is None else state_made_by(self._last_created)
 
     def _column(self, column: str) -> str:
         """The state that wrote the column's present data."""
@@ -434,7 +439,3 @@ def _begins_anew(done: UseAtEnd, *, is_dropped: bool) -> bool:
         or bool(done.renamed)
         or any(is_new for _, is_new in done.written)
     )
-
-
-def _version(query_id: str) -> str:
-    return f"version/{segment(query_id)}"

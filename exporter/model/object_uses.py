@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from exporter.model.answers import SettingOfQuery
 from exporter.model.effects import effects
 from exporter.model.grants import places, setting_of_grant
 from exporter.model.object_history import UseAtEnd, UseAtStart
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from exporter.model.views import Shown
 
 ElementNames = tuple[tuple[str, ...], tuple[str | None, ...]]
-"""The names and the values of an element, the last parts of :data:`exporter.model.answers.SettingOfQuery`."""
+"""The names and the values of an element (:class:`exporter.model.answers.SettingOfQuery`)."""
 
 
 def uses_in_time(facts: QueryFacts) -> list[tuple[str, UseAtStart, UseAtEnd | None]]:
@@ -68,7 +69,7 @@ def _at_start(
 ) -> UseAtStart:
     if effect is None:
         return UseAtStart(names=names, shows=shows)
-    settings = tuple([(*key, *elements[key]) for key in effect.settings])
+    settings = tuple([SettingOfQuery(*key, *elements[key]) for key in effect.settings])
     return UseAtStart(effect.is_read, effect.source_columns, names, settings, shows)
 
 

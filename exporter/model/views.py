@@ -38,7 +38,7 @@ from exporter.input.row import (
 )
 from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
 from exporter.model.object_state import Sighting, ViewSource
-from exporter.model.objects import known_columns, known_text, objects_of_array
+from exporter.model.objects import ARRAYS, SOURCES, known_columns, known_text, objects_of_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +49,7 @@ UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
 """The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say
 which stream it is."""
 _MARK: Final = b"SYS_VIEW_"
-_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
-_ARRAYS: Final = {
-    "direct_objects_accessed": "direct",
-    "base_objects_accessed": "base",
-    "objects_modified": "modified",
-    "policies_referenced": "policies",
-    "provider_base_objects_accessed": "provider_base",
-    "provider_policies_referenced": "provider_policies",
-}
-Named = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
+NamingElement = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
 """An element of a document that names an object."""
 
 
@@ -91,7 +82,7 @@ def with_streams(document: Document) -> list[str]:
     return sorted(unknown)
 
 
-def _system_view(element: Named) -> str | None:
+def _system_view(element: NamingElement) -> str | None:
     """The name of the system view, in upper case without quotes; None if the element names something else."""
     name = known_text(element.object_name)
     if name is None or usable_id(text(element.object_id)) is not None:
@@ -143,9 +134,9 @@ def _columns(document: Document) -> dict[str, set[str]]:
     return columns
 
 
-def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
+def _named_elements(document: Document) -> Iterator[tuple[str, NamingElement]]:
     """Each element of the document that names an object, with the place that names it."""
-    for place, array in _ARRAYS.items():
+    for place, array in ARRAYS.items():
         for element in getattr(document, array) or ():
             if element is not None:
                 yield place, element
@@ -154,7 +145,7 @@ def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
         yield "object_modified_by_ddl", document.change
 
 
-def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[Named]:
+def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[NamingElement]:
     """The other sides of joins, and the sources of columns."""
     for join in getattr(written_document, "join_objects", None) or ():
         if join is not None:
@@ -162,7 +153,7 @@ def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) 
     if isinstance(written_document, WrittenDocument):
         for column in written_document.columns or ():
             if column is not None:
-                given = chain.from_iterable(getattr(column, name) or () for name in _SOURCES)
+                given = chain.from_iterable(getattr(column, name) or () for name in SOURCES)
                 yield from (source for source in given if source is not None)
 
 

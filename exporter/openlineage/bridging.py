@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge, Content, Source
+from exporter.model.answers import Bridge, ColumnSource, HelperContent
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -83,7 +83,7 @@ class Fill(Struct, array_like=True, frozen=True, gc=False):
     """
 
     ref: Ref
-    columns: dict[str, list[Source]]
+    columns: dict[str, list[ColumnSource]]
     inputs: list[tuple[str, str]]
     adds: bool
     empties: bool
@@ -208,7 +208,7 @@ class _Query:
         filled = {texts[:2]: texts for texts in self._known(write.thing for write in self._facts.content.writes)}
         for output in uses.outputs:
             if output.name in filled:
-                columns: dict[str, list[Source]] = {}
+                columns: dict[str, list[ColumnSource]] = {}
                 for key in output.keys:
                     for column, namespace, name, source, is_base in uses.sources.get(key, ()):
                         columns.setdefault(column, []).append((namespace, name, source, is_base))
@@ -302,7 +302,7 @@ class HelperState(Struct, array_like=True, frozen=True, gc=False):
     """
 
     kind: str
-    content: Content = Content()
+    content: HelperContent = HelperContent()
     is_plain: bool = False
 
 
@@ -361,8 +361,8 @@ class Helpers:
             self._set(self._meant(ref), step, None)
         return Bridge(read, sorted(views), sorted(hidden), moved)
 
-    def _read(self, step: Step) -> tuple[list[tuple[str, str, Content, bool]], set[DatasetName]]:
-        read: list[tuple[str, str, Content, bool]] = []
+    def _read(self, step: Step) -> tuple[list[tuple[str, str, HelperContent, bool]], set[DatasetName]]:
+        read: list[tuple[str, str, HelperContent, bool]] = []
         views: set[DatasetName] = set()
         for ref in step.read:
             state = self._at(ref, step)
@@ -389,7 +389,7 @@ class Helpers:
         state = self._now(fill.ref)
         if state is None or state.kind != "table":
             return False
-        content = Content() if fill.empties else state.content
+        content = HelperContent() if fill.empties else state.content
         if not state.is_plain:
             content = _together(content, _content(fill, step, from_helpers))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
@@ -397,7 +397,7 @@ class Helpers:
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
         return not is_plain
 
-    def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, Content]]:
+    def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, HelperContent]]:
         """Move tables to their new names. What a helper held has arrived where its new name is none of a helper."""
         before = [(self._meant(ref), self._now(ref)) for ref, _, _ in step.moved]
         former = {ref[:2]: state for (ref, _, _), (_, state) in zip(step.moved, before, strict=True)}
@@ -500,7 +500,7 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     return twice
 
 
-def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:
+def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> HelperContent:
     """What a fill brings: its sources, with what helpers held in the place of helpers."""
     facets = {(namespace, name): text for namespace, name, text in step.facets}
     inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in from_helpers.hidden}
@@ -508,17 +508,17 @@ def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:
         for namespace, source, text in from_helpers.contents[name].inputs if name in from_helpers.contents else ():
             inputs.setdefault((namespace, source), text)
     columns = {column: sorted(set(resolved(each, from_helpers))) for column, each in fill.columns.items()}
-    return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
+    return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _together(content: Content, other: Content) -> Content:
+def _together(content: HelperContent, other: HelperContent) -> HelperContent:
     columns = {
         column: sorted({*content.columns.get(column, ()), *other.columns.get(column, ())})
         for column in sorted({*content.columns, *other.columns})
     }
     inputs = {(namespace, name): text for namespace, name, text in (*content.inputs, *other.inputs)}
-    return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
+    return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _size(content: Content) -> int:
+def _size(content: HelperContent) -> int:
     return max(sum(map(len, content.columns.values())), len(content.inputs))

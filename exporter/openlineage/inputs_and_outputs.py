@@ -19,9 +19,7 @@ from exporter.openlineage.facets import Json, greatest, without_none
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from exporter.model.answers import Bridge, Dataset, Spelled
-    from exporter.model.answers import Content as Contents
-    from exporter.model.answers import Source as ColumnSource
+    from exporter.model.answers import Bridge, ColumnSource, Dataset, HelperContent, Spelled
     from exporter.model.facts import Change, Content, Derivation
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
@@ -281,7 +279,7 @@ def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[
     )
 
 
-def _of(content: Contents) -> list[Source]:
+def _of(content: HelperContent) -> list[Source]:
     return sorted((column, *source) for column, each in content.columns.items() for source in each)
 
 

@@ -80,13 +80,16 @@ def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
     """
     iris = query_context.iris
     for object_key, query_id, before, now in sorted(
-        (key, *one) for key, each in query_context.answers.carried.items() for one in each if one[2][0] == change_key
+        (key, *one)
+        for key, each in query_context.answers.carried.items()
+        for one in each
+        if one[2].change_key == change_key
     ):
         _, column, property_, element_key, names, known = now
         assert column is not None, "only settings of columns are carried"
         assert element_key is not None, "only tags and policies are held"
         for name, value in zip(names, known or (None,) * len(names), strict=True):
-            former = setting_iri(f"{iris.query(query_id)}/change/{before[0]}", before[1], property_, name)
+            former = setting_iri(f"{iris.query(query_id)}/change/{before.change_key}", before.column, property_, name)
             values: Values = {
                 "ah:property": (property_,),
                 "ah:settingOn": (iris.object(object_key),),

@@ -26,6 +26,7 @@ from exporter.graph.vocabulary import (
 )
 from exporter.input.aggregates import is_id
 from exporter.input.times import iso
+from exporter.model.answers import is_recorded, state_before, state_made_by
 from exporter.model.identifiers import canonical_name, match_name, segment
 from exporter.model.object_state import ObjectHistory
 from exporter.model.objects import containers
@@ -193,11 +194,11 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     made: list[Node] = []
     for copy in inferred:
         made += _copy(profile.key, copy, iris)
-        if not copy.state.startswith("version/"):
+        if not is_recorded(copy.state):
             life.unrecorded[copy.state] = None
         life.unrecorded_columns.update((name, state) for name, (state, is_made) in copy.columns.items() if not is_made)
         for state, _ in copy.columns.values():
-            if not state.startswith("version/"):
+            if not is_recorded(state):
                 life.unrecorded[state] = None
     yield from unrecorded(profile.key, life, iris)
     yield from made
@@ -206,7 +207,7 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
 def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
-    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    made, found = state_made_by(event.query_id), state_before(copy.first)
     derived = iris.state(source, inferred.state)
     columns = sorted(inferred.columns.items())
     values: Values = {
@@ -231,7 +232,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     }
     if copy.is_kept:  # a version that no other follows is the last one, and its time is known
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, iris.state(copy.key, text), VERSION_CLASSES[False], before)
+    yield Node(VERSION, iris.state(copy.key, found), VERSION_CLASSES[False], before)
     for name, (state, _) in columns:
         yield from _column(source, inferred, name, state, iris)
 
@@ -239,7 +240,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
 def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query = iris.query(event.query_id)
-    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    made, found = state_made_by(event.query_id), state_before(copy.first)
     column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
     own = iris.column_state(copy.key, made, name)
     yield Node(
@@ -255,11 +256,11 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
     )
     yield Node(
         COLUMN_VERSION,
-        iris.column_state(copy.key, text, name),
+        iris.column_state(copy.key, found, name),
         COLUMN_VERSION_CLASSES[False],
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, text),),
+            "dcterms:isPartOf": (iris.state(copy.key, found),),
             "ah:priorColumnVersion": (own,),
         },
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.terms import COLUMN_VERSION_CLASSES, VERSION_CLASSES, Node
 from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION, COLUMN_VERSION, VERSION
+from exporter.model.answers import state_made_by
 from exporter.model.effects import effects
 from exporter.model.identifiers import ROUTINE_KINDS, segment
 
@@ -42,7 +43,7 @@ class QueryContext:
         self.start = facts.start
         self.end = facts.end
         self.query = iris.query(facts.query_id)
-        self.version = f"version/{segment(facts.query_id)}"
+        self.version = state_made_by(facts.query_id)
 
 
 _ACCESS_TYPES: Final = ACCESS.types
