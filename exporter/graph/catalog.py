@@ -21,7 +21,6 @@ from exporter.graph.iri import whole
 from exporter.graph.nodes.changes import is_set
 from exporter.graph.nodes.objects import domain_label, label_of
 from exporter.graph.terms import PREFIXES, Node, NodeClass, many, maybe, one
-from exporter.graph.writers import jsonld_writer
 from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
 
 if TYPE_CHECKING:
@@ -197,11 +196,6 @@ def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
     return {key: draft.remark(key) for key, draft in sorted(drafts.items())}
 
 
-def shown(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries of objects that hold data."""
-    return (entry for entry in entries if not entry.is_tag)
-
-
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
 _in_schema: Final = re.compile(rf"({_PART}[.]{_PART})[.]{_PART}", re.DOTALL).fullmatch
 _NOTHING: Final = Remark("")
@@ -212,7 +206,7 @@ def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) 
     that its queries made on them.
     """
     remarks = by_key(said)
-    datasets = sorted(shown(entries), key=lambda item: item.key)
+    datasets = sorted([item for item in entries if not item.is_tag], key=lambda item: item.key)
     yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
     yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
     for entry in datasets:
@@ -345,6 +339,6 @@ def _turtle(nodes: Iterable[Node], prefixes: Mapping[str, str], base: str) -> st
 
 
 def _jsonld(nodes: Iterable[Node], context: writers.Context, base: str) -> str:
-    writer = jsonld_writer(base, context)
+    writer = writers.jsonld_writer(base, context)
     texts = sorted(map(writer.render, nodes))
     return "".join(f"{line}\n" for line in writer.document([texts] if texts else [[]]))

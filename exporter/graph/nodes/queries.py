@@ -9,7 +9,7 @@ from exporter.graph.iri import account_iri
 from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
-from exporter.graph.terms import Node
+from exporter.graph.terms import Node, single
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS
 from exporter.model.identifiers import segment
@@ -32,20 +32,18 @@ def enforcements(query_context: QueryContext) -> list[Node]:
 def enforcement_values(reference: PolicyReference, query_context: QueryContext) -> Values:
     """The values of a node of an enforced policy."""
     iris, policy, thing, column = query_context.iris, reference.policy_key, reference.protected, reference.column_name
-    values: Values = {
-        "ah:policy": (iris.path(policy),),
-        "ah:policyVersion": (iris.state(policy, query_context.answers.states[policy]),),
-        "ah:policyKind": (reference.policy_kind,),
-    }
-    if reference.policy_name is not None:
-        values["ah:policyName"] = (reference.policy_name,)
-    values["ah:protectedObject"] = (iris.object(thing.key),)
-    if thing.name is not None:
-        values["ah:objectName"] = (thing.name,)
-    if column is not None:
-        values["ah:protectedColumn"] = (iris.column(thing.key, column),)
-    values["ah:setByProvider"] = (reference.provider,)
-    return values
+    return single(
+        {
+            "ah:policy": iris.path(policy),
+            "ah:policyVersion": iris.state(policy, query_context.answers.states[policy]),
+            "ah:policyKind": reference.policy_kind,
+            "ah:policyName": reference.policy_name,
+            "ah:protectedObject": iris.object(thing.key),
+            "ah:objectName": thing.name,
+            "ah:protectedColumn": None if column is None else iris.column(thing.key, column),
+            "ah:setByProvider": reference.provider,
+        }
+    )
 
 
 def _enforcement(reference: PolicyReference, query_context: QueryContext) -> Node:
@@ -65,17 +63,18 @@ def joins(query_context: QueryContext) -> list[Node]:
 
 def _join(join: Join, query_context: QueryContext) -> Node:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
-    values: Values = {"ah:leftObject": (query_context.iris.object(join.left.key),)}
-    if join.left.name is not None:
-        values["ah:leftName"] = (join.left.name,)
-    kind = "untyped"
-    if join.join_type is not None:
-        kind = f"type/{segment(join.join_type)}"
-        values["ah:joinType"] = (join.join_type,)
-    values["ah:rightObject"] = (query_context.iris.object(join.right.key),)
-    if join.right.name is not None:
-        values["ah:rightName"] = (join.right.name,)
-    return Node(JOIN, f"{query_context.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
+    left, right = join.left, join.right
+    values = single(
+        {
+            "ah:leftObject": query_context.iris.object(left.key),
+            "ah:leftName": left.name,
+            "ah:joinType": join.join_type,
+            "ah:rightObject": query_context.iris.object(right.key),
+            "ah:rightName": right.name,
+        }
+    )
+    kind = "untyped" if join.join_type is None else f"type/{segment(join.join_type)}"
+    return Node(JOIN, f"{query_context.query}/join/{kind}/{left.key}/with/{right.key}", JOIN.types, values)
 
 
 def _unchanged(columns: Collection[str]) -> dict[str, str]:
@@ -195,9 +194,9 @@ def _add_unchanged(facts: QueryFacts, iris: Iris, values: Values) -> None:
             values[term] = (text,)
     if facts.history != NO_HISTORY:
         for term, name in _OF_QUERY_HISTORY.items():
-            told = getattr(facts.history, name)
-            if told is not None:
-                values[term] = (told,)
+            value = getattr(facts.history, name)
+            if value is not None:
+                values[term] = (value,)
         role = role_of(facts.history.role_name, facts.history.role_type)
         warehouse = warehouse_of(facts.history.warehouse_name)
         for term, thing in (("ah:role", role), ("ah:warehouse", warehouse)):
