@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.model.answers import Dataset
-    from exporter.model.facts import QueryFacts, Thing
+    from exporter.model.facts import Content, QueryFacts, Thing
     from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
@@ -113,19 +113,26 @@ class Step(Struct, array_like=True, frozen=True, gc=False):
 def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> tuple[Step, list[Mark]] | None:
     """What the query does to helpers, and its marks; None if it has to do with none."""
     content = facts.content
-    things: dict[str, Thing] = {}
-    touched = [
+    found = {
+        thing.key: thing
+        for thing in (*_read_things(content), *_changed_things(content))
+        if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings)
+    }
+    if not found and not any(_named_by(facts, datasets, settings)):
+        return None
+    uses = dataset_uses(content, datasets, with_base(settings))
+    return _Query(facts, datasets, settings, uses, found).step()
+
+
+def _read_things(content: Content) -> list[Thing]:
+    return [
         *(access.thing for access in content.accesses),
         *(derivation.source for derivation in content.derivations),
     ]
-    touched += [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
-    for thing in touched:
-        if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings):
-            things[thing.key] = thing
-    if not things and not any(_named_by(facts, datasets, settings)):
-        return None
-    uses = dataset_uses(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, uses, things).step()
+
+
+def _changed_things(content: Content) -> list[Thing]:
+    return [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
 
 
 def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> Iterator[bool]:
@@ -136,7 +143,7 @@ def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettin
 
 
 class _Query:
-    """A query, and the helpers that it mentions by object key."""
+    """A query. ``found``: the helpers that it names, by object key."""
 
     def __init__(
         self,
@@ -148,13 +155,8 @@ class _Query:
     ) -> None:
         self._facts, self._datasets, self._settings = facts, datasets, settings
         self._uses, self._found = uses, found
-        content = facts.content
-        self._reads = [
-            *(access.thing for access in content.accesses),
-            *(derivation.source for derivation in content.derivations),
-        ]
-        self._writes = [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
-        self._several = {*self._shared(self._reads), *self._shared(self._writes)}
+        self._reads = _read_things(facts.content)
+        self._several = {*self._shared(self._reads), *self._shared(_changed_things(facts.content))}
 
     def _shared(self, things: list[Thing]) -> Iterator[Ref]:
         """The objects of which the query reads, or writes, several under one name: it cannot be known which is which.
@@ -205,7 +207,7 @@ class _Query:
 
     def _fills(self) -> Iterator[Fill]:
         uses = self._uses
-        filled = {texts[:2]: texts for texts in self._known(write.thing for write in self._facts.content.writes)}
+        filled = {ref[:2]: ref for ref in self._known(write.thing for write in self._facts.content.writes)}
         for output in uses.outputs:
             if output.name in filled:
                 columns: dict[str, list[ColumnSource]] = {}
@@ -332,7 +334,7 @@ class Helpers:
         """The states for the next day."""
         return SavedHelpers(list(self._states.items()))
 
-    def _begin(self, day: int) -> None:
+    def _forget_old(self, day: int) -> None:
         """Forget what was dropped long ago, or has long been beside another object of its name."""
         if day == self._day:
             return
@@ -348,7 +350,7 @@ class Helpers:
 
     def bridge(self, step: Step) -> Bridge:
         """What the event of the query says in place of helpers; and the helpers after it."""
-        self._begin(step.end // DAY)
+        self._forget_old(step.end // DAY)
         read, views = self._read(step)
         from_helpers = ReadFromHelpers(Bridge(read, sorted(views)))
         for one in step.created:
@@ -426,9 +428,9 @@ class Helpers:
         if has_id and ref in self._states:
             return ref
         others = [
-            texts
-            for texts in self._named.get(ref[:2], ())
-            if self._states[texts][-1][2] is not None and not (has_id and _has_id(texts))
+            other
+            for other in self._named.get(ref[:2], ())
+            if self._states[other][-1][2] is not None and not (has_id and _has_id(other))
         ]
         if len(others) > 1:
             return None

@@ -32,7 +32,7 @@ from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from exporter.model.facts import Change, QueryFacts
     from exporter.model.object_state import Comment, Fate, Profile
@@ -290,9 +290,6 @@ def dataset_event(
     return Event(begun, DATASET, None, orjson.dumps(event))
 
 
-MAX_BYTES: Final = 10 * 2**20
-MAX_JOB_NAME: Final = 2_000
-
 _has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 
@@ -303,8 +300,8 @@ class Limits:
     accepted.
     """
 
-    max_bytes: int = MAX_BYTES
-    max_job_name: int = MAX_JOB_NAME
+    max_bytes: int = 10 * 2**20
+    max_job_name: int = 2_000
     refuses_nul: bool = False
 
 
@@ -313,19 +310,17 @@ LIMITS: Final = Limits()
 
 def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
     """Why the event cannot be sent, one sentence for each reason; empty for a valid event."""
-    return list(_problems(event, limits))
-
-
-def _problems(event: Event, limits: Limits) -> Iterator[str]:
+    problems = []
     # RFC 3339 allows only years of four digits.
     if not FIRST <= event.time <= LAST:
-        yield "eventTime is not in the years 1 to 9999"
+        problems.append("eventTime is not in the years 1 to 9999")
     if event.type != DATASET and not event.job_name:
-        yield "job.name is missing"
+        problems.append("job.name is missing")
     if event.job_name is not None and len(event.job_name) > limits.max_job_name:
-        yield f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}"
+        problems.append(f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}")
     if len(event.body) > limits.max_bytes:
-        yield f"the event has {len(event.body)} bytes, more than {limits.max_bytes}"
+        problems.append(f"the event has {len(event.body)} bytes, more than {limits.max_bytes}")
     # PostgreSQL cannot store NUL: a backend on PostgreSQL answers with an error, however often the event is sent.
     if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
-        yield "a name or text holds the character NUL"
+        problems.append("a name or text holds the character NUL")
+    return problems

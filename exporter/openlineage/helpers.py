@@ -53,6 +53,7 @@ def check(patterns: tuple[str, ...]) -> None:
             )
 
 
+@lru_cache(maxsize=20_000)
 def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether a dataset's name matches a pattern. Patterns are compared with the last parts of the name, and letter
     case does not count.
@@ -60,11 +61,6 @@ def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     >>> is_named('DB.S."orders__dbt_tmp"', ("*__DBT_TMP",)), is_named("DB.S.T", ("S.*",)), is_named("DB.S.T", ("T*T",))
     (True, True, False)
     """
-    return _named(name, patterns)
-
-
-@lru_cache(maxsize=20_000)
-def _named(name: str, patterns: tuple[str, ...]) -> bool:
     given = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
     return any(
         len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))

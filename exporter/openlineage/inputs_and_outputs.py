@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
-if TYPE_CHECKING:
     Datasets = Mapping[Spelled, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
@@ -152,7 +151,7 @@ def routine(thing: Thing) -> Json:
     )
 
 
-Source = tuple[str, str, str, str, bool]
+ColumnEdge = tuple[str, str, str, str, bool]
 """A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
 
@@ -175,22 +174,21 @@ class DatasetUses(Struct, frozen=True, gc=False):
 
     ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
     the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
-    object
-    -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made; ``routines``:
-    label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets and the
-    columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns, sorted;
-    ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
+    object -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made;
+    ``routines``: label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets
+    and the columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns,
+    sorted; ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
     """
 
     content: Content
     inputs: Mapping[DatasetName, Sequence[Access]]
     unlisted: Mapping[DatasetName, set[str]]
     outputs: Sequence[Output]
-    sources: Mapping[str, list[Source]]
+    sources: Mapping[str, list[ColumnEdge]]
     made_by: Mapping[str, list[Derivation]]
     routines: Mapping[str, Sequence[Access]]
     behind: Mapping[DatasetName, tuple[bytes, set[str]]] = field(default_factory=dict)
-    moved: Mapping[DatasetName, list[Source]] = field(default_factory=dict)
+    moved: Mapping[DatasetName, list[ColumnEdge]] = field(default_factory=dict)
     helpers: Mapping[DatasetName, set[str]] = field(default_factory=dict)
 
     def input_names(self) -> list[DatasetName]:
@@ -253,7 +251,7 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
             helpers.setdefault(output.name, set()).update(kinds)
     inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
     sources = {key: _resolved(each, from_helpers) for key, each in uses.sources.items()}
-    moved = {(source[0], source[1]): _of(source[2]) for source in bridge.moved}
+    moved = {(namespace, name): _edges_of(content) for namespace, name, content in bridge.moved}
     behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values()], inputs)
     return DatasetUses(
         uses.content,
@@ -269,7 +267,7 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
     )
 
 
-def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[Source]:
+def _resolved(sources: Sequence[ColumnEdge], from_helpers: ReadFromHelpers) -> list[ColumnEdge]:
     return sorted(
         {
             (column, *source)
@@ -279,19 +277,19 @@ def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[
     )
 
 
-def _of(content: HelperContent) -> list[Source]:
+def _edges_of(content: HelperContent) -> list[ColumnEdge]:
     return sorted((column, *source) for column, each in content.columns.items() for source in each)
 
 
 def _behind(
     from_helpers: ReadFromHelpers,
     bridge: Bridge,
-    sources: Iterable[Sequence[Source]],
+    sources: Iterable[Sequence[ColumnEdge]],
     inputs: Mapping[DatasetName, Sequence[Access]],
 ) -> dict[DatasetName, tuple[bytes, set[str]]]:
     """The datasets behind the helpers, in the order of names, that are no inputs by themselves."""
-    contents = [*from_helpers.contents.values(), *(one[2] for one in bridge.moved)]
-    facets = {(one[0], one[1]): one[2] for content in contents for one in content.inputs}
+    contents = [*from_helpers.contents.values(), *(content for _, _, content in bridge.moved)]
+    facets = {(namespace, name): text for content in contents for namespace, name, text in content.inputs}
     behind = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
     for each in sources:
         for _, namespace, name, column, _ in each:
@@ -300,7 +298,7 @@ def _behind(
     return behind
 
 
-def _arrived(output: Output, moved: Mapping[DatasetName, list[Source]]) -> Output:
+def _arrived(output: Output, moved: Mapping[DatasetName, list[ColumnEdge]]) -> Output:
     """The output; if it got the place of a helper, its data was written."""
     if output.name not in moved:
         return output
@@ -330,26 +328,20 @@ def _read(
 
 def _derived(
     content: Content, datasets: Datasets, settings: OpenLineageSettings
-) -> tuple[dict[str, list[Source]], dict[str, list[Derivation]]]:
-    sources: dict[str, list[Source]] = {}
+) -> tuple[dict[str, list[ColumnEdge]], dict[str, list[Derivation]]]:
+    sources: dict[str, list[ColumnEdge]] = {}
     made_by: dict[str, list[Derivation]] = {}
-    for shown_derivation in shown_derivations(content, settings):
-        if is_routine(shown_derivation.source):
-            made_by.setdefault(shown_derivation.target_key, []).append(shown_derivation)
-        elif shown_derivation.source_column is not None:
-            dataset = dataset_of(shown_derivation.source, datasets)
-            source = (
-                shown_derivation.target_column,
-                dataset.namespace,
-                dataset.name,
-                shown_derivation.source_column,
-                shown_derivation.source_type == "BASE",
-            )
-            sources.setdefault(shown_derivation.target_key, []).append(source)
+    for derivation in shown_derivations(content, settings):
+        if is_routine(derivation.source):
+            made_by.setdefault(derivation.target_key, []).append(derivation)
+        elif derivation.source_column is not None:
+            dataset, is_base = dataset_of(derivation.source, datasets), derivation.source_type == "BASE"
+            edge = derivation.target_column, dataset.namespace, dataset.name, derivation.source_column, is_base
+            sources.setdefault(derivation.target_key, []).append(edge)
     return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
 
 
-def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
+def _unlisted(sources: Mapping[str, list[ColumnEdge]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
     """The sources that are no inputs, in the order of the columns that were written."""
     unlisted: dict[DatasetName, set[str]] = {}
     for source in sources.values():

@@ -253,7 +253,7 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"
     title = f"{verb} {shown(job.outputs, '') if job.outputs else subjects}"
     # A statement that reads what it writes is better known by what else it reads.
-    inputs = sorted(job.inputs, key=lambda texts: texts in job.outputs)
+    inputs = sorted(job.inputs, key=lambda dataset: dataset in job.outputs)
     return f"{title} from {shown(inputs, job.outputs[0][1] if job.outputs else '')}" if inputs else title
 
 
