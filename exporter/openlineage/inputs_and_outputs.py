@@ -175,9 +175,9 @@ class DatasetUses(Struct, frozen=True, gc=False):
     ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
     the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
     object -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made;
-    ``routines``: label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets
-    and the columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns,
-    sorted; ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
+    ``routines``: label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their
+    facets and the columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its
+    columns, sorted; ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
     """
 
     content: Content
