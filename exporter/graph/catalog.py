@@ -184,10 +184,10 @@ class _Draft(Struct):
         return Remark(key, self.modified, frozenset(self.themes), frozenset(self.values))
 
 
-def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
+def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
     """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
     drafts: dict[str, _Draft] = {}
-    for remark in said:
+    for remark in remarks:
         draft = drafts.setdefault(remark.key, _Draft())
         if remark.modified is not None:
             draft.modified = remark.modified if draft.modified is None else max(draft.modified, remark.modified)
@@ -201,31 +201,30 @@ _in_schema: Final = re.compile(rf"({_PART}[.]{_PART})[.]{_PART}", re.DOTALL).ful
 _NOTHING: Final = Remark("")
 
 
-def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
-    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``said``: all remarks
+def catalog_nodes(entries: Sequence[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
+    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``remarks``: all
     that its queries made on them.
     """
-    remarks = by_key(said)
+    of_object = by_key(remarks)
     datasets = sorted([item for item in entries if not item.is_tag], key=lambda item: item.key)
     yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
     yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
     for entry in datasets:
-        yield from _dataset(entry, remarks.get(entry.key, _NOTHING), iris)
+        yield from _dataset(entry, of_object.get(entry.key, _NOTHING), iris)
 
 
-def tag_nodes(entries: Iterable[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
+def tag_nodes(entries: Iterable[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
     """The nodes of the tags of one account."""
-    remarks = by_key(said)
+    of_object = by_key(remarks)
     for tag in sorted((entry for entry in entries if entry.is_tag), key=lambda tag: tag.key):
         scheme = iris.path(tag.key)
-        concepts = {value: _concept(tag.key, value, iris) for value in remarks.get(tag.key, _NOTHING).values}
+        concepts = {value: _concept(tag.key, value, iris) for value in of_object.get(tag.key, _NOTHING).values}
         values: Values = {"dcterms:title": (tag.title,)}
         if concepts:
             values["skos:hasTopConcept"] = tuple(sorted(concepts.values()))
         yield Node(SCHEME, scheme, SCHEME.types, values)
         for value, iri in sorted(concepts.items()):
-            said_of = {"skos:prefLabel": value, "skos:inScheme": scheme, "skos:topConceptOf": scheme}
-            yield _node(CONCEPT, iri, **said_of)
+            yield _node(CONCEPT, iri, **{"skos:prefLabel": value, "skos:inScheme": scheme, "skos:topConceptOf": scheme})
 
 
 def _node(of: NodeClass, iri: str, **values: str) -> Node:

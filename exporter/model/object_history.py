@@ -136,7 +136,7 @@ class VersionHistory:
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
-        self._holding = SettingsInForce()
+        self._settings = SettingsInForce()
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = Names()
@@ -162,7 +162,7 @@ class VersionHistory:
         if use_at_start.names:
             self._names.add(at, use_at_start.names)
         for setting in use_at_start.settings:
-            yield from self._tell(self._holding.set(requester, at, setting))
+            yield from self._ended(self._settings.set(requester, at, setting))
         if use_at_start.reads or use_at_start.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in use_at_start.columns}
@@ -170,7 +170,7 @@ class VersionHistory:
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
-    def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def _ended(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended."""
         for requester, setting, until in over:
             yield requester, ObjectAnswer(self.key, settings=[(setting, until)])
@@ -184,9 +184,9 @@ class VersionHistory:
         self._life += _begins_anew(done, is_dropped=self._dropped is not None)
         if columns:
             self._touched(self._in_force())
-        yield from self._tell(self._holding.lose(done.lost, at))
-        over, carried = self._holding.rename(requester, at, done.carries)
-        yield from self._tell(over)
+        yield from self._ended(self._settings.lose(done.lost, at))
+        over, carried = self._settings.rename(requester, at, done.carries)
+        yield from self._ended(over)
         if carried:
             yield requester, ObjectAnswer(self.key, carried=carried)
         if done.drops:
@@ -198,8 +198,8 @@ class VersionHistory:
                 self._sources.ends(at, creates=True)
             elif self._dropped is not None:
                 self._sources.undrop()
-            made = self._holding.make(requester, at, creates=done.creates, replaces=self._is_by_name)
-            yield from self._tell(made)
+            made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
+            yield from self._ended(made)
             anew = done.creates or done.empties
             prior = None if anew else self._touched(self._last_made or self._initial())
             self._make(requester, anew=anew)
@@ -215,7 +215,7 @@ class VersionHistory:
             yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
 
     def _drop(self, requester: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        self._holding.drop(requester, at)
+        self._settings.drop(requester, at)
         self._sources.ends(at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, requester.query_id, at))
@@ -315,7 +315,7 @@ class VersionHistory:
         yield from self._drop(Requester(drop, ""), dropped)
         maker = Requester(query_id, "")
         self._sources.undrop()
-        yield from self._tell(self._holding.make(maker, at, creates=False))
+        yield from self._ended(self._settings.make(maker, at, creates=False))
         self._restored[query_id] = Restored(at, query_id, self._touched(self._last_made or self._initial()))
         self._make(maker, anew=False)
         self.passed = absence.restored
@@ -356,7 +356,7 @@ class VersionHistory:
             self._last_made,
             self._last_created,
             self._columns,
-            *self._holding.kept(),
+            *self._settings.kept(),
             self._unrecorded,
             sorted(self._unrecorded_columns),
             self._names.kept(),
@@ -373,9 +373,9 @@ class VersionHistory:
         """Continue from the state at the end of the day before. To be called before any use."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
-        self._holding = SettingsInForce(before.held, before.drops)
+        self._settings = SettingsInForce(before.held, before.drops)
         for element, drops in before.drops_of_elements.items():
-            self._holding.add(element, drops, before.taken_elements.get(element))
+            self._settings.add(element, drops, before.taken_elements.get(element))
         self._taken = before.taken
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
         self._names = Names(before.names)
@@ -386,7 +386,7 @@ class VersionHistory:
 
     def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
-        self._holding.add(element, drops, taken)
+        self._settings.add(element, drops, taken)
 
     def is_taken(self, take: Take | None) -> None:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""
@@ -399,7 +399,7 @@ class VersionHistory:
         """
         if self._taken is not None and self._made is not None:
             yield self._made, ObjectAnswer(self.key, ending=_by_take(self._taken))
-        yield from self._tell(self._holding.over(self._taken))
+        yield from self._ended(self._settings.over(self._taken))
 
     def taken_state(self) -> tuple[str, Ending] | None:
         """The state that no recorded query made, if it ended because the object's name was taken. A later day can
@@ -413,7 +413,7 @@ class VersionHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._taken is None else self._taken[0]
         return ObjectHistory(
-            self._names.periods(seen, taken, None if self._dropped is None else self._holding.dropped),
+            self._names.periods(seen, taken, None if self._dropped is None else self._settings.dropped),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),

@@ -216,7 +216,7 @@ class _Query:
                         columns.setdefault(column, []).append((namespace, name, source, is_base))
                 sources = {origin[:2] for each in columns.values() for origin in each}
                 inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
-                adds = any(way.columns for way in output.ways)
+                adds = any(write.columns for write in output.writes)
                 by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
                 empties = self._facts.content.truncates
                 yield Fill(filled[output.name], by_column, inputs if adds else [], adds, empties)

@@ -125,15 +125,15 @@ def described(thing: Thing) -> Json:
     )
 
 
-def accessed(touches: Sequence[Access]) -> Json:
+def accessed(accesses: Sequence[Access]) -> Json:
     """How the objects that are one dataset were read or written: all accesses, columns and objects."""
     fields: Json = {
-        "accesses": sorted({touch.access for touch in touches}),
-        "columns": sorted({column.name for touch in touches for column in touch.columns}),
-        **described(touches[0].thing),
+        "accesses": sorted({access.access for access in accesses}),
+        "columns": sorted({column.name for access in accesses for column in access.columns}),
+        **described(accesses[0].thing),
     }
-    for touch in touches[1:]:
-        for name, value in described(touch.thing).items():
+    for access in accesses[1:]:
+        for name, value in described(access.thing).items():
             fields[name] = max(value, fields.get(name, value))
     return fields
 
@@ -163,7 +163,7 @@ class Output(Struct, frozen=True, gc=False):
 
     name: DatasetName
     dataset: Dataset
-    ways: Sequence[Written]
+    writes: Sequence[Written]
     keys: Sequence[str]
     state: str | None
     is_written: bool
@@ -247,7 +247,7 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
     helpers = {name: {"READ"} for name in sorted(from_helpers.hidden | from_helpers.contents.keys())}
     for output in uses.outputs:
         if output.name in left_out:
-            kinds = {"WRITE" if way.access == "WRITE" else "DDL" for way in output.ways}
+            kinds = {"WRITE" if write.access == "WRITE" else "DDL" for write in output.writes}
             helpers.setdefault(output.name, set()).update(kinds)
     inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
     sources = {key: _resolved(each, from_helpers) for key, each in uses.sources.items()}
@@ -362,15 +362,15 @@ def _outputs(content: Content, datasets: Datasets) -> list[Output]:
     return [_output(name, by_name[name], datasets) for name in sorted(by_name)]
 
 
-def _output(name: DatasetName, ways: list[Written], datasets: Datasets) -> Output:
-    dataset, keys = shown_dataset(ways, datasets), sorted({way.thing.key for way in ways})
-    is_written = any(way.access == "WRITE" for way in ways)
-    return Output(name, dataset, ways, keys, greatest(way.state for way in ways), is_written)
+def _output(name: DatasetName, writes: list[Written], datasets: Datasets) -> Output:
+    dataset, keys = shown_dataset(writes, datasets), sorted({write.thing.key for write in writes})
+    is_written = any(write.access == "WRITE" for write in writes)
+    return Output(name, dataset, writes, keys, greatest(write.state for write in writes), is_written)
 
 
-def shown_dataset(touches: Sequence[Access], datasets: Datasets) -> Dataset:
+def shown_dataset(accesses: Sequence[Access], datasets: Datasets) -> Dataset:
     """The dataset to describe where several objects of one query are the same dataset. One of them may be no table but
     have the same name.
     """
-    first = min(touches, key=lambda touch: (touch.access, touch.thing.key)) if len(touches) > 1 else touches[0]
+    first = min(accesses, key=lambda access: (access.access, access.thing.key)) if len(accesses) > 1 else accesses[0]
     return dataset_of(first.thing, datasets)

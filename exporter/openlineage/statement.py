@@ -79,7 +79,7 @@ def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings
             "namespace": output.dataset.namespace,
             "name": output.dataset.name,
             "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
-            "outputFacets": facets.write(accessed(output.ways), producer),
+            "outputFacets": facets.write(accessed(output.writes), producer),
         }
     )
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.model.answers import Answers
     from exporter.model.facts import Join, PolicyReference, QueryFacts
 
 
@@ -102,19 +101,10 @@ class Links(NamedTuple):
     patterns: tuple[str, ...] = ()
 
 
-def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
-    """The query, its parts, and the versions that it made. Raises KeyError where an answer is missing for an object
-    that it read, derived data from, was protected by, or renamed.
-    """
-    query_context = QueryContext(facts, answers, iris)
-    of_statement, links = statement_nodes(query_context)
-    yield from run_nodes(query_context, links)
-    yield from of_statement
-
-
 def statement_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
     """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
-    the statement that finds the same states has the same nodes, except for the query id in them.
+    the statement that finds the same states has the same nodes, except for the query id in them. Raises KeyError
+    where an answer is missing for an object that the query read, derived data from, or was protected by.
     """
     used, enforced, joined, derived = (
         accesses(query_context),
@@ -135,7 +125,9 @@ def _iris(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def run_nodes(query_context: QueryContext, links: Links) -> Iterator[Node]:
-    """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made."""
+    """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made. Raises KeyError as
+    :func:`statement_nodes` does.
+    """
     associated = associations(query_context)
     if associated:
         associated.insert(0, user_association(query_context))
