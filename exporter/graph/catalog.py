@@ -244,7 +244,7 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
     alone, publisher = by_schema.pop(None, []), iris.path("publisher")
     schemas = {name: iris.path(f"schema/name/{segment(name)}") for name in by_schema if name is not None}
     account = iris.account
-    texts: Values = {
+    values: Values = {
         "dcterms:title": (f"Snowflake account {account}",),
         "dcterms:description": (
             f"What ACCESS_HISTORY of the account {account} names: tables, views, stages and places",
@@ -256,10 +256,10 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
         "dcat:dataset": alone,
         "dcat:themeTaxonomy": [iris.path(tag) for tag in tags],
     }
-    more = {term: tuple(sorted(set(texts))) for term, texts in lists.items() if texts}
-    yield Node(CATALOG, iris.path("catalog"), CATALOG.types, {**texts, **more})
+    values |= {term: tuple(sorted(set(nodes))) for term, nodes in lists.items() if nodes}
+    yield Node(CATALOG, iris.path("catalog"), CATALOG.types, values)
     for name, iri in sorted(schemas.items()):
-        values: Values = {
+        values = {
             "dcterms:title": (name,),
             "dcterms:description": (f"Schema {name}",),
             "dcterms:publisher": (publisher,),

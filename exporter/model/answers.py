@@ -18,6 +18,10 @@ SettingKey = tuple[str | None, str, str | None]
 """Column, property, element: a later setting with the same key replaces the earlier one."""
 
 
+SettingOfChange = tuple[str, str | None, str, str | None]
+"""Change, column, property, element: what distinguishes the settings of one query."""
+
+
 class SettingOfQuery(NamedTuple):
     """A setting that a query made: its change, column (None: the object itself), property and element (the key of the
     tag or policy). ``names``: of the element; empty if the setting is unset. ``values``: of a tag, by each name; empty
@@ -37,6 +41,11 @@ class SettingOfQuery(NamedTuple):
     def key(self) -> SettingKey:
         """What a later setting has to share to replace this one."""
         return self[1:4]
+
+    @property
+    def of_change(self) -> SettingOfChange:
+        """What distinguishes it from the other settings of its query."""
+        return self[:4]
 
 
 Carried = tuple[str, SettingOfQuery, SettingOfQuery]
@@ -157,7 +166,7 @@ class Answers(Struct, gc=False):
     priors: dict[str, str] = field(default_factory=dict)
     column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
     endings: dict[str, Ending] = field(default_factory=dict)
-    settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
+    settings: dict[SettingOfChange, int] = field(default_factory=dict)
     carried: dict[str, list[Carried]] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
     datasets: dict[Spelled, Dataset] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from exporter.system.cache import Recent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from exporter.model.answers import SettingOfChange
     from exporter.model.facts import Change, Content, Setting
 
 CREATES: Final = ("CREATE", "REPLACE")
@@ -28,9 +29,6 @@ DROPS: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 HOLDERS: Final = ("stage", "stream", "table", "view")
 """Kinds of objects that hold data or show it."""
-SettingKey = tuple[str, str | None, str, str]
-"""Change key, column (None: the object itself), property, key of the tag or policy. For a grant, the last two are the
-result of :func:`exporter.model.grants.setting_of_grant`."""
 
 
 class Effect(Struct, frozen=True, gc=False):
@@ -41,8 +39,9 @@ class Effect(Struct, frozen=True, gc=False):
     ``is_data``         the object is read or is a source of data
     ``is_base``         the object is among base_objects_accessed
     ``source_columns``  its columns from which data is taken, sorted
-    ``settings``        tags and policies that are set or unset on it, grants and revokes, sorted by change key, each
-                        once
+    ``settings``        tags and policies that are set or unset on it, grants and revokes (for these, property and
+                        element are those of :func:`exporter.model.grants.setting_of_grant`); sorted by change key,
+                        each once
 
     At the end of the query:
     ``drops``           the object is dropped
@@ -60,7 +59,7 @@ class Effect(Struct, frozen=True, gc=False):
     is_data: bool = False
     is_base: bool = False
     source_columns: tuple[str, ...] = ()
-    settings: tuple[SettingKey, ...] = ()
+    settings: tuple[SettingOfChange, ...] = ()
     drops: bool = False
     makes: bool = False
     creates: bool = False
@@ -115,7 +114,7 @@ class _Draft(Struct, gc=False):
     empties: bool = False
     policy_body: str | None = None
     source_columns: set[str] = field(default_factory=set)
-    settings: set[SettingKey] = field(default_factory=set)
+    settings: set[SettingOfChange] = field(default_factory=set)
     written: dict[str, bool] = field(default_factory=dict)
     renamed: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
@@ -139,8 +138,8 @@ class _Draft(Struct, gc=False):
         )
 
 
-def _in_order(setting: SettingKey) -> tuple[str, str, str, str]:
-    return setting[0], setting[1] or "", setting[2], setting[3]
+def _in_order(setting: SettingOfChange) -> list[str]:
+    return [part or "" for part in setting]
 
 
 def _effects(content: Content) -> Mapping[str, Effect]:

@@ -230,18 +230,44 @@ def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:
     return name, since, max(last for _, last in seen.values())
 
 
-Fate = tuple[int, str, str, str]
-"""The latest query that wrote or changed an object: its end (microseconds since 1970), its id, OpenLineage's
-``lifecycleStateChange`` (empty for a plain write), and the name before a RENAME (else empty).
-"""
-Comment = tuple[int, str, str]
-"""The latest query that set an object's comment, or created it: its end (microseconds since 1970), its id, and the
-comment (empty where there is none since).
-"""
+class Fate(NamedTuple):
+    """The latest query that wrote or changed an object. ``end``: of the query (microseconds since 1970); ``state``:
+    OpenLineage's ``lifecycleStateChange``, empty for a plain write; ``former_name``: the name before a RENAME, else
+    empty.
+    """
+
+    end: int
+    query_id: str
+    state: str
+    former_name: str
+
+
+class Comment(NamedTuple):
+    """The comment of an object, empty where there is none since the object was created; and the latest query that set
+    the comment or created the object: its end (microseconds since 1970) and its id.
+    """
+
+    end: int
+    query_id: str
+    text: str
+
+
 Drop = tuple[int, str, str]
 """Time (microseconds since 1970), query id, DROP or UNDROP."""
-Sign = tuple[int, int, bool, str, str]
-"""A CREATE or DROP: start and end (microseconds since 1970), whether it is a DROP, session and request (or empty)."""
+
+
+class Sign(NamedTuple):
+    """A CREATE or DROP of an object: start and end of its query (microseconds since 1970), session and request; these
+    two are empty where they are not known.
+    """
+
+    start: int
+    end: int
+    is_drop: bool
+    session: str
+    request: str
+
+
 Take = tuple[int, str]
 """Time (microseconds since 1970) and query id of the CREATE or REPLACE of another object that took a name."""
 NameAndAccount = tuple[str | None, str | None]

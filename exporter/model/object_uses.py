@@ -13,7 +13,8 @@ from exporter.model.profiles import attributes_of
 from exporter.model.views import shown
 
 if TYPE_CHECKING:
-    from exporter.model.effects import Effect, SettingKey
+    from exporter.model.answers import SettingOfChange
+    from exporter.model.effects import Effect
     from exporter.model.facts import Content, QueryFacts
     from exporter.model.profiles import SeenNames
     from exporter.model.views import Shown
@@ -32,12 +33,12 @@ def uses_in_time(facts: QueryFacts) -> list[tuple[str, UseAtStart, UseAtEnd | No
     ]
 
 
-def _elements(content: Content) -> dict[SettingKey, ElementNames]:
+def _elements(content: Content) -> dict[SettingOfChange, ElementNames]:
     """By setting, the names of the tag or policy that is set, and the value by each name; for a grant the key of the
     granted object, and the places of the revokes that also end it, and no values.
     """
-    found: dict[SettingKey, set[str]] = {}
-    values: dict[tuple[SettingKey, str], str] = {}
+    found: dict[SettingOfChange, set[str]] = {}
+    values: dict[tuple[SettingOfChange, str], str] = {}
     for setting in chain.from_iterable(change.settings for change in content.changes):
         if setting.element_key is not None:
             key = setting.change_key, setting.column_name, setting.property, setting.element_key
@@ -64,7 +65,7 @@ def _elements(content: Content) -> dict[SettingKey, ElementNames]:
 def _at_start(
     effect: Effect | None,
     names: SeenNames,
-    elements: dict[SettingKey, ElementNames],
+    elements: dict[SettingOfChange, ElementNames],
     shows: Shown | None,
 ) -> UseAtStart:
     if effect is None:

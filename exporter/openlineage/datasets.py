@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.model.facts import Thing
 from exporter.model.identifiers import canonical_name
+from exporter.model.object_state import Comment, Fate
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
 from exporter.openlineage.facets import Json, greatest
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporter.model.facts import Change, QueryFacts
-    from exporter.model.object_state import Comment, Fate, Profile
+    from exporter.model.object_state import Profile
     from exporter.openlineage.settings import OpenLineageSettings
 
 
@@ -55,13 +56,13 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None
         if name is not None:
             fates = profiles[facts.account, output.thing.key].fates
             before = former.get((output.thing.key, name)) if output.state == "RENAME" else None
-            fate: Fate = (at, facts.query_id, output.state or "", before or "")
+            fate = Fate(at, facts.query_id, output.state or "", before or "")
             fates[name] = max(fates.get(name, fate), fate)
     for change in content.changes:
         text = _comment_after(change)
         if text is not None:
             profile = profiles[facts.account, change.thing.key]
-            comment: Comment = (at, facts.query_id, text)
+            comment = Comment(at, facts.query_id, text)
             profile.comment = max(profile.comment or comment, comment)
 
 
@@ -152,7 +153,7 @@ class DatasetProfile(Struct, gc=False):
     """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
     object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
-    :data:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
+    :class:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
     ``holder``: when its object was last seen under the name, and the object's key, of the object that had it last;
     ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
     """
@@ -214,9 +215,9 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
         last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
         fates = [
-            (*profile.fates[name][:3], *of_name.get(profile.fates[name][3], ("", "")))
+            (fate.end, fate.query_id, fate.state, *of_name.get(fate.former_name, ("", "")))
             for name in names
-            if name in profile.fates
+            if (fate := profile.fates.get(name)) is not None
         ]
         by_key[key] = DatasetProfile(
             *key,
@@ -227,7 +228,7 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             fate=max([_NO_FATE, *fates]),
             is_shown=key[2] not in hidden_names,
             holder=max([_NO_HOLDER, *last_seen]),
-            comment=profile.comment[2] if profile.comment else "",
+            comment=profile.comment.text if profile.comment else "",
         )
     return by_key
 

@@ -100,7 +100,7 @@ def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
                     "ah:carriedFrom": former,
                     "ah:validFrom": query_context.end,
                     "ah:value": value,
-                    "ah:validUntil": query_context.answers.settings.get(now[:4]),
+                    "ah:validUntil": query_context.answers.settings.get(now.of_change),
                 }
             )
             iri = setting_iri(f"{query_context.query}/change/{change_key}", column, property_, name)

@@ -256,14 +256,14 @@ REMEMBERED: Final = 50_000
 
 
 class References:
-    """Whether references are of a class, by their IRIs. Remembers those that passed."""
+    """The test of whether a reference is of a class, by its IRI. Remembers the IRIs that passed."""
 
     def __init__(self, class_: str, base: str) -> None:
         self.passed: set[str] = set()
         self._base = base
         self._classes = frozenset(name for name in readable() if class_ in superclasses(name))
 
-    def one(self, iri: str) -> bool:
+    def __call__(self, iri: str) -> bool:
         """Whether the IRI is of the class."""
         if iri in self.passed:
             return True
@@ -311,7 +311,7 @@ class Quick:
         return (Literal if predicate.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
 
     def class_(self, constraint: OfClass, predicate: Property) -> Test | bool:
-        return False if predicate.is_literal else self.references(constraint.class_.value).one
+        return False if predicate.is_literal else self.references(constraint.class_.value)
 
     def length(self, constraint: Length, predicate: Property) -> Test | bool:
         bound = constraint.bound
@@ -397,9 +397,8 @@ def _of_one(each: list[Test]) -> OfAll:
     if len(each) > 1:
         return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
     (test,) = each
-    references = getattr(test, "__self__", None)
-    if isinstance(references, References):
-        passed = references.passed
+    passed = test.passed if isinstance(test, References) else None
+    if passed is not None:
         return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
     return lambda values: len(values) == 1 and test(values[0])
 
@@ -410,8 +409,7 @@ def _of_many(each: list[Test]) -> OfAll:
     if len(each) > 1:
         return lambda found: all(test(value) for value in found for test in each)
     (test,) = each
-    references = getattr(test, "__self__", None)
-    if isinstance(references, References):
-        passed = references.passed
+    passed = test.passed if isinstance(test, References) else None
+    if passed is not None:
         return lambda found: passed.issuperset(found) or all(map(test, found))
     return lambda found: all(map(test, found))
