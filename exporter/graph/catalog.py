@@ -21,7 +21,6 @@ from exporter.graph.iri import whole
 from exporter.graph.nodes.changes import is_set
 from exporter.graph.nodes.objects import domain_label, label_of
 from exporter.graph.terms import PREFIXES, Node, NodeClass, many, maybe, one
-from exporter.graph.writers import jsonld_writer
 from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
 
 if TYPE_CHECKING:
@@ -185,10 +184,10 @@ class _Draft(Struct):
         return Remark(key, self.modified, frozenset(self.themes), frozenset(self.values))
 
 
-def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
+def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
     """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
     drafts: dict[str, _Draft] = {}
-    for remark in said:
+    for remark in remarks:
         draft = drafts.setdefault(remark.key, _Draft())
         if remark.modified is not None:
             draft.modified = remark.modified if draft.modified is None else max(draft.modified, remark.modified)
@@ -197,41 +196,35 @@ def by_key(said: Iterable[Remark]) -> Mapping[str, Remark]:
     return {key: draft.remark(key) for key, draft in sorted(drafts.items())}
 
 
-def shown(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries of objects that hold data."""
-    return (entry for entry in entries if not entry.is_tag)
-
-
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
 _in_schema: Final = re.compile(rf"({_PART}[.]{_PART})[.]{_PART}", re.DOTALL).fullmatch
 _NOTHING: Final = Remark("")
 
 
-def catalog_nodes(entries: Sequence[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
-    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``said``: all remarks
+def catalog_nodes(entries: Sequence[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
+    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``remarks``: all
     that its queries made on them.
     """
-    remarks = by_key(said)
-    datasets = sorted(shown(entries), key=lambda item: item.key)
+    of_object = by_key(remarks)
+    datasets = sorted([item for item in entries if not item.is_tag], key=lambda item: item.key)
     yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
     yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
     for entry in datasets:
-        yield from _dataset(entry, remarks.get(entry.key, _NOTHING), iris)
+        yield from _dataset(entry, of_object.get(entry.key, _NOTHING), iris)
 
 
-def tag_nodes(entries: Iterable[Entry], said: Iterable[Remark], iris: Iris) -> Iterator[Node]:
+def tag_nodes(entries: Iterable[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
     """The nodes of the tags of one account."""
-    remarks = by_key(said)
+    of_object = by_key(remarks)
     for tag in sorted((entry for entry in entries if entry.is_tag), key=lambda tag: tag.key):
         scheme = iris.path(tag.key)
-        concepts = {value: _concept(tag.key, value, iris) for value in remarks.get(tag.key, _NOTHING).values}
+        concepts = {value: _concept(tag.key, value, iris) for value in of_object.get(tag.key, _NOTHING).values}
         values: Values = {"dcterms:title": (tag.title,)}
         if concepts:
             values["skos:hasTopConcept"] = tuple(sorted(concepts.values()))
         yield Node(SCHEME, scheme, SCHEME.types, values)
         for value, iri in sorted(concepts.items()):
-            said_of = {"skos:prefLabel": value, "skos:inScheme": scheme, "skos:topConceptOf": scheme}
-            yield _node(CONCEPT, iri, **said_of)
+            yield _node(CONCEPT, iri, **{"skos:prefLabel": value, "skos:inScheme": scheme, "skos:topConceptOf": scheme})
 
 
 def _node(of: NodeClass, iri: str, **values: str) -> Node:
@@ -251,7 +244,7 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
     alone, publisher = by_schema.pop(None, []), iris.path("publisher")
     schemas = {name: iris.path(f"schema/name/{segment(name)}") for name in by_schema if name is not None}
     account = iris.account
-    texts: Values = {
+    values: Values = {
         "dcterms:title": (f"Snowflake account {account}",),
         "dcterms:description": (
             f"What ACCESS_HISTORY of the account {account} names: tables, views, stages and places",
@@ -263,10 +256,10 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
         "dcat:dataset": alone,
         "dcat:themeTaxonomy": [iris.path(tag) for tag in tags],
     }
-    more = {term: tuple(sorted(set(texts))) for term, texts in lists.items() if texts}
-    yield Node(CATALOG, iris.path("catalog"), CATALOG.types, {**texts, **more})
+    values |= {term: tuple(sorted(set(nodes))) for term, nodes in lists.items() if nodes}
+    yield Node(CATALOG, iris.path("catalog"), CATALOG.types, values)
     for name, iri in sorted(schemas.items()):
-        values: Values = {
+        values = {
             "dcterms:title": (name,),
             "dcterms:description": (f"Schema {name}",),
             "dcterms:publisher": (publisher,),
@@ -345,6 +338,6 @@ def _turtle(nodes: Iterable[Node], prefixes: Mapping[str, str], base: str) -> st
 
 
 def _jsonld(nodes: Iterable[Node], context: writers.Context, base: str) -> str:
-    writer = jsonld_writer(base, context)
+    writer = writers.jsonld_writer(base, context)
     texts = sorted(map(writer.render, nodes))
     return "".join(f"{line}\n" for line in writer.document([texts] if texts else [[]]))

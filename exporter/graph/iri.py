@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
+from exporter.model.answers import state_made_by
 from exporter.model.identifiers import LOCATION_KIND, segment
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
@@ -59,7 +60,7 @@ class Iris:
 
     def version(self, key: str, query_id: str) -> str:
         """The version that a query made: ``OBJECT/version/QUERY``."""
-        return f"{self.below}{key}/version/{segment(query_id)}"
+        return f"{self.below}{key}/{state_made_by(query_id)}"
 
     def column_state(self, key: str, state: str, name: str) -> str:
         """The version of a column: ``OBJECT/STATE/column/NAME``."""

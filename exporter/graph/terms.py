@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exporter.input.times import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 AH: Final = "https://w3id.org/access-history#"
 PREFIXES: Final[Mapping[str, str]] = {
@@ -89,6 +91,17 @@ Value = str | int | bool
 microseconds since 1970 (UTC) of an xsd:dateTime. The property's range says which of these it is."""
 Values = dict[str, tuple[Value, ...]]
 """Values by term."""
+LEXICAL: Final[Mapping[str, Callable[[Any], str]]] = {
+    "xsd:dateTime": iso,
+    "xsd:integer": str,
+    "xsd:boolean": lambda value: "true" if value else "false",
+}
+"""A value in memory -> the text of its literal, by range; an xsd:string is the text itself."""
+
+
+def single(values: Mapping[str, Value | None]) -> Values:
+    """One value for each term, without the terms whose value is None."""
+    return {term: (value,) for term, value in values.items() if value is not None}
 
 
 class Node(NamedTuple):
@@ -170,14 +183,10 @@ SETTING_CLASSES: Final[Mapping[str, str]] = {
 """The class of a setting by the property that it sets; an atomic property is an ah:PropertySetting, another compound
 one an ah:Setting."""
 
-VERSION_CLASSES: Final[Mapping[bool, tuple[str, ...]]] = {
-    True: ("ah:Version", "prov:Entity"),
-    False: ("ah:UnrecordedVersion", "ah:Version", "prov:Entity"),
-}
-"""The classes of a version. True: a recorded query made it. False: it is only known to have existed."""
+VERSION_TYPES: Final = ("ah:Version", "prov:Entity")
+UNRECORDED_VERSION_TYPES: Final = ("ah:UnrecordedVersion", *VERSION_TYPES)
+"""The classes of a version that a recorded query made, and of one that is only known to have existed."""
 
-COLUMN_VERSION_CLASSES: Final[Mapping[bool, tuple[str, ...]]] = {
-    True: ("ah:ColumnVersion", "prov:Entity"),
-    False: ("ah:UnrecordedColumnVersion", "ah:ColumnVersion", "prov:Entity"),
-}
+COLUMN_VERSION_TYPES: Final = ("ah:ColumnVersion", "prov:Entity")
+UNRECORDED_COLUMN_VERSION_TYPES: Final = ("ah:UnrecordedColumnVersion", *COLUMN_VERSION_TYPES)
 """The classes of a version of a column, with the same two cases."""

@@ -51,13 +51,10 @@ class Counted(NamedTuple):
     shapes: int
 
 
-def check(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> list[Result]:
-    """All validation results of the graph, in order; arguments and errors as in :func:`validate`."""
-    return checked(path, by=by, shapes_dirs=shapes_dirs)[0]
-
-
 def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()) -> tuple[list[Result], Counted]:
-    """The same with what was validated."""
+    """All validation results of the graph, in order, and what was validated. Arguments and errors as in
+    :func:`validate`.
+    """
     files, triples = steady(path, lambda: _read(graph_files(path)))
     if not triples:
         raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
@@ -76,8 +73,8 @@ def _read(files: list[Path]) -> tuple[int, list[Triple]]:
 
 
 def _as_json(results: list[Result], counted: Counted) -> str:
-    told = [{name: getattr(result, name) for name in _SHOWN} for result in results]
-    whole = {"conforms": not results, "violations": violations(results), "counted": counted._asdict(), "results": told}
+    shown = [{name: getattr(result, name) for name in _SHOWN} for result in results]
+    whole = {"conforms": not results, "violations": violations(results), "counted": counted._asdict(), "results": shown}
     return json.dumps(whole, indent=1)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from exporter.graph.terms import NodeClass, Property, many, maybe, one
 
-_PROPERTIES: Final = (
+_OF_DAILY_READ: Final = (
     one("prov:startedAtTime", "xsd:dateTime"),
     maybe("ah:lastStartedAtTime", "xsd:dateTime"),
     one("ah:queryCount", "xsd:integer"),
@@ -28,8 +28,8 @@ _PROPERTIES: Final = (
     many("ah:enforced", "ah:PolicyEnforcement"),
     many("dcterms:hasPart", "ah:DailyReadPart"),
 )
-DAILY_READ: Final = NodeClass("ah:DailyRead", ("prov:Activity",), _PROPERTIES)
-DAILY_READ_PART: Final = NodeClass("ah:DailyReadPart", ("prov:Activity",), _PROPERTIES[:-1])
+DAILY_READ: Final = NodeClass("ah:DailyRead", ("prov:Activity",), _OF_DAILY_READ)
+DAILY_READ_PART: Final = NodeClass("ah:DailyReadPart", ("prov:Activity",), _OF_DAILY_READ[:-1])
 ACCESS_PATTERN: Final = NodeClass(
     "ah:AccessPattern",
     (),

@@ -15,13 +15,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.terms import KIND_CLASSES, PREFIXES, SYNTAXES, full
+from exporter.graph.terms import KIND_CLASSES, LEXICAL, PREFIXES, SYNTAXES, full
 from exporter.graph.vocabulary import OBJECT_NAME, VIEW_SOURCE
 from exporter.input.times import iso
 from exporter.system.files import ontology_dir
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from exporter.graph.terms import Node, NodeClass, Property
+
+    Context = dict[str, Any]
+    Render = Callable[[Node], str]
+    Piece = tuple[str, str, str, Callable[[Any], str] | None]
 
 
 def escaped(text: str) -> str:
@@ -45,12 +49,13 @@ def escaped(text: str) -> str:
     return text
 
 
-if TYPE_CHECKING:
-    Context = dict[str, Any]
-    Render = Callable[[Node], str]
+_TEXTS: Final = {**LEXICAL, "xsd:string": escaped}
+"""How the text of a literal is written between quotes, by range."""
 
-JSONLD_FOOTER: Final = "]}"
-"""The end of a document."""
+
+# --- JSON-LD ----------------------------------------------------------------------------------------------------------
+
+
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -65,37 +70,35 @@ def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Con
     return terms
 
 
-def jsonld_header(context: Context) -> str:
-    """The beginning of a document; :data:`JSONLD_FOOTER` ends it."""
-    return f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
-
-
-def jsonld_renderer(base: str, context: Context) -> Render:
-    """How a node is written: as an object on one line, with the names of ``context``."""
-    names = {_iri(term): short for short, term in context.items() if not short.startswith("@")}
-    return partial(_jsonld, base=base, names=names, pieces={})
-
-
 def _iri(term: str | dict[str, str]) -> str:
     return term["@id"] if isinstance(term, dict) else term
 
 
-def _jsonld(
-    node: Node, base: str, names: Mapping[str, str], pieces: dict[NodeClass, dict[str, tuple[str, Property]]]
-) -> str:
-    if node.of not in pieces:
-        pieces[node.of] = {one.term: (names[one.term], one) for one in node.of.properties}
-    of_class = pieces[node.of]
-    whole: dict[str, Any] = {"id": node.iri if "://" in node.iri else base + node.iri, "type": node.types}
-    for term, values in node.values.items():
-        name, predicate = of_class[term]
-        shown: tuple[Any, ...] | list[Any] = values
-        if not predicate.is_literal:
-            shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
-        elif predicate.range == "xsd:dateTime":
-            shown = [iso(value) for value in values]  # type: ignore[arg-type]  # a time is microseconds
-        whole[name] = shown if predicate.many else shown[0]
-    return _encode(whole).decode()
+def _jsonld_renderer(base: str, context: Context) -> Render:
+    """How a node is written: as an object on one line, with the names of ``context``."""
+    names = {_iri(term): short for short, term in context.items() if not short.startswith("@")}
+
+    @cache
+    def properties(of: NodeClass) -> dict[str, tuple[str, Property]]:
+        return {one.term: (names[one.term], one) for one in of.properties}
+
+    def render(node: Node) -> str:
+        of_class = properties(node.of)
+        whole: dict[str, Any] = {"id": node.iri if "://" in node.iri else base + node.iri, "type": node.types}
+        for term, values in node.values.items():
+            name, predicate = of_class[term]
+            shown: tuple[Any, ...] | list[Any] = values
+            if not predicate.is_literal:
+                shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
+            elif predicate.range == "xsd:dateTime":
+                shown = [iso(value) for value in values]  # type: ignore[arg-type]  # a time is microseconds
+            whole[name] = shown if predicate.many else shown[0]
+        return _encode(whole).decode()
+
+    return render
+
+
+# --- N-Triples and N-Quads --------------------------------------------------------------------------------------------
 
 
 _TYPE: Final = f"> <{full('rdf:type')}> <"
@@ -104,54 +107,44 @@ _TYPE: Final = f"> <{full('rdf:type')}> <"
 def ntriples_renderer(base: str, graph: str | None = None) -> Render:
     """How a node is written: its lines, without a newline at the end; as quads of ``graph``, where one is given."""
     end = " ." if graph is None else f" <{graph}> ."
-    return partial(_ntriples, base=base, end=end)
 
+    def render(node: Node) -> str:
+        pieces = _ntriples_pieces(node.of)
+        subject = f"<{node.iri if '://' in node.iri else base + node.iri}"
+        lines = [f"{subject}{_TYPE}{full(name)}>{end}" for name in node.types]
+        for term, values in node.values.items():
+            before, after, text = pieces[term]
+            if text is None:
+                iris = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
+                lines += [f"{subject}{before}{iri}{after}{end}" for iri in iris]
+            else:
+                lines += [f"{subject}{before}{text(value)}{after}{end}" for value in values]
+        return "\n".join(lines)
 
-def _ntriples(node: Node, base: str, end: str) -> str:
-    pieces = _ntriples_pieces(node.of)
-    subject = f"<{node.iri if '://' in node.iri else base + node.iri}"
-    lines = [f"{subject}{_TYPE}{full(name)}>{end}" for name in node.types]
-    for term, values in node.values.items():
-        predicate, written = pieces[term]
-        before, after = f"{subject}{predicate}", f"{_AFTER[written]}{end}"
-        if written == _IRI:
-            lines += [f"{before}<{value if '://' in value else base + value}{after}" for value in values]  # type: ignore[operator]
-        else:
-            text = _TEXT[written]
-            lines += [f'{before}"{text(value)}{after}' for value in values]
-    return "\n".join(lines)
-
-
-_IRI: Final = "iri"
-_TEXT: Final[dict[str, Callable[[Any], str]]] = {
-    "xsd:string": escaped,
-    "xsd:dateTime": iso,
-    "xsd:integer": str,
-    "xsd:boolean": lambda value: "true" if value else "false",
-}
-_AFTER: Final = {
-    _IRI: ">",
-    "xsd:string": '"',
-    **{name: f'"^^<{full(name)}>' for name in _TEXT if name != "xsd:string"},
-}
-"""The text after a value, by how the value is written."""
+    return render
 
 
 @lru_cache(maxsize=1_000)
-def _ntriples_pieces(of: NodeClass) -> dict[str, tuple[str, str]]:
-    """By term, the text between subject and value, and how values are written."""
-    return {predicate.term: (f"> <{full(predicate.term)}> ", _written(predicate)) for predicate in of.properties}
+def _ntriples_pieces(of: NodeClass) -> dict[str, tuple[str, str, Callable[[Any], str] | None]]:
+    """By term, the text between subject and value, the text after it, and how a literal is written (None: an IRI)."""
+    return {predicate.term: _ntriples_piece(predicate) for predicate in of.properties}
 
 
-def _written(predicate: Property) -> str:
-    return predicate.range if predicate.is_literal else _IRI
+def _ntriples_piece(predicate: Property) -> tuple[str, str, Callable[[Any], str] | None]:
+    before = f"> <{full(predicate.term)}> "
+    if not predicate.is_literal:
+        return f"{before}<", ">", None
+    datatype = "" if predicate.range == "xsd:string" else f"^^<{full(predicate.range)}>"
+    return f'{before}"', f'"{datatype}', _TEXTS[predicate.range]
 
 
-if TYPE_CHECKING:
-    Texts = Callable[[tuple[Any, ...]], list[str]]
+# --- Turtle -----------------------------------------------------------------------------------------------------------
+
 
 _NEXT: Final = " ;\n    "
 _END: Final = " ."
+_WITHOUT_QUOTES: Final = ("xsd:integer", "xsd:boolean")
+"""Datatypes whose values Turtle writes as they are (RDF 1.1 Turtle, sections 2.5.2 and 2.5.3)."""
 
 
 def turtle_header(base: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
@@ -165,8 +158,8 @@ def turtle(node: Node) -> str:
     pieces = _turtle_pieces(node.of)
     parts = [f"<{node.iri}> a {_types(node.types)}"]
     for term, values in node.values.items():
-        before, between, after, texts = pieces[term]
-        shown = values if texts is None else texts(values)
+        before, between, after, text = pieces[term]
+        shown = values if text is None else map(text, values)
         parts.append(f"{before}{between.join(shown)}{after}")  # type: ignore[arg-type]
     return _NEXT.join(parts) + _END
 
@@ -177,35 +170,25 @@ def _types(types: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def _turtle_pieces(of: NodeClass) -> dict[str, tuple[str, str, str, Texts | None]]:
-    """By term, the text before, between and after its values, and how they are written (None: unchanged)."""
-    return {predicate.term: _piece(predicate) for predicate in of.properties}
+def _turtle_pieces(of: NodeClass) -> dict[str, Piece]:
+    """By term, the text before, between and after its values, and how a literal is written (None: an IRI)."""
+    return {predicate.term: _turtle_piece(predicate) for predicate in of.properties}
 
 
-def _piece(predicate: Property) -> tuple[str, str, str, Texts | None]:
+def _turtle_piece(predicate: Property) -> Piece:
+    text = None
     if not predicate.is_literal:
-        return f"{predicate.term} <", "> , <", ">", None
-    if predicate.range == "xsd:string":
-        return f'{predicate.term} "', '" , "', '"', _strings
-    if predicate.range == "xsd:dateTime":
-        return f'{predicate.term} "', '"^^xsd:dateTime , "', '"^^xsd:dateTime', _times
-    return f"{predicate.term} ", " , ", "", _truths if predicate.range == "xsd:boolean" else _numbers
+        begins, ends = "<", ">"
+    else:
+        text = _TEXTS[predicate.range]
+        if predicate.range in _WITHOUT_QUOTES:
+            begins, ends = "", ""
+        else:
+            begins, ends = '"', '"' if predicate.range == "xsd:string" else f'"^^{predicate.range}'
+    return f"{predicate.term} {begins}", f"{ends} , {begins}", ends, text
 
 
-def _strings(values: tuple[Any, ...]) -> list[str]:
-    return [escaped(value) for value in values]
-
-
-def _times(values: tuple[Any, ...]) -> list[str]:
-    return [iso(value) for value in values]
-
-
-def _numbers(values: tuple[Any, ...]) -> list[str]:
-    return [str(value) for value in values]
-
-
-def _truths(values: tuple[Any, ...]) -> list[str]:
-    return ["true" if value else "false" for value in values]
+# --- documents --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -218,7 +201,7 @@ class Writer:
     """
 
     ending: str
-    render: Callable[[Node], str]
+    render: Render
     header: str = ""
     opening: str = ""
     between: str = ""
@@ -253,22 +236,20 @@ def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
     return Writer(ending, ntriples_renderer(base, graph))
 
 
-def jsonld_writer(base: str, context: dict[str, Any]) -> Writer:
+def jsonld_writer(base: str, context: Context) -> Writer:
     """The writer of JSON-LD with a context."""
-    return Writer(
-        SYNTAXES["jsonld"].ending,
-        jsonld_renderer(base, context),
-        jsonld_header(context),
-        between=",",
-        footer=JSONLD_FOOTER,
-    )
+    header = f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
+    return Writer(SYNTAXES["jsonld"].ending, _jsonld_renderer(base, context), header, between=",", footer="]}")
 
 
 @cache
-def _context() -> dict[str, Any]:
+def _context() -> Context:
     """The context that is published with the ontology."""
     text = (ontology_dir() / "context.jsonld").read_text(encoding="utf-8")
     return dict(json.loads(text)["@context"])
+
+
+# --- differences ------------------------------------------------------------------------------------------------------
 
 
 SEPARATORS: Final = {one.ending: one.separator for one in SYNTAXES.values() if one.separator is not None}

@@ -1,1 +1,1 @@
-"""Derive the facts of a query from its rows, as plain values, and the objects that they mention."""
+"""Derive the facts of a query from its rows, as plain values, and the histories of the objects that they use."""

@@ -10,7 +10,6 @@ references".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -44,9 +43,11 @@ from exporter.model.objects import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from exporter.model.facts import Content
 
-Sources = list[SourceDocument | None] | None
+    ReadDocuments = Iterable[ReadDocument | None] | None
 
 
 def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] | None) -> Iterator[Derivation]:
@@ -58,7 +59,9 @@ def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] |
             yield from _derived(target, name, "BASE", column.base_sources, column.base_source_columns)
 
 
-def _derived(target: Thing, column: str, source_type: str, *spellings: Sources) -> Iterator[Derivation]:
+def _derived(
+    target: Thing, column: str, source_type: str, *spellings: list[SourceDocument | None] | None
+) -> Iterator[Derivation]:
     for documents in spellings:
         for document in documents or ():
             thing = None if document is None else source(document)
@@ -80,10 +83,7 @@ def _merged_derivation(derivation: Derivation, other: Derivation) -> Derivation:
     return replace(derivation, target_name=name, source=both(derivation.source, other.source))
 
 
-Objects = Iterable[ReadDocument | None] | None
-
-
-def accesses(direct: Objects, base: Objects, provider_base: Objects) -> Iterator[Access]:
+def accesses(direct: ReadDocuments, base: ReadDocuments, provider_base: ReadDocuments) -> Iterator[Access]:
     """The objects that were read; repetitions in the row are kept."""
     for access, documents in (("DIRECT", direct), ("BASE", base), ("PROVIDER_BASE", provider_base)):
         for read_document, thing in objects_of_array(documents):
@@ -145,9 +145,6 @@ def _one_join(join: Join, other: Join) -> Join:
     return Join(both(join.left, other.left), join.join_type, both(join.right, other.right))
 
 
-Policies = list[PolicyDocument | None] | None
-
-
 def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bool) -> Iterator[PolicyReference]:
     """The policies enforced on each object and its columns; repetitions in the row are kept. ``provider``: they belong
     to the account that shares the object.
@@ -161,7 +158,12 @@ def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bo
 
 
 def _enforced(
-    thing: Thing, column: str | None, ident: str | None, documents: Policies, *, provider: bool
+    thing: Thing,
+    column: str | None,
+    ident: str | None,
+    documents: list[PolicyDocument | None] | None,
+    *,
+    provider: bool,
 ) -> Iterator[PolicyReference]:
     for document in documents or ():
         if document is not None:
@@ -245,7 +247,7 @@ def reads(content: Content) -> list[Alike]:
 
 def accessed(content: Content) -> list[Alike]:
     """The accesses of a statement, sorted by object. Those of one object that list it under the same name and with the
-    same columns are one, with several ways; nothing else is merged, so each access can be told.
+    same columns are one, with several ways; nothing else is merged, so that each access can be found again.
     """
     ways: dict[tuple[str, str | None, tuple[str, ...]], set[str]] = {}
     for access in content.accesses:

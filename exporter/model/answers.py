@@ -1,25 +1,77 @@
 """The answers of things to a query: everything that it needs beside its own facts.
 
-An object answers each query that mentions it. The end of a version or a setting is known only later, so it is a
+An object answers each query that uses it. The end of a version or a setting is known only later, so it is a
 separate answer. A *state* is the path of a version without its object: ``version/QUERY``; ``before/QUERY`` for the
-state before the first recorded query that mentions the object; ``version-after-drop/QUERY`` if an object is read that
+state before the first recorded query that uses the object; ``version-after-drop/QUERY`` if an object is read that
 was last dropped. The version of a column is ``STATE/column/NAME``.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct, field
 
-SettingOfQuery = tuple[str, str | None, str, str | None, tuple[str, ...], tuple[str | None, ...]]
-"""A setting: its change, column, property, element, and the names of the element; no names if it is unset. Last the
-value by each name (of a tag); empty if none has one. Grants are settings too
-(:func:`exporter.model.grants.setting_of_grant`). Their names are the key of the granted object, and the places of the
-revokes that also end the grant (:func:`exporter.model.grants.places`).
-"""
+from exporter.model.identifiers import segment
+
+SettingKey = tuple[str | None, str, str | None]
+"""Column, property, element: a later setting with the same key replaces the earlier one."""
+
+
+SettingOfChange = tuple[str, str | None, str, str | None]
+"""Change, column, property, element: what distinguishes the settings of one query."""
+
+
+class SettingOfQuery(NamedTuple):
+    """A setting that a query made: its change, column (None: the object itself), property and element (the key of the
+    tag or policy). ``names``: of the element; empty if the setting is unset. ``values``: of a tag, by each name; empty
+    if none has one. Grants are settings too (:func:`exporter.model.grants.setting_of_grant`): their names are the key
+    of the granted object, and the places of the revokes that also end the grant
+    (:func:`exporter.model.grants.places`).
+    """
+
+    change_key: str
+    column: str | None
+    property_name: str
+    element: str | None
+    names: tuple[str, ...]
+    values: tuple[str | None, ...]
+
+    @property
+    def key(self) -> SettingKey:
+        """What a later setting has to share to replace this one."""
+        return self[1:4]
+
+    @property
+    def of_change(self) -> SettingOfChange:
+        """What distinguishes it from the other settings of its query."""
+        return self[:4]
+
+
 Carried = tuple[str, SettingOfQuery, SettingOfQuery]
 """A setting that follows its renamed column: the query that made it, the setting before and after."""
 Spelled = tuple[str, str | None, str | None]
 """An object key, with the object's name and account as in the row."""
+
+
+def state_made_by(query_id: str) -> str:
+    """The state that a query made: ``version/QUERY``."""
+    return f"version/{segment(query_id)}"
+
+
+def state_before(query_id: str) -> str:
+    """The state before the first recorded query that uses the object: ``before/QUERY``."""
+    return f"before/{segment(query_id)}"
+
+
+def state_after_drop(query_id: str) -> str:
+    """The state of an object that is used after a query dropped it: ``version-after-drop/QUERY``."""
+    return f"version-after-drop/{segment(query_id)}"
+
+
+def is_recorded(state: str) -> bool:
+    """Whether a query made the state."""
+    return state.startswith("version/")
 
 
 class Ending(Struct, frozen=True, gc=False):
@@ -63,16 +115,16 @@ class Dataset(Struct, frozen=True, gc=False):
     signs: Signs | None = None
 
 
-Source = tuple[str, str, str, bool]
+ColumnSource = tuple[str, str, str, bool]
 """A column's source: namespace and name of the dataset, its column, whether it lies beneath a view (a base source)."""
 
 
-class Content(Struct, array_like=True, frozen=True, gc=False):
+class HelperContent(Struct, array_like=True, frozen=True, gc=False):
     """What a helper held: the sources of its columns, each sorted; and the datasets that it was filled from, as
     namespace, name and facets (see :class:`Dataset`), sorted.
     """
 
-    columns: dict[str, list[Source]] = {}
+    columns: dict[str, list[ColumnSource]] = {}
     inputs: list[tuple[str, str, bytes]] = []
 
 
@@ -85,10 +137,10 @@ class Bridge(Struct, array_like=True, frozen=True, gc=False):
     ``moved``    the datasets that got the place of a helper by RENAME or SWAP, with the helper and what it held
     """
 
-    read: list[tuple[str, str, Content, bool]] = []
+    read: list[tuple[str, str, HelperContent, bool]] = []
     views: list[tuple[str, str]] = []
     hidden: list[tuple[str, str]] = []
-    moved: list[tuple[str, str, Content]] = []
+    moved: list[tuple[str, str, HelperContent]] = []
 
 
 class Answers(Struct, gc=False):
@@ -114,7 +166,7 @@ class Answers(Struct, gc=False):
     priors: dict[str, str] = field(default_factory=dict)
     column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
     endings: dict[str, Ending] = field(default_factory=dict)
-    settings: dict[tuple[str, str | None, str, str | None], int] = field(default_factory=dict)
+    settings: dict[SettingOfChange, int] = field(default_factory=dict)
     carried: dict[str, list[Carried]] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
     datasets: dict[Spelled, Dataset] = field(default_factory=dict)

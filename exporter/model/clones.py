@@ -51,11 +51,11 @@ def remade(content: Content) -> Iterator[tuple[str, Remade]]:
         kind = change.thing.kind
         if kind not in KINDS:
             continue
-        texts = [name for name in (change.new_name, change.swap_name) if name is not None]
-        if change.operation not in {*CREATES, *DROPS} and not texts:
+        new_names = [name for name in (change.new_name, change.swap_name) if name is not None]
+        if change.operation not in {*CREATES, *DROPS} and not new_names:
             continue
         source = _source(change, content) if change.operation in CREATES else ""
-        for name in (change.thing.name, *texts):
+        for name in (change.thing.name, *new_names):
             if name is not None and len(parts_of(name)) == KINDS[kind]:
                 target = canonical_name(name)
                 is_clone = source != target and name == change.thing.name
@@ -150,7 +150,7 @@ class Copies:
         self, profile: Profile, passed: tuple[int, str], events: Iterable[Event] | None, copies: Iterable[Copy]
     ) -> None:
         """Record the clones that may still bring tables (None if that is no news), and the tables that they brought.
-        ``passed``: time and query of the last mention of the table so far; its state before is not known any more.
+        ``passed``: time and query of the last use of the table so far; its state before is not known any more.
         """
         for copy in copies:
             self._copies[_key(copy.event), copy.key] = copy

@@ -13,7 +13,6 @@ from hashlib import sha256
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.input.json_reader import raw_text
@@ -38,23 +37,16 @@ if TYPE_CHECKING:
 
     from exporter.input.properties import Element
 
-__all__ = ["settings"]
-
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class SettingTarget(Struct, frozen=True, gc=False):
-    """Where a setting belongs: its change, the object, the column (None: the object itself)."""
-
-    change_key: str
-    object_key: str
-    column_name: str | None = None
+Place = tuple[str, str, str | None]
+"""Where a setting belongs: its change, the object, the column (None: the object itself)."""
 
 
 def settings(change_key: str, object_key: str, properties: Properties) -> tuple[Setting, ...]:
     """The settings of a change, each once, sorted."""
-    place = SettingTarget(change_key, object_key)
-    every = dict.fromkeys(_of_group(place, properties))
+    every = dict.fromkeys(_of_group((change_key, object_key, None), properties))
     return tuple(sorted(every, key=_order))
 
 
@@ -68,42 +60,38 @@ def _order(setting: Setting) -> tuple[str, ...]:
     )
 
 
-def _of_group(place: SettingTarget, properties: Properties, without: frozenset[str] = frozenset()) -> Iterator[Setting]:
+def _of_group(place: Place, properties: Properties, without: frozenset[str] = frozenset()) -> Iterator[Setting]:
     """One setting for each atomic property, and one for each element of a compound property."""
     for name, value in properties.atoms.items():
         if name not in without:
-            yield Setting(*_at(place), name, None, None, None, None, NULL if value is None else value)
+            yield Setting(*place, name, None, None, None, None, NULL if value is None else value)
     for name, elements in properties.compounds.items():
         if name in without:
             continue
-        if name == COLUMNS and place.column_name is None:
+        if name == COLUMNS and place[2] is None:
             yield from _of_columns(place, elements)
         else:
             for element, one in elements.items():
                 yield _of_element(place, name, element, one)
 
 
-def _of_columns(place: SettingTarget, columns: Mapping[str, Element]) -> Iterator[Setting]:
+def _of_columns(place: Place, columns: Mapping[str, Element]) -> Iterator[Setting]:
     for name, element in columns.items():
         if known_text(name) is None:
             continue
-        column = SettingTarget(place.change_key, place.object_key, name)
+        column = (*place[:2], name)
         yield _of_element(column, COLUMNS, name, element)
         if element.inside is not None:
             yield from _of_group(column, element.inside, KNOWN_OF_ELEMENT)
 
 
-def _of_element(place: SettingTarget, name: str, element: str, one: Element) -> Setting:
+def _of_element(place: Place, name: str, element: str, one: Element) -> Setting:
     """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
     ident, domain = usable_id(one.atom("objectId")), _element_domain(name)
     key = None if domain is None else key_of(domain, ident, element)
     operation, tag = one.atom("subOperationType"), one.atom("tagValue")
     value = one.bare if one.inside is None else one.atom("value") if tag is None else tag
-    return Setting(*_at(place), name, element, key, ident, None if operation is None else operation.upper(), value)
-
-
-def _at(place: SettingTarget) -> tuple[str, str, str | None]:
-    return place.change_key, place.object_key, place.column_name
+    return Setting(*place, name, element, key, ident, None if operation is None else operation.upper(), value)
 
 
 @lru_cache(maxsize=1_000)
@@ -212,5 +200,5 @@ def _rank(fact: Change) -> Key:
 
 def _with_digest(change: Change) -> Change:
     key = f"{change.change_key}/{sha256((change.normal or '').encode()).hexdigest()[:16]}"
-    settled = tuple([replace(setting, change_key=key) for setting in change.settings])
-    return replace(change, change_key=key, settings=settled)
+    settings = tuple([replace(setting, change_key=key) for setting in change.settings])
+    return replace(change, change_key=key, settings=settings)

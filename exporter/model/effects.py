@@ -7,6 +7,7 @@ ends it, and begins the one with the new name: nothing says what that one has of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -14,10 +15,12 @@ from msgspec import Struct, field
 from exporter.input.properties import NULL
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
+from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from exporter.model.answers import SettingOfChange
     from exporter.model.facts import Change, Content, Setting
 
 CREATES: Final = ("CREATE", "REPLACE")
@@ -26,9 +29,6 @@ DROPS: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 HOLDERS: Final = ("stage", "stream", "table", "view")
 """Kinds of objects that hold data or show it."""
-SettingKey = tuple[str, str | None, str, str]
-"""Change key, column (None: the object itself), property, key of the tag or policy. For a grant, the last two are the
-result of :func:`exporter.model.grants.setting_of_grant`."""
 
 
 class Effect(Struct, frozen=True, gc=False):
@@ -39,8 +39,9 @@ class Effect(Struct, frozen=True, gc=False):
     ``is_data``         the object is read or is a source of data
     ``is_base``         the object is among base_objects_accessed
     ``source_columns``  its columns from which data is taken, sorted
-    ``settings``        tags and policies that are set or unset on it, grants and revokes, sorted by change key, each
-                        once
+    ``settings``        tags and policies that are set or unset on it, grants and revokes (for these, property and
+                        element are those of :func:`exporter.model.grants.setting_of_grant`); sorted by change key,
+                        each once
 
     At the end of the query:
     ``drops``           the object is dropped
@@ -58,7 +59,7 @@ class Effect(Struct, frozen=True, gc=False):
     is_data: bool = False
     is_base: bool = False
     source_columns: tuple[str, ...] = ()
-    settings: tuple[SettingKey, ...] = ()
+    settings: tuple[SettingOfChange, ...] = ()
     drops: bool = False
     makes: bool = False
     creates: bool = False
@@ -71,26 +72,16 @@ class Effect(Struct, frozen=True, gc=False):
 
 
 NOTHING: Final = Effect()
-"""The effect on an object that the query does not mention, or only names (as the partner of a join)."""
+"""The effect on an object that the query does not name, or only names (as the partner of a join)."""
+
+
+_recent: Final[Recent[Mapping[str, Effect]]] = Recent(256)
 
 
 def effects(content: Content) -> Mapping[str, Effect]:
     """Object key -> effect, sorted by key. The mapping is cached for the content, so callers must not change it."""
-    known = _recent.get(id(content))
-    if known is not None and known[0] is content:
-        return known[1]
-    made = _effects(content)
-    if len(_recent) >= _KEPT:
-        _recent.clear()
-    _recent[id(content)] = content, made
-    return made
-
-
-_KEPT: Final = 256
-_recent: Final[dict[int, tuple[Content, Mapping[str, Effect]]]] = {}
-"""Content and effects by ``id(content)``: hashing a content takes as long as reading it. The content is kept with
-them, so that no other object gets its id.
-"""
+    known = _recent.get(content)
+    return _recent.keep(content, _effects(content)) if known is None else known
 
 
 def known_as(change: Change) -> str | None:
@@ -123,7 +114,7 @@ class _Draft(Struct, gc=False):
     empties: bool = False
     policy_body: str | None = None
     source_columns: set[str] = field(default_factory=set)
-    settings: set[SettingKey] = field(default_factory=set)
+    settings: set[SettingOfChange] = field(default_factory=set)
     written: dict[str, bool] = field(default_factory=dict)
     renamed: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
@@ -147,18 +138,12 @@ class _Draft(Struct, gc=False):
         )
 
 
-def _in_order(setting: SettingKey) -> tuple[str, str, str, str]:
-    return setting[0], setting[1] or "", setting[2], setting[3]
-
-
-class _Drafts(dict[str, _Draft]):
-    def __missing__(self, key: str) -> _Draft:
-        self[key] = draft = _Draft()
-        return draft
+def _in_order(setting: SettingOfChange) -> list[str]:
+    return [part or "" for part in setting]
 
 
 def _effects(content: Content) -> Mapping[str, Effect]:
-    drafts = _Drafts()
+    drafts: dict[str, _Draft] = defaultdict(_Draft)
     _reads(content, drafts)
     for write in content.writes:
         draft = drafts[write.thing.key]
@@ -170,7 +155,7 @@ def _effects(content: Content) -> Mapping[str, Effect]:
     return {key: drafts[key].effect() for key in sorted(drafts)}
 
 
-def _reads(content: Content, drafts: _Drafts) -> None:
+def _reads(content: Content, drafts: dict[str, _Draft]) -> None:
     for access in content.accesses:
         draft = drafts[access.thing.key]
         draft.is_read = draft.is_data = True
@@ -185,7 +170,7 @@ def _reads(content: Content, drafts: _Drafts) -> None:
         drafts[reference.policy_key].is_read = True
 
 
-def _change(change: Change, drafts: _Drafts) -> None:
+def _change(change: Change, drafts: dict[str, _Draft]) -> None:
     """Apply a change. Changes are applied after writes: a column that is written and added is new."""
     creates = change.operation in CREATES
     if creates or change.operation == "UNDROP" or change.policy_body is not None:
@@ -205,7 +190,7 @@ def _change(change: Change, drafts: _Drafts) -> None:
         drafts[change.thing.key].settings.add((change.change_key, None, *setting_of_grant(grant, change.thing)))
 
 
-def _setting(setting: Setting, drafts: _Drafts) -> None:
+def _setting(setting: Setting, drafts: dict[str, _Draft]) -> None:
     if setting.element_key is not None:
         key = setting.change_key, setting.column_name, setting.property, setting.element_key
         drafts[setting.object_key].settings.add(key)

@@ -7,11 +7,11 @@ the keys see :mod:`exporter.model.facts`; ``None`` always means "the row does no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict, fields
 
+from exporter.input.times import iso_micros
 from exporter.model.facts import HISTORY_COLUMNS, TEXTS, History
 from exporter.model.identifiers import canonical_name
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Table = Mapping[str, str]
 Fact = dict[str, Any]
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def ddl(table: Table) -> str:
@@ -182,24 +180,26 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
 
 
 def _query(facts: QueryFacts) -> Fact:
-    return {"account": facts.account, "query_id": facts.query_id, "query_start_time": utc(facts.start)}
+    return {"account": facts.account, "query_id": facts.query_id, "query_start_time": iso_micros(facts.start)}
 
 
 def _query_row(facts: QueryFacts, query: Fact) -> Fact:
-    more = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
-    told = {"agents": [asdict(agent) for agent in facts.content.agents], "incomplete": list(facts.content.incomplete)}
-    told["unknown_columns"] = list(facts.unknown_columns)
-    ran = asdict(facts.history)
-    row = query | more | told | ran | {"end_time": None if ran["end_time"] is None else utc(ran["end_time"])}
+    of_query = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
+    history = asdict(facts.history)
+    if history["end_time"] is not None:
+        history["end_time"] = iso_micros(history["end_time"])
+    lists = {
+        "agents": [asdict(agent) for agent in facts.content.agents],
+        "incomplete": list(facts.content.incomplete),
+        "unknown_columns": list(facts.unknown_columns),
+    }
+    row = query | of_query | lists | history
     return {name: row[name] for name in QUERIES}
 
 
 def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
     key = {"change_key": change.change_key}
-    yield (
-        "ddl_changes",
-        query | key | _object(change.thing) | _but(asdict(change), *_NOT_OF_CHANGE),
-    )
+    yield "ddl_changes", query | key | _object(change.thing) | _but(asdict(change), *_NOT_OF_CHANGE)
     for setting in change.settings:
         yield "ddl_settings", query | asdict(setting)
 
@@ -239,7 +239,7 @@ def _columns(columns: tuple[Column, ...]) -> Fact:
     return {"columns": [{"column_name": column.name, "column_id": column.column_id} for column in columns]}
 
 
-def rows_of_object(profile: Profile, life: ObjectHistory) -> Iterator[tuple[str, Fact]]:
+def rows_of_object(profile: Profile, history: ObjectHistory) -> Iterator[tuple[str, Fact]]:
     """The facts of an object, its names and its columns as rows, each with the name of its table."""
     key = {"account": profile.account, "object_key": profile.key}
     by_name = profile.names and profile.key.startswith(f"{profile.kind}/name/")
@@ -258,15 +258,9 @@ def rows_of_object(profile: Profile, life: ObjectHistory) -> Iterator[tuple[str,
             "object_accounts": sorted(profile.accounts),
         },
     )
-    for named in life.names:
-        until = None if named.until is None else utc(named.until)
-        when = {"valid_from": utc(named.since), "valid_until": until, "last_seen": utc(named.seen)}
+    for named in history.names:
+        until = None if named.until is None else iso_micros(named.until)
+        when = {"valid_from": iso_micros(named.since), "valid_until": until, "last_seen": iso_micros(named.seen)}
         yield "names", {**key, "name": named.name, **when}
     for name in sorted(profile.columns):
         yield "columns", {**key, "column_name": name, "column_ids": sorted(profile.columns[name])}
-
-
-def utc(micros: int) -> str:
-    """Microseconds since 1970 as an ISO time in UTC: ``2026-03-01T08:00:00.000000Z``."""
-    moment = _EPOCH + timedelta(microseconds=micros)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -136,7 +136,7 @@ def _documented(raws: dict[str, Raw]) -> dict[str, Raw]:
 
 
 def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
-    """The paths of what is not understood in grants and accounts. A truncated value is not told."""
+    """The paths of what is not understood in grants and accounts. Truncated values are left out."""
     for name in ("grant", "revoke"):
         text = known_text(properties.atoms.get(name))
         if text is None or text in {"{}", "[]"} or TRUNCATED in text:
@@ -144,8 +144,8 @@ def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
         unknown = [
             f"{name}.{unknown_member}" for each in _grant_documents(text) for unknown_member in _unknown_members(each)
         ]
-        is_told = any(grant for each in json_grants(text) for grant in _of_one(changed, each, is_revoked=False))
-        yield from unknown or ([] if is_told else [name])
+        is_understood = any(grant for each in json_grants(text) for grant in _of_one(changed, each, is_revoked=False))
+        yield from unknown or ([] if is_understood else [name])
     for name in _ACCOUNTS:
         given = known_text(properties.atoms.get(name))
         if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):

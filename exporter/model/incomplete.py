@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter.input import row as documents
 from exporter.input.properties import read
 from exporter.input.row import (
-    STRUCTURED,
     AgentDocument,
     ChangeDocument,
     Document,
     GuardedDocument,
+    ObjectDocument,
+    PolicyDocument,
     ReadDocument,
     Text,
     WrittenDocument,
@@ -36,7 +36,7 @@ from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
 from exporter.model.grants import unknown_forms
 from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of, usable_id
-from exporter.model.objects import known_text, thing_of
+from exporter.model.objects import ARRAYS, SOURCES, known_text, thing_of
 
 if TYPE_CHECKING:
     from exporter.input.row import Row
@@ -48,15 +48,12 @@ _SENTINEL_BYTES: Final = _SENTINEL.encode()
 _CHANGE: Final = "object_modified_by_ddl"
 
 
-def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) -> tuple[str, ...]:
-    """The sorted texts ``PLACE REASON``. ``properties``: the JSON of the change's properties. ``may_be_cut``: whether
-    the sentinel occurs anywhere in the row.
+def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
+    """The texts ``PLACE REASON``, each once. ``properties``: the JSON of the change's properties. ``may_be_cut``:
+    whether the sentinel occurs anywhere in the row.
     """
-    return tuple(sorted(_every(document, properties, may_be_cut=may_be_cut)))
-
-
-def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
-    for name, objects in _arrays(document):
+    for name, field in ARRAYS.items():
+        objects: Objects = getattr(document, field)
         if objects:
             if may_be_cut and _SENTINEL_BYTES in msgspec.json.encode(objects):  # at any depth
                 yield f"{name} {TRUNCATED}"
@@ -70,17 +67,6 @@ def _every(document: Document, properties: str | None, *, may_be_cut: bool) -> I
             yield f"{_CHANGE} {TRUNCATED}"
         if change.operation_type is None and change.object_name is None:
             yield f"{_CHANGE} UNNAMED"
-
-
-def _arrays(document: Document) -> tuple[tuple[str, Objects], ...]:
-    return (
-        ("direct_objects_accessed", document.direct),
-        ("base_objects_accessed", document.base),
-        ("objects_modified", document.modified),
-        ("policies_referenced", document.policies),
-        ("provider_base_objects_accessed", document.provider_base),
-        ("provider_policies_referenced", document.provider_policies),
-    )
 
 
 def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
@@ -138,8 +124,6 @@ KNOWN_DOMAINS: Final = frozenset(
 """In normal form (:func:`exporter.model.identifiers.normal_domain`)."""
 LONGEST: Final = 80
 """Longest name in the results, in characters."""
-_ARRAYS: Final = tuple(zip(STRUCTURED[:6], documents.Document.__struct_fields__[:6], strict=True))
-_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
 _SHORT: Final = 4 * 1024
 
 
@@ -168,8 +152,8 @@ def _named(what: str, name: str) -> str:
     return f"{what} {name if len(name) <= LONGEST else name[:LONGEST] + '…'}"
 
 
-def _of_document(document: documents.Document) -> Iterator[str]:
-    for name, field in _ARRAYS:
+def _of_document(document: Document) -> Iterator[str]:
+    for name, field in ARRAYS.items():
         for element in getattr(document, field) or ():
             if element is not None:
                 yield from _of_object(element, name)
@@ -189,12 +173,12 @@ def _of_object(element: Any, name: str) -> Iterator[str]:
     for column in element.columns or ():
         for policy in getattr(column, "policies", None) or ():
             yield from _policy(policy)
-        for sources in _SOURCES:
+        for sources in SOURCES:
             for source in getattr(column, sources, None) or ():
                 yield from _domain(None if source is None else source.object_domain)
 
 
-def _identifies_nothing(object_document: documents.ObjectDocument) -> bool:
+def _identifies_nothing(object_document: ObjectDocument) -> bool:
     """Whether the object has an id, but no kind, name or location, so that nothing says what it is."""
     ident, domain = known_text(object_document.object_id), normal_domain(text(object_document.object_domain))
     is_named = (
@@ -206,12 +190,12 @@ def _identifies_nothing(object_document: documents.ObjectDocument) -> bool:
     return ident not in {None, "0", "-1"} and not is_named
 
 
-def _policy(policy: documents.PolicyDocument | None) -> Iterator[str]:
+def _policy(policy: PolicyDocument | None) -> Iterator[str]:
     if policy is not None:
         yield from _domain(policy_kind(policy.policy_kind))
 
 
-def _domain(domain: documents.Text) -> Iterator[str]:
+def _domain(domain: Text) -> Iterator[str]:
     normal = normal_domain(text(domain))
     if normal is not None and normal not in KNOWN_DOMAINS:
         yield _named("domain", normal)

@@ -1,4 +1,4 @@
-"""The version history of an object: it receives the mentions of the object in order of time and answers the queries.
+"""The version history of an object: it receives the uses of the object in order of time and answers the queries.
 
 One PROV entity per table would be invalid: two writes would generate it twice, and an INSERT from a table into itself
 would derive it from itself. So a query makes a new version of an object if it writes, creates, replaces or restores it,
@@ -10,20 +10,28 @@ query does not read what it writes itself.
 A version that writes some columns leaves the others unchanged. So columns have their own versions, one for each version
 of the object that wrote the column, in a chain that begins when the object is created.
 
-The state of a version history is bounded by its object (its columns, names, settings), not by the number of mentions.
+The state of a version history is bounded by its object (its columns, names, settings), not by the number of uses.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exporter.model.answers import Carried, Ending, SettingOfQuery
+from exporter.model.answers import (
+    Carried,
+    Ending,
+    SettingOfQuery,
+    is_recorded,
+    state_after_drop,
+    state_before,
+    state_made_by,
+)
 from exporter.model.clones import Copies, Copy, Inferred, Moment
 from exporter.model.effects import HOLDERS
-from exporter.model.identifiers import canonical_name, segment
+from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import (
     NEVER,
     Absence,
@@ -44,12 +52,9 @@ if TYPE_CHECKING:
 
     from exporter.model.object_state import Over
 
-_BEFORE: Final = "before/"
-_GONE: Final = "version-after-drop/"
-
 
 class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
-    """The mention of an object at the start of a query. ``reads``: whether the query needs the version in force.
+    """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
     ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
     key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
     view or stream.
@@ -63,7 +68,7 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
-    """The mention of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
+    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
     :class:`exporter.model.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
@@ -120,24 +125,24 @@ class SavedHistory(Struct, array_like=True, gc=False):
 
 class VersionHistory:
     """The version history of the object ``key``. Pass :class:`UseAtStart` and :class:`UseAtEnd` in order of time, then
-    call :meth:`told`.
+    call :meth:`result`.
     """
 
     def __init__(self, key: str) -> None:
         self.key = key
         self._made: Requester | None = None  # the query that made the version in force; None if dropped or not recorded
         self._dropped: str | None = None  # the query that dropped it, if that was after the last version
-        self._first: str | None = None  # the query that mentioned it first; the state before the record is named by it
+        self._first: str | None = None  # the query that used it first; the state before the record is named by it
         self._last_made: str | None = None
         self._last_created: str | None = None
         self._columns: dict[str, str] = {}
-        self._holding = SettingsInForce()
+        self._settings = SettingsInForce()
         self._unrecorded: dict[str, Ending | None] = {}
         self._unrecorded_columns: set[tuple[str, str]] = set()
         self._names = Names()
         self._sources = Sources()
         self.copies = Copies()
-        self.passed = NEVER, ""  # time and query of the last mention
+        self.passed = NEVER, ""  # time and query of the last use
         self._lost: set[str] = set()  # columns that were dropped or renamed
         self._taken: Take | None = None  # who took its name after all that is known of it
         self._absences: list[Absence] = []
@@ -157,7 +162,7 @@ class VersionHistory:
         if use_at_start.names:
             self._names.add(at, use_at_start.names)
         for setting in use_at_start.settings:
-            yield from self._tell(self._holding.set(requester, at, setting))
+            yield from self._ended(self._settings.set(requester, at, setting))
         if use_at_start.reads or use_at_start.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in use_at_start.columns}
@@ -165,7 +170,7 @@ class VersionHistory:
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
-    def _tell(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def _ended(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended."""
         for requester, setting, until in over:
             yield requester, ObjectAnswer(self.key, settings=[(setting, until)])
@@ -179,9 +184,9 @@ class VersionHistory:
         self._life += _begins_anew(done, is_dropped=self._dropped is not None)
         if columns:
             self._touched(self._in_force())
-        yield from self._tell(self._holding.lose(done.lost, at))
-        over, carried = self._holding.rename(requester, at, done.carries)
-        yield from self._tell(over)
+        yield from self._ended(self._settings.lose(done.lost, at))
+        over, carried = self._settings.rename(requester, at, done.carries)
+        yield from self._ended(over)
         if carried:
             yield requester, ObjectAnswer(self.key, carried=carried)
         if done.drops:
@@ -192,9 +197,9 @@ class VersionHistory:
             if done.creates:
                 self._sources.ends(at, creates=True)
             elif self._dropped is not None:
-                self._sources.is_restored()
-            made = self._holding.make(requester, at, creates=done.creates, replaces=self._is_by_name)
-            yield from self._tell(made)
+                self._sources.undrop()
+            made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
+            yield from self._ended(made)
             anew = done.creates or done.empties
             prior = None if anew else self._touched(self._last_made or self._initial())
             self._make(requester, anew=anew)
@@ -210,11 +215,11 @@ class VersionHistory:
             yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
 
     def _drop(self, requester: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        self._holding.drop(requester, at)
+        self._settings.drop(requester, at)
         self._sources.ends(at)
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, requester.query_id, at))
-        if not state.startswith("version/"):
+        if not is_recorded(state):
             self._unrecorded[state] = Ending(None, requester.query_id, at)
         self._made, self._dropped = None, requester.query_id
 
@@ -230,7 +235,7 @@ class VersionHistory:
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
         self._made, self._dropped = requester, None
-        self._last_made = _version(requester.query_id)
+        self._last_made = state_made_by(requester.query_id)
         if anew:
             self._last_created = requester.query_id
             self._columns = {}
@@ -243,29 +248,29 @@ class VersionHistory:
             before = self._chain()
             if is_kept:
                 self._unrecorded_columns.add((column, before))
-        self._columns[column] = _version(query_id)
+        self._columns[column] = state_made_by(query_id)
         return before
 
     # --- states -------------------------------------------------------------------------------------------------------
 
     def _in_force(self) -> str:
         if self._made is not None:
-            return _version(self._made.query_id)
-        return self._initial() if self._dropped is None else _GONE + segment(self._dropped)
+            return state_made_by(self._made.query_id)
+        return self._initial() if self._dropped is None else state_after_drop(self._dropped)
 
     def _initial(self) -> str:
         """The state before the first recorded query; it differs between exports of different periods."""
-        assert self._first is not None, "nobody mentioned the object"
-        return _BEFORE + segment(self._first)
+        assert self._first is not None, "nothing used the object"
+        return state_before(self._first)
 
     def _touched(self, state: str) -> str:
         """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
-        if not state.startswith("version/"):
+        if not is_recorded(state):
             self._unrecorded.setdefault(state, None)
         return state
 
     def _chain(self) -> str:
-        return self._initial() if self._last_created is None else _version(self._last_created)
+        return self._initial() if self._last_created is None else state_made_by(self._last_created)
 
     def _column(self, column: str) -> str:
         """The state that wrote the column's present data."""
@@ -309,8 +314,8 @@ class VersionHistory:
         self._life += 1
         yield from self._drop(Requester(drop, ""), dropped)
         maker = Requester(query_id, "")
-        self._sources.is_restored()
-        yield from self._tell(self._holding.make(maker, at, creates=False))
+        self._sources.undrop()
+        yield from self._ended(self._settings.make(maker, at, creates=False))
         self._restored[query_id] = Restored(at, query_id, self._touched(self._last_made or self._initial()))
         self._make(maker, anew=False)
         self.passed = absence.restored
@@ -351,10 +356,10 @@ class VersionHistory:
             self._last_made,
             self._last_created,
             self._columns,
-            *self._holding.kept(),
+            *self._settings.kept(),
             self._unrecorded,
             sorted(self._unrecorded_columns),
-            self._names.held(),
+            self._names.kept(),
             self._sources.definitions,
             self._taken,
             *self.copies.kept(),
@@ -365,12 +370,12 @@ class VersionHistory:
         )
 
     def continued(self, before: SavedHistory) -> None:
-        """Continue from a chapter. To be called before any mention."""
+        """Continue from the state at the end of the day before. To be called before any use."""
         self._first, self._made, self._dropped = before.first, before.made, before.dropped
         self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
-        self._holding = SettingsInForce(before.held, before.drops)
+        self._settings = SettingsInForce(before.held, before.drops)
         for element, drops in before.drops_of_elements.items():
-            self._holding.add(element, drops, before.taken_elements.get(element))
+            self._settings.add(element, drops, before.taken_elements.get(element))
         self._taken = before.taken
         self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
         self._names = Names(before.names)
@@ -381,20 +386,20 @@ class VersionHistory:
 
     def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
-        self._holding.add(element, drops, taken)
+        self._settings.add(element, drops, taken)
 
     def is_taken(self, take: Take | None) -> None:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""
         self._taken = take
 
     def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """After all mentions: answers to the query whose version ended because the object's name was taken, and to
+        """After all uses: answers to the query whose version ended because the object's name was taken, and to
         those whose settings do not hold because of that or of a drop. A later day can revert each of them. The UNDROP
         of a schema or database has no address: it has not asked.
         """
         if self._taken is not None and self._made is not None:
             yield self._made, ObjectAnswer(self.key, ending=_by_take(self._taken))
-        yield from self._tell(self._holding.over(self._taken))
+        yield from self._ended(self._settings.over(self._taken))
 
     def taken_state(self) -> tuple[str, Ending] | None:
         """The state that no recorded query made, if it ended because the object's name was taken. A later day can
@@ -408,11 +413,11 @@ class VersionHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._taken is None else self._taken[0]
         return ObjectHistory(
-            self._names.periods(seen, taken, None if self._dropped is None else self._holding.dropped),
+            self._names.periods(seen, taken, None if self._dropped is None else self._settings.dropped),
             dict(sorted(self._unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),
-            restored=[one for _, one in sorted(self._restored.items())],
+            restored=[restored for _, restored in sorted(self._restored.items())],
         )
 
 
@@ -434,7 +439,3 @@ def _begins_anew(done: UseAtEnd, *, is_dropped: bool) -> bool:
         or bool(done.renamed)
         or any(is_new for _, is_new in done.written)
     )
-
-
-def _version(query_id: str) -> str:
-    return f"version/{segment(query_id)}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from exporter.model.answers import Carried, Ending, SettingOfQuery
+from exporter.model.answers import Carried, Ending, SettingKey, SettingOfQuery
 from exporter.model.grants import is_of_several, takes_back
 from exporter.model.identifiers import match_name
 
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
 Rename = tuple[str, str, str]
 """Former and new name of a column, and the key of the change that renames it."""
-SettingKey = tuple[str | None, str, str | None]
-"""Column, property, element: a later setting with the same key replaces the earlier one."""
 
 
 class Requester(NamedTuple):
-    """A query that mentions an object. ``address``: where its answers are sent; the version history does not interpret
+    """A query that uses an object. ``address``: where its answers are sent; the version history does not interpret
     it.
     """
 
@@ -39,7 +37,7 @@ class SettingInForce(NamedTuple):
     """A setting in force: the query that made it, the setting, its time (microseconds since 1970)."""
 
     requester: Requester
-    said: SettingOfQuery
+    setting: SettingOfQuery
     since: int
 
 
@@ -51,7 +49,7 @@ class SettingsInForce:
     """The settings of one object. ``drops``: its drops since its last version."""
 
     def __init__(self, settings: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
-        self._held = {setting_in_force.said[1:4]: setting_in_force for setting_in_force in settings}
+        self._held = {in_force.setting.key: in_force for in_force in settings}
         self._drops = list(drops)
         self._of_elements: dict[str, list[Drop]] = {}
         self._taken: dict[str, Take] = {}
@@ -73,15 +71,16 @@ class SettingsInForce:
         """Apply a setting. Gives the settings that it ends."""
         for key in self._replaced(setting):
             yield self._end(key, at)
-        if setting[4]:
-            self._held[setting[1:4]] = SettingInForce(requester, setting, at)
+        if setting.names:
+            self._held[setting.key] = SettingInForce(requester, setting, at)
 
     def _replaced(self, setting: SettingOfQuery) -> list[SettingKey]:
         """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked."""
-        key, names = setting[1:4], setting[4]
-        if names or not is_of_several(key[1]):
-            return [key] if key in self._held else []
-        return [texts for texts, in_force in self._held.items() if takes_back(key[1], texts[1], in_force.said[4])]
+        revoked = setting.property_name
+        if setting.names or not is_of_several(revoked):
+            return [setting.key] if setting.key in self._held else []
+        held = [in_force.setting for in_force in self._held.values()]
+        return [each.key for each in held if takes_back(revoked, each.property_name, each.names)]
 
     def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
         """Apply the drop of columns. Gives the settings that it ends."""
@@ -94,18 +93,16 @@ class SettingsInForce:
         does not hold because its tag or policy is dropped is not carried.
         """
         names = {former: (new, change) for former, new, change in renames}
-        moved = [(key, *names[key[0]]) for key in self._held if key[0] in names]
-        carried_keys = [
-            move for move in moved if self._dropped(self._held[move[0]].said, self._held[move[0]].since, at) is None
-        ]
-        before = [self._held[key] for key, _, _ in carried_keys]
-        over = [self._end(key, at) for key, _, _ in moved]
+        moved = [(in_force, *names[key[0]]) for key, in_force in self._held.items() if key[0] in names]
+        holding = [move for move in moved if self._dropped(move[0].setting, move[0].since, at) is None]
+        over = [self._end(in_force.setting.key, at) for in_force, _, _ in moved]
         carried: list[Carried] = []
-        for in_force, (_, new, change) in zip(before, carried_keys, strict=True):
-            said: SettingOfQuery = (change, new, *in_force.said[2:])
-            over += [self._end(key, at) for key in [said[1:4]] if key in self._held]
-            self._held[said[1:4]] = SettingInForce(requester, said, at)
-            carried.append((in_force.requester.query_id, in_force.said, said))
+        for in_force, new, change in holding:
+            setting = in_force.setting._replace(change_key=change, column=new)
+            if setting.key in self._held:
+                over.append(self._end(setting.key, at))
+            self._held[setting.key] = SettingInForce(requester, setting, at)
+            carried.append((in_force.requester.query_id, in_force.setting, setting))
         return over, carried
 
     def drop(self, requester: Requester, at: int) -> None:
@@ -133,21 +130,24 @@ class SettingsInForce:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
         object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
         """
-        for requester, said, since in self._held.values():
-            takes = (taken, self._taken.get(said[3] or ""))
-            ends = [self._dropped(said, since), *(take[0] for take in takes if take is not None and take[0] >= since)]
+        for requester, setting, since in self._held.values():
+            takes = (taken, self._taken.get(setting.element or ""))
+            ends = [
+                self._dropped(setting, since),
+                *(take[0] for take in takes if take is not None and take[0] >= since),
+            ]
             until = min((end for end in ends if end is not None), default=None)
             if until is not None:
-                yield requester, said, until
+                yield requester, setting, until
 
     def _end(self, key: SettingKey, at: int) -> Over:
-        requester, said, since = self._held.pop(key)
-        until = self._dropped(said, since, at)
-        return requester, said, at if until is None else until
+        requester, setting, since = self._held.pop(key)
+        until = self._dropped(setting, since, at)
+        return requester, setting, at if until is None else until
 
-    def _dropped(self, said: SettingOfQuery, since: int, until: int | None = None) -> int | None:
+    def _dropped(self, setting: SettingOfQuery, since: int, until: int | None = None) -> int | None:
         """When the setting ended because the object or its tag or policy was dropped; None if it did not."""
-        drops = self._drops, self._of_elements.get(said[3] or "", ())
+        drops = self._drops, self._of_elements.get(setting.element or "", ())
         ends = [end for end in (_dropped(drop, since, until) for drop in drops) if end is not None]
         return min(ends, default=None)
 
@@ -172,9 +172,9 @@ class Names:
         self._pending: dict[str, int] = {}
         self._held = list(names)
 
-    def held(self) -> list[tuple[str, int, int]]:
-        """The names in order, each with the times when it was first and last seen."""
-        self._settle()
+    def kept(self) -> list[tuple[str, int, int]]:
+        """The state for the next day: the names in order, each with the times when it was first and last seen."""
+        self._append_pending()
         return self._held
 
     def present(self) -> tuple[str, int] | None:
@@ -184,14 +184,17 @@ class Names:
         return (self._held[-1][0], self._held[-1][2]) if self._held else None
 
     def add(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
+        """Add the names that a query shows or gives at its start, in order of time: (0, name) if it only shows the
+        name, (1, name) if it gives it.
+        """
         if at != self._at:
-            self._settle()
+            self._append_pending()
             self._at = at
         for after, name in names:
             # A given name is later than a name that is seen at the same time, so each name begins once at a time.
             self._pending[name] = max(after, self._pending.get(name, 0))
 
-    def _settle(self) -> None:
+    def _append_pending(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
             if self._held and match_name(self._held[-1][0]) == match_name(name):
                 self._held[-1] = *self._held[-1][:2], self._at
@@ -206,7 +209,7 @@ class Names:
         object took the last name; ``dropped``: when the object was dropped, which ends no name that is seen after that.
         The statement that takes it can read the object, so a name holds while it is seen.
         """
-        self._settle()
+        self._append_pending()
         names = self._held
         if len({match_name(name) for name in chain((name for name, _, _ in names), seen)}) < 2:
             names = [_whole(seen)] if seen else []
@@ -227,18 +230,44 @@ def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:
     return name, since, max(last for _, last in seen.values())
 
 
-Fate = tuple[int, str, str, str]
-"""The latest query that wrote or changed an object: its end (microseconds since 1970), its id, OpenLineage's
-``lifecycleStateChange`` (empty for a plain write), and the name before a RENAME (else empty).
-"""
-Comment = tuple[int, str, str]
-"""The latest query that set an object's comment, or created it: its end (microseconds since 1970), its id, and the
-comment (empty where there is none since).
-"""
+class Fate(NamedTuple):
+    """The latest query that wrote or changed an object. ``end``: of the query (microseconds since 1970); ``state``:
+    OpenLineage's ``lifecycleStateChange``, empty for a plain write; ``former_name``: the name before a RENAME, else
+    empty.
+    """
+
+    end: int
+    query_id: str
+    state: str
+    former_name: str
+
+
+class Comment(NamedTuple):
+    """The comment of an object, empty where there is none since the object was created; and the latest query that set
+    the comment or created the object: its end (microseconds since 1970) and its id.
+    """
+
+    end: int
+    query_id: str
+    text: str
+
+
 Drop = tuple[int, str, str]
 """Time (microseconds since 1970), query id, DROP or UNDROP."""
-Sign = tuple[int, int, bool, str, str]
-"""A CREATE or DROP: start and end (microseconds since 1970), whether it is a DROP, session and request (or empty)."""
+
+
+class Sign(NamedTuple):
+    """A CREATE or DROP of an object: start and end of its query (microseconds since 1970), session and request; these
+    two are empty where they are not known.
+    """
+
+    start: int
+    end: int
+    is_drop: bool
+    session: str
+    request: str
+
+
 Take = tuple[int, str]
 """Time (microseconds since 1970) and query id of the CREATE or REPLACE of another object that took a name."""
 NameAndAccount = tuple[str | None, str | None]
@@ -387,7 +416,7 @@ class ViewSource(Struct, array_like=True, frozen=True, gc=False):
 
 
 class ObjectHistory(Struct, gc=False):
-    """What follows from the order of mentions. ``names``: the names with their periods. ``unrecorded``: states that are
+    """What follows from the order of uses. ``names``: the names with their periods. ``unrecorded``: states that are
     referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
     whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
     that had this name. ``sources``: what is behind a view or stream. ``restored``: its versions that an UNDROP of

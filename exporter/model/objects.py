@@ -45,6 +45,17 @@ Fact = TypeVar("Fact")
 Document = TypeVar("Document", bound=ObjectDocument)
 Key = tuple[str, ...]
 _NO_COLUMN_ID: Final = ("0", "-1", "")
+ARRAYS: Final = {
+    "direct_objects_accessed": "direct",
+    "base_objects_accessed": "base",
+    "objects_modified": "modified",
+    "policies_referenced": "policies",
+    "provider_base_objects_accessed": "provider_base",
+    "provider_policies_referenced": "provider_policies",
+}
+"""The columns of a row that are arrays of objects, with the fields of :class:`exporter.input.row.Document`."""
+SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
+"""The fields of a written column that list its sources, in both spellings that rows have."""
 
 
 def known_text(value: Text) -> str | None:

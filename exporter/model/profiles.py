@@ -7,6 +7,7 @@ are only named (policies, partners of joins, tags). Sources: view, "objectId", "
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -30,17 +31,20 @@ if TYPE_CHECKING:
 AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
 _CONTENTS: Final = 6_000
 _WIDE: Final = 1_000
-"""Mentions are cached for this many contents, because statements recur; not those of more columns than this."""
+"""Attributes are cached for this many contents, because statements recur; not those of more columns than this."""
+_recent: Final[Recent[ContentAttributes]] = Recent(_CONTENTS)
 
-
-Names = tuple[tuple[int, str], ...]
+SeenNames = tuple[tuple[int, str], ...]
+"""The names of an object in the rows of a query, sorted: (0, name) if the rows only show it, (1, name) if the query
+gives it by RENAME or SWAP. A name that is both counts as given. A given name is later than the others.
+"""
 Values = dict[AttributeValue, None] | tuple[()]
 """Values, each once. The empty tuple stands for no values: it needs no memory, and most fields are empty."""
 
 
-class ObjectUse(Struct, gc=False):
-    """What one query says about an object: the fields of :class:`exporter.model.object_state.Profile`, without times.
-    ``changes``: whether the query writes or changes the object; ``effect``: what it does to it.
+class Attributes(Struct, gc=False):
+    """The attributes that one query gives for an object: the fields of :class:`exporter.model.object_state.Profile`,
+    without times. ``changes``: whether the query writes or changes the object; ``effect``: what it does to it.
     """
 
     object_id: str | None = None
@@ -64,85 +68,69 @@ class ObjectUse(Struct, gc=False):
     effect: Effect = NOTHING
 
 
-class ObjectUses(NamedTuple):
-    """``said``: by object key, sorted. ``names``: the result of :func:`sightings`. ``around``: the schemas and
-    databases of the objects, each once.
+class ContentAttributes(NamedTuple):
+    """What a content says about objects. ``of_objects``: by object key, sorted. ``names``: by object key, sorted; only
+    objects that have a name. ``containers``: the schemas and databases of the objects, each once.
     """
 
-    said: dict[str, ObjectUse]
-    names: dict[str, Names]
-    around: tuple[Thing, ...]
+    of_objects: dict[str, Attributes]
+    names: dict[str, SeenNames]
+    containers: tuple[Thing, ...]
 
 
-def object_uses(content: Content) -> ObjectUses:
+def attributes_of(content: Content) -> ContentAttributes:
     """What the content says about objects. The result is cached, so callers must not change it."""
     known = _recent.get(content)
     if known is not None:
         return known
-    made = _made(content)
-    is_wide = sum(len(object_use.columns) for object_use in made.said.values()) > _WIDE
+    made = _attributes_of(content)
+    is_wide = sum(len(attributes.columns) for attributes in made.of_objects.values()) > _WIDE
     return made if is_wide else _recent.keep(content, made)
 
 
-def sightings(facts: QueryFacts) -> Mapping[str, Names]:
-    """By object key, sorted: the names that the object has in the query's rows (0, name), and those that the query
-    gives it by RENAME or SWAP (1, name). A name that is both counts as given. A given name is later than the others.
-
-    The result is cached for the content, so callers must not change it.
-    """
-    return object_uses(facts.content).names
-
-
-def _made(content: Content) -> ObjectUses:
-    uses_by_key = _UsesByKey()
-    for thing in chain(objects(content), _beside(content)):
-        _describe(uses_by_key[thing.key], thing)
-    _columns(content, uses_by_key)
+def _attributes_of(content: Content) -> ContentAttributes:
+    by_key: dict[str, Attributes] = defaultdict(Attributes)
+    for thing in chain(objects(content), _only_named(content)):
+        _describe(by_key[thing.key], thing)
+    _add_columns(content, by_key)
     for write in content.writes:
-        uses_by_key[write.thing.key].changes = True
+        by_key[write.thing.key].changes = True
     for change in content.changes:
-        of_thing = uses_by_key[change.thing.key]
-        of_thing.changes = True
-        if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
-            of_thing.takes = _with(of_thing.takes, change.thing.name)
-        _new_names(change, of_thing)
-        if change.operation in DROPS:
-            of_thing.drops = _with(of_thing.drops, change.operation)
-        for grant in change.grants:
-            of_thing.elements = _with(of_thing.elements, setting_of_grant(grant, change.thing)[1] or None)
-        for setting in change.settings:
-            _column_of(setting, of_thing)
-            of_thing.elements = _with(of_thing.elements, setting.element_key)
-    _done(content, uses_by_key)
-    each = {key: uses_by_key[key] for key in sorted(uses_by_key)}
-    names = {key: _names(object_use) for key, object_use in each.items() if object_use.names or object_use.given}
-    return ObjectUses(each, names, _around(names))
-
-
-def _done(content: Content, uses_by_key: _UsesByKey) -> None:
-    for key, one in remade(content):
-        uses_by_key[key].remade = _with(uses_by_key[key].remade, one)
+        _add_change(change, by_key[change.thing.key])
+    for key, remade_container in remade(content):
+        by_key[key].remade = _with(by_key[key].remade, remade_container)
     for key, effect in effects(content).items():
-        if key in uses_by_key:
-            uses_by_key[key].effect = effect
+        if key in by_key:
+            by_key[key].effect = effect
+    of_objects = {key: by_key[key] for key in sorted(by_key)}
+    names = {key: _names(attributes) for key, attributes in of_objects.items() if attributes.names or attributes.given}
+    return ContentAttributes(of_objects, names, _containers(names))
 
 
-def _around(names: Mapping[str, Names]) -> tuple[Thing, ...]:
+def _add_change(change: Change, attributes: Attributes) -> None:
+    attributes.changes = True
+    if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
+        attributes.takes = _with(attributes.takes, change.thing.name)
+    if change.operation in DROPS:
+        attributes.drops = _with(attributes.drops, change.operation)
+    _add_new_names(change, attributes)
+    for grant in change.grants:
+        attributes.elements = _with(attributes.elements, setting_of_grant(grant, change.thing)[1] or None)
+    for setting in change.settings:
+        attributes.elements = _with(attributes.elements, setting.element_key)
+        _add_column_of_setting(setting, attributes)
+
+
+def _containers(names: Mapping[str, SeenNames]) -> tuple[Thing, ...]:
     found = (containers(key.split("/", 1)[0], name) for key, seen in names.items() for _, name in seen)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
-def _names(object_use: ObjectUse) -> Names:
-    return tuple(sorted([(int(name in object_use.given), name) for name in {*object_use.names, *object_use.given}]))
+def _names(attributes: Attributes) -> SeenNames:
+    return tuple(sorted([(int(name in attributes.given), name) for name in {*attributes.names, *attributes.given}]))
 
 
-class _UsesByKey(dict[str, ObjectUse]):
-    def __missing__(self, key: str) -> ObjectUse:
-        self[key] = object_use = ObjectUse()
-        return object_use
-
-
-def _beside(content: Content) -> Iterator[Thing]:
+def _only_named(content: Content) -> Iterator[Thing]:
     """The objects that are only named: policies, tags, partners of a SWAP, sources of a CLONE, objects of grants."""
     for policy in content.policies:
         yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
@@ -166,21 +154,16 @@ def _thing(key: str, domain: str | None, object_id: str | None, name: str | None
     return Thing(key, key.split("/", 1)[0], domain, object_id, name)
 
 
-def _describe(object_use: ObjectUse, thing: Thing) -> None:
-    object_use.object_id = thing.object_id or object_use.object_id
-    object_use.domains = _with(object_use.domains, thing.domain)
-    object_use.names = _with(object_use.names, thing.name)
-    object_use.seen_as = _with(object_use.seen_as, (thing.name, thing.account))
-    if thing.signature is not None:
-        object_use.signatures = _with(object_use.signatures, thing.signature)
-    if thing.data_type is not None:
-        object_use.data_types = _with(object_use.data_types, thing.data_type)
-    if thing.stage_kind is not None:
-        object_use.stage_kinds = _with(object_use.stage_kinds, thing.stage_kind)
-    if thing.location is not None:
-        object_use.locations = _with(object_use.locations, thing.location)
-    if thing.account is not None:
-        object_use.accounts = _with(object_use.accounts, thing.account)
+def _describe(attributes: Attributes, thing: Thing) -> None:
+    attributes.object_id = thing.object_id or attributes.object_id
+    attributes.domains = _with(attributes.domains, thing.domain)
+    attributes.names = _with(attributes.names, thing.name)
+    attributes.seen_as = _with(attributes.seen_as, (thing.name, thing.account))
+    attributes.signatures = _with(attributes.signatures, thing.signature)
+    attributes.data_types = _with(attributes.data_types, thing.data_type)
+    attributes.stage_kinds = _with(attributes.stage_kinds, thing.stage_kind)
+    attributes.locations = _with(attributes.locations, thing.location)
+    attributes.accounts = _with(attributes.accounts, thing.account)
 
 
 def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Values[AttributeValue]:
@@ -192,47 +175,41 @@ def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Value
     return {value: None}
 
 
-def _columns(content: Content, uses_by_key: _UsesByKey) -> None:
+def _add_columns(content: Content, by_key: dict[str, Attributes]) -> None:
     """Add the columns that are read, written, protected, or a source or target of a derivation."""
     shown: Iterator[Access | Write] = chain(content.accesses, content.writes)
-    for one in shown:
-        columns = uses_by_key[one.thing.key].columns
-        for name, column_id in [(column.name, column.column_id) for column in one.columns]:
-            if column_id is None:
-                columns.setdefault(name, ())
-            else:
-                columns[name] = _with(columns.get(name, ()), column_id)
+    for use in shown:
+        attributes = by_key[use.thing.key]
+        for column in use.columns:
+            _add_column(attributes, column.name, column.column_id)
     for derivation in content.derivations:
-        _column(uses_by_key[derivation.target_key], derivation.target_column, None)
-        _column(uses_by_key[derivation.source.key], derivation.source_column, None)
+        _add_column(by_key[derivation.target_key], derivation.target_column, None)
+        _add_column(by_key[derivation.source.key], derivation.source_column, None)
     for policy in content.policies:
-        _column(uses_by_key[policy.protected.key], policy.column_name, policy.column_id)
+        _add_column(by_key[policy.protected.key], policy.column_name, policy.column_id)
 
 
-def _column(object_use: ObjectUse, name: str | None, column_id: str | None) -> None:
+def _add_column(attributes: Attributes, name: str | None, column_id: str | None) -> None:
     if name is not None:
-        object_use.columns[name] = _with(object_use.columns.get(name, ()), column_id)
+        attributes.columns[name] = _with(attributes.columns.get(name, ()), column_id)
 
 
-def _column_of(setting: Setting, object_use: ObjectUse) -> None:
-    _column(object_use, setting.column_name, setting.element_id if setting.property == "columns" else None)
+def _add_column_of_setting(setting: Setting, attributes: Attributes) -> None:
+    _add_column(attributes, setting.column_name, setting.element_id if setting.property == "columns" else None)
     if is_rename(setting) and setting.column_name is not None and setting.value is not None:
-        object_use.renamed_from[setting.value] = _with(
-            object_use.renamed_from.get(setting.value, ()), setting.column_name
+        attributes.renamed_from[setting.value] = _with(
+            attributes.renamed_from.get(setting.value, ()), setting.column_name
         )
 
 
-def _new_names(change: Change, object_use: ObjectUse) -> None:
+def _add_new_names(change: Change, attributes: Attributes) -> None:
     """Add a name given by RENAME or SWAP. ``given`` is only for objects with an id: others are identified by name."""
     if change.new_name is not None:
-        former = object_use.old_names.get(change.new_name, ())
-        object_use.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
-        object_use.seen_as = _with(object_use.seen_as, (change.new_name, change.thing.account))
+        former = attributes.old_names.get(change.new_name, ())
+        attributes.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
+        attributes.seen_as = _with(attributes.seen_as, (change.new_name, change.thing.account))
     if change.thing.object_id is not None:
-        object_use.given = _with(_with(object_use.given, change.new_name), change.swap_name)
-
-
-_recent: Final[Recent[ObjectUses]] = Recent(_CONTENTS)
+        attributes.given = _with(_with(attributes.given, change.new_name), change.swap_name)
 
 
 Value = TypeVar("Value", str, "str | None")
@@ -245,39 +222,39 @@ def add(
     keys of all objects that the query's rows name. ``learned``: contents that were already added, with their account:
     for them only times are added.
     """
-    account, end, uses = facts.account, facts.end, object_uses(facts.content)
+    account, end, content = facts.account, facts.end, attributes_of(facts.content)
     is_known = learned is not None and learned.get(facts.content) == account
     seen = facts.start, facts.start
-    for key, object_use in uses.said.items():
+    for key, attributes in content.of_objects.items():
         profile = profiles.get((account, key))
         if profile is None:
             profiles[account, key] = profile = Profile(account, key)
         if not is_known:
-            _learn(profile, object_use)
-        for name in object_use.names:
+            _learn(profile, attributes)
+        for name in attributes.names:
             _see(profile.names, name, seen)
-        for drop in object_use.drops:
+        for drop in attributes.drops:
             profile.drops.add((end, facts.query_id, drop))
-        for name in object_use.takes:
+        for name in attributes.takes:
             profile.takes.add((end, facts.query_id, name))
-        shown = (end if object_use.changes else facts.start), facts.query_id
+        shown = (end if attributes.changes else facts.start), facts.query_id
         profile.shown = max(profile.shown, shown)
-        _time(profile, object_use, facts, end)
-        for after, name in uses.names.get(key, ()):
+        _time(profile, attributes, facts, end)
+        for after, name in content.names.get(key, ()):
             profile.called = max(profile.called, (facts.start, after, name))
-    for thing in chain(uses.around, runs_in(facts.history)):
-        _stand_by(profiles, account, thing, seen)
+    for thing in chain(content.containers, runs_in(facts.history)):
+        _add_name(profiles, account, thing, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
-    return tuple(uses.said)
+    return tuple(content.of_objects)
 
 
-def _time(profile: Profile, object_use: ObjectUse, facts: QueryFacts, end: int) -> None:
+def _time(profile: Profile, attributes: Attributes, facts: QueryFacts, end: int) -> None:
     """Add when the query names, changes and makes the object. ``end``: of the query."""
-    for made_again in object_use.remade:
+    for made_again in attributes.remade:
         profile.remade.add(Event(end, facts.query_id, facts.start, *made_again))
-    effect = object_use.effect
-    if object_use.names:
+    effect = attributes.effect
+    if attributes.names:
         profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
     if effect.makes or effect.drops:
         profile.changed = _earliest(profile.changed, end)
@@ -286,7 +263,7 @@ def _time(profile: Profile, object_use: ObjectUse, facts: QueryFacts, end: int) 
         profile.made_first = min(profile.made_first, made)
 
 
-def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
+def _add_name(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
     """Add a schema, database, role or warehouse: it existed with this name at these times."""
     profile = profiles.get((account, thing.key))
     if profile is None:
@@ -298,9 +275,10 @@ def _stand_by(profiles: dict[tuple[str, str], Profile], account: str, thing: Thi
 
 
 def keys(facts: QueryFacts) -> Iterator[str]:
-    """The keys of all objects that a query mentions, including schemas, databases, role and warehouse; each once."""
-    uses = object_uses(facts.content)
-    yield from dict.fromkeys(chain(uses.said, (thing.key for thing in chain(uses.around, runs_in(facts.history)))))
+    """The keys of all objects that a query names, including schemas, databases, role and warehouse; each once."""
+    content = attributes_of(facts.content)
+    beside = (thing.key for thing in chain(content.containers, runs_in(facts.history)))
+    yield from dict.fromkeys(chain(content.of_objects, beside))
 
 
 def merge(profile: Profile, other: Profile) -> None:
@@ -337,7 +315,7 @@ def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) ->
         names[name] = min(known[0], seen[0]), max(known[1], seen[1])
 
 
-def _learn(profile: Profile, other: Profile | ObjectUse) -> None:
+def _learn(profile: Profile, other: Profile | Attributes) -> None:
     """Merge everything except values with a time."""
     profile.object_id = profile.object_id or other.object_id
     profile.domains.update(other.domains)

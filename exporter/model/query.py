@@ -72,24 +72,24 @@ _kept_long: Final = lru_cache(maxsize=300)(_read)
 
 def _content(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
     written = list(objects_of_array(document.modified))
-    derived = chain.from_iterable(derivations(thing, written_document.columns) for written_document, thing in written)
-    own = policies(document.policies, provider=False)
-    of_provider = policies(document.provider_policies, provider=True)
     properties = None if document.change is None else properties_of(document.change)
     change = change_of(document.change, properties)
-    return _completed(
-        Content(
-            accesses=accesses_once(accesses(document.direct, document.base, document.provider_base)),
-            writes=writes_once(
-                Write(thing, known_columns(written_document.columns)) for written_document, thing in written
-            ),
-            derivations=derivations_once(derived),
-            policies=policies_once(chain(own, of_provider)),
-            joins=joins_once(joins(document.direct)),
-            changes=() if change is None else (change,),
-            agents=tuple([_agent(agent) for agent in document.agents or ()]),
-            incomplete=tuple(sorted((*incomplete(document, properties, may_be_cut=may_be_cut), *unknown))),
-        )
+    return merged(
+        [
+            Content(
+                tuple(accesses(document.direct, document.base, document.provider_base)),
+                tuple([Write(thing, known_columns(written_document.columns)) for written_document, thing in written]),
+                tuple([one for element, thing in written for one in derivations(thing, element.columns)]),
+                (
+                    *policies(document.policies, provider=False),
+                    *policies(document.provider_policies, provider=True),
+                ),
+                tuple(joins(document.direct)),
+                () if change is None else (change,),
+                tuple([_agent(agent) for agent in document.agents or ()]),
+                (*incomplete(document, properties, may_be_cut=may_be_cut), *unknown),
+            )
+        ]
     )
 
 
@@ -100,7 +100,9 @@ def _agent(document: AgentDocument | None) -> Agent:
 
 
 def merged(contents: Sequence[Content]) -> Content:
-    """The contents of several rows of one query as one, in any order. Of the lists of agents the greatest is kept."""
+    """The contents of the rows of one query, in any order, as one content in which each key is there once. Of the lists
+    of agents the greatest is kept.
+    """
     return _completed(
         Content(
             accesses=accesses_once(chain.from_iterable(content.accesses for content in contents)),
@@ -268,8 +270,8 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
     if len(rows) > 1:
         return _of_several(account, rows, history)
     (row,) = rows
-    others = () if row.unknown_columns is None else (row.unknown_columns,)
-    return _facts(account, row, _with_history(content_of(row.content), history), 1, history, others)
+    unknown_columns = () if row.unknown_columns is None else (row.unknown_columns,)
+    return _facts(account, row, _with_history(content_of(row.content), history), 1, history, unknown_columns)
 
 
 def _with_history(content: Content, history: History) -> Content:
@@ -312,9 +314,9 @@ def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFac
         interval_end=rows[0].interval_end,
         query_parameterized_hash=rows[0].query_parameterized_hash,
     )
-    others = tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None}))
+    unknown_columns = tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None}))
     content = _with_history(merged([content_of(row.content) for row in rows]), history)
-    return _facts(account, least, content, len(rows), history, others)
+    return _facts(account, least, content, len(rows), history, unknown_columns)
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
@@ -322,7 +324,7 @@ def _least(texts: Iterable[str | None]) -> str | None:
 
 
 def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
-    account: str, row: Row, content: Content, row_count: int, history: History, others: tuple[str, ...]
+    account: str, row: Row, content: Content, row_count: int, history: History, unknown_columns: tuple[str, ...]
 ) -> QueryFacts:
     if row.calls is not None:  # QUERY_HISTORY has no line for them
         hash_ = named(row.query_parameterized_hash)
@@ -336,6 +338,6 @@ def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
         **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
         row_count=row_count,
         history=history,
-        unknown_columns=others,
+        unknown_columns=unknown_columns,
         calls=row.calls,
     )

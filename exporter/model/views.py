@@ -1,7 +1,7 @@
 """Views and streams: what stands for them in a row, and what is behind them.
 
 Snowflake reads a stream through a view of its own, ``$SYS_VIEW_<number>``. Rows may name that view, without an id, in
-the place of the stream: mostly as the source of a column. It is no object: no other row mentions it, and two streams
+the place of the stream: mostly as the source of a column. It is no object: no other row names it, and two streams
 may get the same number. So it is the stream that the same row reads, where only one is possible; otherwise the query
 records that the stream is unknown, and nothing is named after it.
 
@@ -38,7 +38,7 @@ from exporter.input.row import (
 )
 from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
 from exporter.model.object_state import Sighting, ViewSource
-from exporter.model.objects import known_columns, known_text, objects_of_array
+from exporter.model.objects import ARRAYS, SOURCES, known_columns, known_text, objects_of_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +49,7 @@ UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
 """The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say
 which stream it is."""
 _MARK: Final = b"SYS_VIEW_"
-_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
-_ARRAYS: Final = {
-    "direct_objects_accessed": "direct",
-    "base_objects_accessed": "base",
-    "objects_modified": "modified",
-    "policies_referenced": "policies",
-    "provider_base_objects_accessed": "provider_base",
-    "provider_policies_referenced": "provider_policies",
-}
-Named = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
+NamingElement = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
 """An element of a document that names an object."""
 
 
@@ -91,7 +82,7 @@ def with_streams(document: Document) -> list[str]:
     return sorted(unknown)
 
 
-def _system_view(element: Named) -> str | None:
+def _system_view(element: NamingElement) -> str | None:
     """The name of the system view, in upper case without quotes; None if the element names something else."""
     name = known_text(element.object_name)
     if name is None or usable_id(text(element.object_id)) is not None:
@@ -143,9 +134,9 @@ def _columns(document: Document) -> dict[str, set[str]]:
     return columns
 
 
-def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
+def _named_elements(document: Document) -> Iterator[tuple[str, NamingElement]]:
     """Each element of the document that names an object, with the place that names it."""
-    for place, array in _ARRAYS.items():
+    for place, array in ARRAYS.items():
         for element in getattr(document, array) or ():
             if element is not None:
                 yield place, element
@@ -154,7 +145,7 @@ def _named_elements(document: Document) -> Iterator[tuple[str, Named]]:
         yield "object_modified_by_ddl", document.change
 
 
-def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[Named]:
+def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[NamingElement]:
     """The other sides of joins, and the sources of columns."""
     for join in getattr(written_document, "join_objects", None) or ():
         if join is not None:
@@ -162,7 +153,7 @@ def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) 
     if isinstance(written_document, WrittenDocument):
         for column in written_document.columns or ():
             if column is not None:
-                given = chain.from_iterable(getattr(column, name) or () for name in _SOURCES)
+                given = chain.from_iterable(getattr(column, name) or () for name in SOURCES)
                 yield from (source for source in given if source is not None)
 
 
@@ -301,7 +292,7 @@ class Sources:
         if creates:
             self.created = at
 
-    def is_restored(self) -> None:
+    def undrop(self) -> None:
         """A drop is reverted. The definition goes on that the drop ended, unless the view was created again since."""
         last = self.definitions[-1] if self.definitions else None
         if last is not None and last.until is not None and (self.created is None or last.until > self.created):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge, Content, Source
+from exporter.model.answers import Bridge, ColumnSource, HelperContent
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.model.answers import Dataset
-    from exporter.model.facts import QueryFacts, Thing
+    from exporter.model.facts import Content, QueryFacts, Thing
     from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
@@ -83,7 +83,7 @@ class Fill(Struct, array_like=True, frozen=True, gc=False):
     """
 
     ref: Ref
-    columns: dict[str, list[Source]]
+    columns: dict[str, list[ColumnSource]]
     inputs: list[tuple[str, str]]
     adds: bool
     empties: bool
@@ -113,19 +113,26 @@ class Step(Struct, array_like=True, frozen=True, gc=False):
 def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> tuple[Step, list[Mark]] | None:
     """What the query does to helpers, and its marks; None if it has to do with none."""
     content = facts.content
-    things: dict[str, Thing] = {}
-    touched = [
+    found = {
+        thing.key: thing
+        for thing in (*_read_things(content), *_changed_things(content))
+        if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings)
+    }
+    if not found and not any(_named_by(facts, datasets, settings)):
+        return None
+    uses = dataset_uses(content, datasets, with_base(settings))
+    return _Query(facts, datasets, settings, uses, found).step()
+
+
+def _read_things(content: Content) -> list[Thing]:
+    return [
         *(access.thing for access in content.accesses),
         *(derivation.source for derivation in content.derivations),
     ]
-    touched += [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
-    for thing in touched:
-        if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings):
-            things[thing.key] = thing
-    if not things and not any(_named_by(facts, datasets, settings)):
-        return None
-    uses = dataset_uses(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, uses, things).step()
+
+
+def _changed_things(content: Content) -> list[Thing]:
+    return [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
 
 
 def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> Iterator[bool]:
@@ -136,7 +143,7 @@ def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettin
 
 
 class _Query:
-    """A query, and the helpers that it mentions by object key."""
+    """A query. ``found``: the helpers that it names, by object key."""
 
     def __init__(
         self,
@@ -148,13 +155,8 @@ class _Query:
     ) -> None:
         self._facts, self._datasets, self._settings = facts, datasets, settings
         self._uses, self._found = uses, found
-        content = facts.content
-        self._reads = [
-            *(access.thing for access in content.accesses),
-            *(derivation.source for derivation in content.derivations),
-        ]
-        self._writes = [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
-        self._several = {*self._shared(self._reads), *self._shared(self._writes)}
+        self._reads = _read_things(facts.content)
+        self._several = {*self._shared(self._reads), *self._shared(_changed_things(facts.content))}
 
     def _shared(self, things: list[Thing]) -> Iterator[Ref]:
         """The objects of which the query reads, or writes, several under one name: it cannot be known which is which.
@@ -205,16 +207,16 @@ class _Query:
 
     def _fills(self) -> Iterator[Fill]:
         uses = self._uses
-        filled = {texts[:2]: texts for texts in self._known(write.thing for write in self._facts.content.writes)}
+        filled = {ref[:2]: ref for ref in self._known(write.thing for write in self._facts.content.writes)}
         for output in uses.outputs:
             if output.name in filled:
-                columns: dict[str, list[Source]] = {}
+                columns: dict[str, list[ColumnSource]] = {}
                 for key in output.keys:
                     for column, namespace, name, source, is_base in uses.sources.get(key, ()):
                         columns.setdefault(column, []).append((namespace, name, source, is_base))
                 sources = {origin[:2] for each in columns.values() for origin in each}
                 inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
-                adds = any(way.columns for way in output.ways)
+                adds = any(write.columns for write in output.writes)
                 by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
                 empties = self._facts.content.truncates
                 yield Fill(filled[output.name], by_column, inputs if adds else [], adds, empties)
@@ -302,7 +304,7 @@ class HelperState(Struct, array_like=True, frozen=True, gc=False):
     """
 
     kind: str
-    content: Content = Content()
+    content: HelperContent = HelperContent()
     is_plain: bool = False
 
 
@@ -332,7 +334,7 @@ class Helpers:
         """The states for the next day."""
         return SavedHelpers(list(self._states.items()))
 
-    def _begin(self, day: int) -> None:
+    def _forget_old(self, day: int) -> None:
         """Forget what was dropped long ago, or has long been beside another object of its name."""
         if day == self._day:
             return
@@ -348,7 +350,7 @@ class Helpers:
 
     def bridge(self, step: Step) -> Bridge:
         """What the event of the query says in place of helpers; and the helpers after it."""
-        self._begin(step.end // DAY)
+        self._forget_old(step.end // DAY)
         read, views = self._read(step)
         from_helpers = ReadFromHelpers(Bridge(read, sorted(views)))
         for one in step.created:
@@ -361,8 +363,8 @@ class Helpers:
             self._set(self._meant(ref), step, None)
         return Bridge(read, sorted(views), sorted(hidden), moved)
 
-    def _read(self, step: Step) -> tuple[list[tuple[str, str, Content, bool]], set[DatasetName]]:
-        read: list[tuple[str, str, Content, bool]] = []
+    def _read(self, step: Step) -> tuple[list[tuple[str, str, HelperContent, bool]], set[DatasetName]]:
+        read: list[tuple[str, str, HelperContent, bool]] = []
         views: set[DatasetName] = set()
         for ref in step.read:
             state = self._at(ref, step)
@@ -389,7 +391,7 @@ class Helpers:
         state = self._now(fill.ref)
         if state is None or state.kind != "table":
             return False
-        content = Content() if fill.empties else state.content
+        content = HelperContent() if fill.empties else state.content
         if not state.is_plain:
             content = _together(content, _content(fill, step, from_helpers))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
@@ -397,7 +399,7 @@ class Helpers:
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
         return not is_plain
 
-    def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, Content]]:
+    def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, HelperContent]]:
         """Move tables to their new names. What a helper held has arrived where its new name is none of a helper."""
         before = [(self._meant(ref), self._now(ref)) for ref, _, _ in step.moved]
         former = {ref[:2]: state for (ref, _, _), (_, state) in zip(step.moved, before, strict=True)}
@@ -426,9 +428,9 @@ class Helpers:
         if has_id and ref in self._states:
             return ref
         others = [
-            texts
-            for texts in self._named.get(ref[:2], ())
-            if self._states[texts][-1][2] is not None and not (has_id and _has_id(texts))
+            other
+            for other in self._named.get(ref[:2], ())
+            if self._states[other][-1][2] is not None and not (has_id and _has_id(other))
         ]
         if len(others) > 1:
             return None
@@ -500,7 +502,7 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     return twice
 
 
-def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:
+def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> HelperContent:
     """What a fill brings: its sources, with what helpers held in the place of helpers."""
     facets = {(namespace, name): text for namespace, name, text in step.facets}
     inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in from_helpers.hidden}
@@ -508,17 +510,17 @@ def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> Content:
         for namespace, source, text in from_helpers.contents[name].inputs if name in from_helpers.contents else ():
             inputs.setdefault((namespace, source), text)
     columns = {column: sorted(set(resolved(each, from_helpers))) for column, each in fill.columns.items()}
-    return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
+    return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _together(content: Content, other: Content) -> Content:
+def _together(content: HelperContent, other: HelperContent) -> HelperContent:
     columns = {
         column: sorted({*content.columns.get(column, ()), *other.columns.get(column, ())})
         for column in sorted({*content.columns, *other.columns})
     }
     inputs = {(namespace, name): text for namespace, name, text in (*content.inputs, *other.inputs)}
-    return Content(columns, [(*name, inputs[name]) for name in sorted(inputs)])
+    return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _size(content: Content) -> int:
+def _size(content: HelperContent) -> int:
     return max(sum(map(len, content.columns.values())), len(content.inputs))

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.model.facts import Thing
 from exporter.model.identifiers import canonical_name
+from exporter.model.object_state import Comment, Fate
 from exporter.openlineage import facets
 from exporter.openlineage.events import Event
 from exporter.openlineage.facets import Json, greatest
@@ -32,10 +33,10 @@ from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from exporter.model.facts import Change, QueryFacts
-    from exporter.model.object_state import Comment, Fate, Profile
+    from exporter.model.object_state import Profile
     from exporter.openlineage.settings import OpenLineageSettings
 
 
@@ -55,13 +56,13 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None
         if name is not None:
             fates = profiles[facts.account, output.thing.key].fates
             before = former.get((output.thing.key, name)) if output.state == "RENAME" else None
-            fate: Fate = (at, facts.query_id, output.state or "", before or "")
+            fate = Fate(at, facts.query_id, output.state or "", before or "")
             fates[name] = max(fates.get(name, fate), fate)
     for change in content.changes:
         text = _comment_after(change)
         if text is not None:
             profile = profiles[facts.account, change.thing.key]
-            comment: Comment = (at, facts.query_id, text)
+            comment = Comment(at, facts.query_id, text)
             profile.comment = max(profile.comment or comment, comment)
 
 
@@ -152,7 +153,7 @@ class DatasetProfile(Struct, gc=False):
     """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
     object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
-    :data:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
+    :class:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
     ``holder``: when its object was last seen under the name, and the object's key, of the object that had it last;
     ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
     """
@@ -214,9 +215,9 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
         last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
         fates = [
-            (*profile.fates[name][:3], *of_name.get(profile.fates[name][3], ("", "")))
+            (fate.end, fate.query_id, fate.state, *of_name.get(fate.former_name, ("", "")))
             for name in names
-            if name in profile.fates
+            if (fate := profile.fates.get(name)) is not None
         ]
         by_key[key] = DatasetProfile(
             *key,
@@ -227,7 +228,7 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             fate=max([_NO_FATE, *fates]),
             is_shown=key[2] not in hidden_names,
             holder=max([_NO_HOLDER, *last_seen]),
-            comment=profile.comment[2] if profile.comment else "",
+            comment=profile.comment.text if profile.comment else "",
         )
     return by_key
 
@@ -290,9 +291,6 @@ def dataset_event(
     return Event(begun, DATASET, None, orjson.dumps(event))
 
 
-MAX_BYTES: Final = 10 * 2**20
-MAX_JOB_NAME: Final = 2_000
-
 _has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
 
 
@@ -303,8 +301,8 @@ class Limits:
     accepted.
     """
 
-    max_bytes: int = MAX_BYTES
-    max_job_name: int = MAX_JOB_NAME
+    max_bytes: int = 10 * 2**20
+    max_job_name: int = 2_000
     refuses_nul: bool = False
 
 
@@ -313,19 +311,17 @@ LIMITS: Final = Limits()
 
 def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
     """Why the event cannot be sent, one sentence for each reason; empty for a valid event."""
-    return list(_problems(event, limits))
-
-
-def _problems(event: Event, limits: Limits) -> Iterator[str]:
+    problems = []
     # RFC 3339 allows only years of four digits.
     if not FIRST <= event.time <= LAST:
-        yield "eventTime is not in the years 1 to 9999"
+        problems.append("eventTime is not in the years 1 to 9999")
     if event.type != DATASET and not event.job_name:
-        yield "job.name is missing"
+        problems.append("job.name is missing")
     if event.job_name is not None and len(event.job_name) > limits.max_job_name:
-        yield f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}"
+        problems.append(f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}")
     if len(event.body) > limits.max_bytes:
-        yield f"the event has {len(event.body)} bytes, more than {limits.max_bytes}"
+        problems.append(f"the event has {len(event.body)} bytes, more than {limits.max_bytes}")
     # PostgreSQL cannot store NUL: a backend on PostgreSQL answers with an error, however often the event is sent.
     if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
-        yield "a name or text holds the character NUL"
+        problems.append("a name or text holds the character NUL")
+    return problems

@@ -17,6 +17,7 @@ from exporter.errors import UsageError
 from exporter.model.answers import Signs, Window
 from exporter.model.effects import CREATES
 from exporter.model.identifiers import TRUNCATED, canonical_name
+from exporter.model.object_state import Sign
 from exporter.openlineage.naming import parts
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from exporter.model.answers import Dataset
     from exporter.model.facts import QueryFacts, Thing
-    from exporter.model.object_state import Profile, Sign
+    from exporter.model.object_state import Profile
     from exporter.openlineage.settings import OpenLineageSettings
 
 KINDS: Final = ("table", "view")
@@ -53,6 +54,7 @@ def check(patterns: tuple[str, ...]) -> None:
             )
 
 
+@lru_cache(maxsize=20_000)
 def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether a dataset's name matches a pattern. Patterns are compared with the last parts of the name, and letter
     case does not count.
@@ -60,11 +62,6 @@ def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     >>> is_named('DB.S."orders__dbt_tmp"', ("*__DBT_TMP",)), is_named("DB.S.T", ("S.*",)), is_named("DB.S.T", ("T*T",))
     (True, True, False)
     """
-    return _named(name, patterns)
-
-
-@lru_cache(maxsize=20_000)
-def _named(name: str, patterns: tuple[str, ...]) -> bool:
     given = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
     return any(
         len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))
@@ -150,7 +147,7 @@ def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, setting
 
 
 def _sign(facts: QueryFacts, *, is_drop: bool) -> Sign:
-    return facts.start, facts.end, is_drop, facts.history.session_id or "", request_of(facts)
+    return Sign(facts.start, facts.end, is_drop, facts.history.session_id or "", request_of(facts))
 
 
 def request_of(facts: QueryFacts) -> str:
@@ -170,13 +167,13 @@ def _windows(profile: Profile) -> Iterator[Window]:
     """Each CREATE with the DROP that follows, if they belong to the same session or request and the same day."""
     made: Sign | None = None
     for sign in sorted(profile.signs):
-        _, end, is_drop, session, request = sign
-        if not is_drop:
+        if not sign.is_drop:
             made = sign
         elif made is not None:
-            same_session, same_request = session if session == made[3] else "", request if request == made[4] else ""
-            if (same_session or same_request) and made[0] // DAY == end // DAY:
-                yield Window(made[0], end, same_session, same_request)
+            same_session = sign.session if sign.session == made.session else ""
+            same_request = sign.request if sign.request == made.request else ""
+            if (same_session or same_request) and made.start // DAY == sign.end // DAY:
+                yield Window(made.start, sign.end, same_session, same_request)
             made = None
 
 
@@ -209,7 +206,9 @@ def _is_hidden(profile: Profile, name: str, settings: OpenLineageSettings) -> bo
     if profile.temporary is not None and profile.temporary <= first:
         return True
     windows = list(_windows(profile))
-    every = sum(not is_drop for _, _, is_drop, *_ in profile.signs)
+    made_times = sum(not sign.is_drop for sign in profile.signs)
     return (
-        bool(windows) and len(windows) == every and max(seen[1] for seen in profile.names.values()) <= windows[-1].end
+        bool(windows)
+        and len(windows) == made_times
+        and max(seen[1] for seen in profile.names.values()) <= windows[-1].end
     )

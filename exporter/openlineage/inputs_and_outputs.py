@@ -19,14 +19,11 @@ from exporter.openlineage.facets import Json, greatest, without_none
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from exporter.model.answers import Bridge, Dataset, Spelled
-    from exporter.model.answers import Content as Contents
-    from exporter.model.answers import Source as ColumnSource
+    from exporter.model.answers import Bridge, ColumnSource, Dataset, HelperContent, Spelled
     from exporter.model.facts import Change, Content, Derivation
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
-if TYPE_CHECKING:
     Datasets = Mapping[Spelled, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
@@ -128,15 +125,15 @@ def described(thing: Thing) -> Json:
     )
 
 
-def accessed(touches: Sequence[Access]) -> Json:
+def accessed(accesses: Sequence[Access]) -> Json:
     """How the objects that are one dataset were read or written: all accesses, columns and objects."""
     fields: Json = {
-        "accesses": sorted({touch.access for touch in touches}),
-        "columns": sorted({column.name for touch in touches for column in touch.columns}),
-        **described(touches[0].thing),
+        "accesses": sorted({access.access for access in accesses}),
+        "columns": sorted({column.name for access in accesses for column in access.columns}),
+        **described(accesses[0].thing),
     }
-    for touch in touches[1:]:
-        for name, value in described(touch.thing).items():
+    for access in accesses[1:]:
+        for name, value in described(access.thing).items():
             fields[name] = max(value, fields.get(name, value))
     return fields
 
@@ -154,7 +151,7 @@ def routine(thing: Thing) -> Json:
     )
 
 
-Source = tuple[str, str, str, str, bool]
+ColumnEdge = tuple[str, str, str, str, bool]
 """A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
 
 
@@ -166,7 +163,7 @@ class Output(Struct, frozen=True, gc=False):
 
     name: DatasetName
     dataset: Dataset
-    ways: Sequence[Written]
+    writes: Sequence[Written]
     keys: Sequence[str]
     state: str | None
     is_written: bool
@@ -177,22 +174,21 @@ class DatasetUses(Struct, frozen=True, gc=False):
 
     ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
     the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
-    object
-    -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made; ``routines``:
-    label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their facets and the
-    columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its columns, sorted;
-    ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
+    object -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made;
+    ``routines``: label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their
+    facets and the columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its
+    columns, sorted; ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
     """
 
     content: Content
     inputs: Mapping[DatasetName, Sequence[Access]]
     unlisted: Mapping[DatasetName, set[str]]
     outputs: Sequence[Output]
-    sources: Mapping[str, list[Source]]
+    sources: Mapping[str, list[ColumnEdge]]
     made_by: Mapping[str, list[Derivation]]
     routines: Mapping[str, Sequence[Access]]
     behind: Mapping[DatasetName, tuple[bytes, set[str]]] = field(default_factory=dict)
-    moved: Mapping[DatasetName, list[Source]] = field(default_factory=dict)
+    moved: Mapping[DatasetName, list[ColumnEdge]] = field(default_factory=dict)
     helpers: Mapping[DatasetName, set[str]] = field(default_factory=dict)
 
     def input_names(self) -> list[DatasetName]:
@@ -251,11 +247,11 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
     helpers = {name: {"READ"} for name in sorted(from_helpers.hidden | from_helpers.contents.keys())}
     for output in uses.outputs:
         if output.name in left_out:
-            kinds = {"WRITE" if way.access == "WRITE" else "DDL" for way in output.ways}
+            kinds = {"WRITE" if write.access == "WRITE" else "DDL" for write in output.writes}
             helpers.setdefault(output.name, set()).update(kinds)
     inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
     sources = {key: _resolved(each, from_helpers) for key, each in uses.sources.items()}
-    moved = {(source[0], source[1]): _of(source[2]) for source in bridge.moved}
+    moved = {(namespace, name): _edges_of(content) for namespace, name, content in bridge.moved}
     behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values()], inputs)
     return DatasetUses(
         uses.content,
@@ -271,7 +267,7 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
     )
 
 
-def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[Source]:
+def _resolved(sources: Sequence[ColumnEdge], from_helpers: ReadFromHelpers) -> list[ColumnEdge]:
     return sorted(
         {
             (column, *source)
@@ -281,19 +277,19 @@ def _resolved(sources: Sequence[Source], from_helpers: ReadFromHelpers) -> list[
     )
 
 
-def _of(content: Contents) -> list[Source]:
+def _edges_of(content: HelperContent) -> list[ColumnEdge]:
     return sorted((column, *source) for column, each in content.columns.items() for source in each)
 
 
 def _behind(
     from_helpers: ReadFromHelpers,
     bridge: Bridge,
-    sources: Iterable[Sequence[Source]],
+    sources: Iterable[Sequence[ColumnEdge]],
     inputs: Mapping[DatasetName, Sequence[Access]],
 ) -> dict[DatasetName, tuple[bytes, set[str]]]:
     """The datasets behind the helpers, in the order of names, that are no inputs by themselves."""
-    contents = [*from_helpers.contents.values(), *(one[2] for one in bridge.moved)]
-    facets = {(one[0], one[1]): one[2] for content in contents for one in content.inputs}
+    contents = [*from_helpers.contents.values(), *(content for _, _, content in bridge.moved)]
+    facets = {(namespace, name): text for content in contents for namespace, name, text in content.inputs}
     behind = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
     for each in sources:
         for _, namespace, name, column, _ in each:
@@ -302,7 +298,7 @@ def _behind(
     return behind
 
 
-def _arrived(output: Output, moved: Mapping[DatasetName, list[Source]]) -> Output:
+def _arrived(output: Output, moved: Mapping[DatasetName, list[ColumnEdge]]) -> Output:
     """The output; if it got the place of a helper, its data was written."""
     if output.name not in moved:
         return output
@@ -332,26 +328,20 @@ def _read(
 
 def _derived(
     content: Content, datasets: Datasets, settings: OpenLineageSettings
-) -> tuple[dict[str, list[Source]], dict[str, list[Derivation]]]:
-    sources: dict[str, list[Source]] = {}
+) -> tuple[dict[str, list[ColumnEdge]], dict[str, list[Derivation]]]:
+    sources: dict[str, list[ColumnEdge]] = {}
     made_by: dict[str, list[Derivation]] = {}
-    for shown_derivation in shown_derivations(content, settings):
-        if is_routine(shown_derivation.source):
-            made_by.setdefault(shown_derivation.target_key, []).append(shown_derivation)
-        elif shown_derivation.source_column is not None:
-            dataset = dataset_of(shown_derivation.source, datasets)
-            source = (
-                shown_derivation.target_column,
-                dataset.namespace,
-                dataset.name,
-                shown_derivation.source_column,
-                shown_derivation.source_type == "BASE",
-            )
-            sources.setdefault(shown_derivation.target_key, []).append(source)
+    for derivation in shown_derivations(content, settings):
+        if is_routine(derivation.source):
+            made_by.setdefault(derivation.target_key, []).append(derivation)
+        elif derivation.source_column is not None:
+            dataset, is_base = dataset_of(derivation.source, datasets), derivation.source_type == "BASE"
+            edge = derivation.target_column, dataset.namespace, dataset.name, derivation.source_column, is_base
+            sources.setdefault(derivation.target_key, []).append(edge)
     return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
 
 
-def _unlisted(sources: Mapping[str, list[Source]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
+def _unlisted(sources: Mapping[str, list[ColumnEdge]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
     """The sources that are no inputs, in the order of the columns that were written."""
     unlisted: dict[DatasetName, set[str]] = {}
     for source in sources.values():
@@ -372,15 +362,15 @@ def _outputs(content: Content, datasets: Datasets) -> list[Output]:
     return [_output(name, by_name[name], datasets) for name in sorted(by_name)]
 
 
-def _output(name: DatasetName, ways: list[Written], datasets: Datasets) -> Output:
-    dataset, keys = shown_dataset(ways, datasets), sorted({way.thing.key for way in ways})
-    is_written = any(way.access == "WRITE" for way in ways)
-    return Output(name, dataset, ways, keys, greatest(way.state for way in ways), is_written)
+def _output(name: DatasetName, writes: list[Written], datasets: Datasets) -> Output:
+    dataset, keys = shown_dataset(writes, datasets), sorted({write.thing.key for write in writes})
+    is_written = any(write.access == "WRITE" for write in writes)
+    return Output(name, dataset, writes, keys, greatest(write.state for write in writes), is_written)
 
 
-def shown_dataset(touches: Sequence[Access], datasets: Datasets) -> Dataset:
+def shown_dataset(accesses: Sequence[Access], datasets: Datasets) -> Dataset:
     """The dataset to describe where several objects of one query are the same dataset. One of them may be no table but
     have the same name.
     """
-    first = min(touches, key=lambda touch: (touch.access, touch.thing.key)) if len(touches) > 1 else touches[0]
+    first = min(accesses, key=lambda access: (access.access, access.thing.key)) if len(accesses) > 1 else accesses[0]
     return dataset_of(first.thing, datasets)

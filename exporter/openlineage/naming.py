@@ -169,16 +169,16 @@ class Job(Struct, frozen=True, gc=False):
 
 
 @lru_cache(maxsize=10_000)
-def job_name(job: Job, home: str | None) -> str:
+def job_name(job: Job, own: str | None) -> str:
     """A name that says what the job does, and to what, in its first characters, since lists of jobs cut names.
 
-    ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS``; ``home``: the namespace of the account's own datasets, None where
+    ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS``; ``own``: the namespace of the account's own datasets, None where
     jobs of several accounts share a namespace. Where the name alone does not say everything that distinguishes the job,
     a short hash of that follows: ``write MART.SALES.FCT_ORDERS from STAGE.ORDERS + 2 [0f1e2d3c4b]``.
     """
     suffix = "; ".join([suffix[:_SUFFIX_LENGTH] for suffix in job.suffixes])
     title = _title(job, _first, 1) + (f" ({suffix})" if suffix else "")
-    if _says_all(job, home):
+    if _says_all(job, own):
         return title
     # Marquez reads a digit or // after a colon as part of an address, and could not show the graph of such a job.
     readable = _reads_as_address.sub(": ", _controls.sub(" ", title))
@@ -218,7 +218,7 @@ def _in_capitals(escape: re.Match[bytes]) -> bytes:
     return rb"\u" + text[2:].upper() if len(text) > 2 else text
 
 
-def _says_all(job: Job, home: str | None) -> bool:
+def _says_all(job: Job, own: str | None) -> bool:
     """Whether no other job of the account has the same title: it shows everything that distinguishes the job, and each
     name is plain, so that it cannot look like two, and is the account's own.
     """
@@ -228,7 +228,7 @@ def _says_all(job: Job, home: str | None) -> bool:
     if job.inputs or job.outputs:
         most = (1, 1) if job.renamed is None and not _is_swap(job) else (0, 2)
         is_whole = not job.subjects and len(job.inputs) <= most[0] and len(job.outputs) <= most[1]
-        return is_whole and all(space == home and _is_plain(name) for space, name in (*job.inputs, *job.outputs))
+        return is_whole and all(space == own and _is_plain(name) for space, name in (*job.inputs, *job.outputs))
     # With an operation, a subject without its kind in front would look like a dataset.
     is_clear = all(_is_plain_subject(subject) and (" " in subject or not job.verbs) for subject in job.subjects)
     return len(job.subjects) <= 1 and is_clear
@@ -253,7 +253,7 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"
     title = f"{verb} {shown(job.outputs, '') if job.outputs else subjects}"
     # A statement that reads what it writes is better known by what else it reads.
-    inputs = sorted(job.inputs, key=lambda texts: texts in job.outputs)
+    inputs = sorted(job.inputs, key=lambda dataset: dataset in job.outputs)
     return f"{title} from {shown(inputs, job.outputs[0][1] if job.outputs else '')}" if inputs else title
 
 

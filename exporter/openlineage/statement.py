@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from exporter.model.answers import Bridge
     from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
-    from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses, Output, Source
+    from exporter.openlineage.inputs_and_outputs import ColumnEdge, Datasets, DatasetUses, Output
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
@@ -30,13 +30,13 @@ _IS_BASE: Final = [_BASE]
 _IS_BOTH: Final = [_DIRECT, _BASE]
 
 
-def sources_of(keys: Collection[str], by_key: Mapping[str, list[Source]]) -> list[Source]:
+def sources_of(keys: Collection[str], by_key: Mapping[str, list[ColumnEdge]]) -> list[ColumnEdge]:
     """The sources of the columns of all objects that are the same dataset, sorted."""
     each = [by_key[key] for key in keys if key in by_key]
     return each[0] if len(each) == 1 else sorted(source for sources in each for source in sources)
 
 
-def by_column(sources: Iterable[Source]) -> dict[str, list[Json]]:
+def by_column(sources: Iterable[ColumnEdge]) -> dict[str, list[Json]]:
     """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
     by_name: dict[str, dict[tuple[str, str, str], Json]] = {}
     for column, namespace, name, field, is_base in sources:
@@ -55,16 +55,10 @@ def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivat
     """Column -> the routines that made it, for the output that stands for the objects ``keys``."""
     by_name: dict[str, list[Json]] = {}
     for key in keys:
-        for derivation in sorted(made_by.get(key, ()), key=_order):
+        for derivation in sorted(made_by.get(key, ()), key=_order_of_derivation):
             called = {**routine(derivation.source), "sourceType": derivation.source_type}
             by_name.setdefault(derivation.target_column, []).append(called)
     return by_name
-
-
-def _order(derivation: Derivation) -> Any:
-    thing = derivation.source
-    texts = (thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type)
-    return nothing_first((*texts, derivation.source_type))
 
 
 def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings) -> bytes:
@@ -85,12 +79,12 @@ def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings
             "namespace": output.dataset.namespace,
             "name": output.dataset.name,
             "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
-            "outputFacets": facets.write(accessed(output.ways), producer),
+            "outputFacets": facets.write(accessed(output.writes), producer),
         }
     )
 
 
-def _made_from(sources: Sequence[Source], uses: DatasetUses) -> Sequence[DatasetName]:
+def _made_from(sources: Sequence[ColumnEdge], uses: DatasetUses) -> Sequence[DatasetName]:
     """The datasets that an output was made from. Where the query writes several outputs, these are the sources of its
     own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
     """
@@ -201,42 +195,34 @@ def _is_swap(uses: DatasetUses) -> bool:
 
 
 def _inputs(uses: DatasetUses, datasets: Datasets, settings: OpenLineageSettings) -> list[Json]:
-    """The inputs: first those that the view lists as read, then those that it only names as the source of a column. A
-    backend drops a column's edge if its source is no input.
+    """The inputs: those that the view lists as read, those that it only names as the source of a column, and those from
+    which helpers were filled. A backend drops a column's edge if its source is no input.
     """
-    return [
-        *[_listed(name, uses.inputs[name], datasets, settings) for name in sorted(uses.inputs)],
-        *[_unlisted(name, sorted(columns), settings) for name, columns in uses.unlisted.items()],
-        *[_behind(name, text, sorted(columns), settings) for name, (text, columns) in uses.behind.items()],
+    producer = settings.producer
+    inputs = [
+        _input(name, Fragment(shown_dataset(reads, datasets).facets), accessed(reads), producer)
+        for name, reads in sorted(uses.inputs.items())
     ]
+    for name, columns in uses.unlisted.items():
+        schema = facets.schema(sorted(columns), settings.unknown_type, producer)
+        inputs.append(_input(name, schema, _as_source(columns), producer))
+    for name, (of_dataset, columns) in uses.behind.items():
+        inputs.append(_input(name, Fragment(of_dataset), _as_source(columns), producer))
+    return inputs
 
 
-def _listed(name: DatasetName, reads: Sequence[Access], datasets: Datasets, settings: OpenLineageSettings) -> Json:
+def _input(name: DatasetName, of_dataset: Json | Fragment, of_query: Json, producer: str) -> Json:
+    """An input with the facets of its dataset. ``of_query``: how the query read it."""
     return {
         "namespace": name[0],
         "name": name[1],
-        "facets": Fragment(shown_dataset(reads, datasets).facets),
-        "inputFacets": facets.access(accessed(reads), settings.producer),
+        "facets": of_dataset,
+        "inputFacets": facets.access(of_query, producer),
     }
 
 
-def _unlisted(name: DatasetName, columns: list[str], settings: OpenLineageSettings) -> Json:
-    return {
-        "namespace": name[0],
-        "name": name[1],
-        "facets": facets.schema(columns, settings.unknown_type, settings.producer),
-        "inputFacets": facets.access({"accesses": ["SOURCE"], "columns": columns}, settings.producer),
-    }
-
-
-def _behind(name: DatasetName, text: bytes, columns: list[str], settings: OpenLineageSettings) -> Json:
-    """A dataset from which a helper was filled."""
-    return {
-        "namespace": name[0],
-        "name": name[1],
-        "facets": Fragment(text),
-        "inputFacets": facets.access({"accesses": ["SOURCE"], "columns": columns}, settings.producer),
-    }
+def _as_source(columns: Iterable[str]) -> Json:
+    return {"accesses": ["SOURCE"], "columns": sorted(columns)}
 
 
 # --- the run ----------------------------------------------------------------------------------------------------------
@@ -303,3 +289,7 @@ def _called(accesses: Sequence[Access]) -> Json:
 
 def _order_of_routine(thing: Thing) -> Any:
     return nothing_first((thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type))
+
+
+def _order_of_derivation(derivation: Derivation) -> Any:
+    return _order_of_routine(derivation.source), derivation.source_type

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import Iris
-from exporter.graph.nodes import of_query
+from exporter.graph.nodes.queries import run_nodes, statement_nodes
+from exporter.graph.nodes.versions import QueryContext
 from exporter.model.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
 
 if TYPE_CHECKING:
@@ -51,6 +52,13 @@ def query(content: Content = Content(), query_id: str = "q1", **more: object) ->
 def told(facts: QueryFacts, answers: Answers, iris: Iris = IRIS) -> dict[str, Node]:
     """The nodes of a query by their IRIs, each of which there is once."""
     return by_iri(of_query(facts, answers, iris))
+
+
+def of_query(facts: QueryFacts, answers: Answers, iris: Iris = IRIS) -> list[Node]:
+    """The query, its parts, and the versions that it made; the query is the first."""
+    context = QueryContext(facts, answers, iris)
+    of_statement, links = statement_nodes(context)
+    return [*run_nodes(context, links), *of_statement]
 
 
 def by_iri(nodes: Iterable[Node]) -> dict[str, Node]:

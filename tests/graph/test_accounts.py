@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
-from exporter.graph.nodes import of_account, of_object, of_organization, of_query
+from exporter.graph.nodes import of_account, of_object, of_organization
 from exporter.graph.nodes.agents import Standing, organizations, owners, standing
 from exporter.graph.store import load
 from exporter.graph.terms import full
@@ -18,7 +18,7 @@ from exporter.model.answers import Answers
 from exporter.model.facts import Content, QueryFacts
 from exporter.model.object_state import ObjectHistory, Profile
 from tests import exports, golden
-from tests.graph.samples import by_iri
+from tests.graph.samples import by_iri, of_query
 from tests.graph.test_iri import TEXTS, assert_kept
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_an_account_outside_of_the_organization_that_its_row_names_has_no_name()
 
 
 def test_queries_ran_in_their_account_and_none_where_nobody_named_it() -> None:
-    made = [next(of_query(facts, Answers(), iris(facts.account))) for facts in FACTS]
+    made = [of_query(facts, Answers(), iris(facts.account))[0] for facts in FACTS]
     ran = {node.values["ah:queryId"]: node.values.get("ah:account") for node in made}
     assert ran == {("of-PROD",): (PROD,), ("of-SALES",): (SALES,), ("of-nobody",): None}
 

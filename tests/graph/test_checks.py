@@ -272,8 +272,8 @@ def test_the_class_that_an_iri_says(path: str, name: str, base: str) -> None:
 def test_the_cache_of_references_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.graph.shapes.values.REMEMBERED", 10)
     references = References(iri("ah:Query").value, BASE)
-    assert all(references.one(f"query/{number}") for number in range(100))
-    assert not references.one("user/1")
+    assert all(references(f"query/{number}") for number in range(100))
+    assert not references("user/1")
     assert 0 < len(references.passed) <= 10
 
 

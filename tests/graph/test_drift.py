@@ -18,12 +18,14 @@ from rdflib.namespace import DCTERMS
 from exporter.graph import reference
 from exporter.graph.terms import (
     AH,
-    COLUMN_VERSION_CLASSES,
+    COLUMN_VERSION_TYPES,
     DOMAIN_CLASSES,
     KIND_CLASSES,
     PREFIXES,
     SETTING_CLASSES,
-    VERSION_CLASSES,
+    UNRECORDED_COLUMN_VERSION_TYPES,
+    UNRECORDED_VERSION_TYPES,
+    VERSION_TYPES,
     NodeClass,
     Property,
 )
@@ -59,8 +61,8 @@ def emitted_classes() -> frozenset[str]:
     tables = (
         {node_class.name for node_class in NODE_CLASSES} | set(DOMAIN_CLASSES.values()) | set(SETTING_CLASSES.values())
     )
-    varying = (KIND_CLASSES, VERSION_CLASSES, COLUMN_VERSION_CLASSES)
-    of_kinds = {name for table in varying for names in table.values() for name in names}
+    versions = (UNRECORDED_VERSION_TYPES, VERSION_TYPES, UNRECORDED_COLUMN_VERSION_TYPES, COLUMN_VERSION_TYPES)
+    of_kinds = {name for names in (*KIND_CLASSES.values(), *versions) for name in names}
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter" / "graph" / "nodes").glob("*.py"))
     named = set(re.findall(r'"(ah:[A-Z]\w+)"', code))
     return frozenset(name for name in tables | of_kinds | named if name.startswith("ah:"))

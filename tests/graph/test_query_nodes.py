@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from exporter.graph.nodes import of_agent, of_query, of_unrecorded_query, of_user
+from exporter.graph.nodes import of_agent, of_unrecorded_query, of_user
 from exporter.model.answers import Answers, Ending
 from exporter.model.facts import (
     Access,
@@ -52,7 +52,6 @@ def test_a_query_has_the_values_of_its_row() -> None:
         account_name="PROD",
         account_locator="AB1",
     )
-    assert told(facts, Answers()) == by_iri(of_query(facts, Answers(), IRIS))
     assert told(facts, Answers())["query/q1"].values == {
         "ah:queryId": ("q1",),
         "prov:startedAtTime": (NINE,),

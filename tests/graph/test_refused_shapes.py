@@ -9,7 +9,7 @@ import pytest
 from exporter.errors import UsageError
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.reading import load, own_files
-from exporter.graph.validate import check
+from exporter.graph.validate import checked
 from tests.graph.any_shapes import PREFIXES
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_what_is_no_constraint_in_sparql_is_refused_in_words(constraint: str, be
     (tmp_path / "mine.ttl").write_text(PREFIXES + SPARQL.format(constraint + beside), "utf-8")
     (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
     with pytest.raises(UsageError) as refused:
-        check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0]
     assert str(refused.value).startswith(f"{tmp_path / 'mine.ttl'}: https://example.org/S: ")
     assert NO_SPARQL[constraint] in str(refused.value)
     with pytest.raises(UsageError, match=r"lists what is\)$"):
@@ -186,7 +186,7 @@ def test_an_error_points_at_pyshacl_only_if_that_takes_the_query(query: str, *, 
         load([tmp_path / "mine.ttl"])
     assert ("`exporter validate --by pyshacl` checks it" in str(refused.value)) == is_taken
     if is_taken:
-        assert check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"]) == []
+        assert checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0] == []
 
 
 def test_an_error_of_python_is_told_in_words_of_the_shape(tmp_path: Path) -> None:
@@ -194,4 +194,4 @@ def test_an_error_of_python_is_told_in_words_of_the_shape(tmp_path: Path) -> Non
     (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
     (tmp_path / "graph.ttl").write_text("<https://example.org/a> <https://example.org/p> 1 .", "utf-8")
     with pytest.raises(UsageError, match=r"https://example\.org/S: sh:minExclusive takes a literal"):
-        check(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0]

@@ -15,7 +15,7 @@ from rdflib.collection import Collection
 from exporter.errors import UsageError
 from exporter.graph.shapes.by_pyshacl import graph_of
 from exporter.graph.shapes.on_graph import shacl_report
-from exporter.graph.validate import ENGINES, check
+from exporter.graph.validate import ENGINES, checked
 from tests.ask.jena import java
 from tests.graph.any_shapes import PREFIXES
 from tests.graph.shape_graphs import source
@@ -97,7 +97,7 @@ def written(results: list[Result]) -> Graph:
 def test_the_report_is_that_of_pyshacl(by: str, own: tuple[Path, Path]) -> None:
     """Result by result: terms and not their texts, paths of several steps, all messages."""
     data, shapes = own
-    report = written(check(data, by=by, shapes_dirs=[shapes]))
+    report = written(checked(data, by=by, shapes_dirs=[shapes])[0])
     _, theirs, _ = pyshacl.validate(Graph().parse(data), shacl_graph=Graph().parse(shapes))
     assert isinstance(theirs, Graph)
     assert described(report) == described(theirs)
@@ -110,7 +110,7 @@ def test_the_report_is_that_of_pyshacl(by: str, own: tuple[Path, Path]) -> None:
 def test_every_refusal_of_the_shipped_shapes_is_reported_as_by_pyshacl(tmp_path: Path) -> None:
     graph = every_example(tmp_path)
     (tmp_path / "all.nt").write_text("".join(f"{one} .\n" for one in graph), encoding="utf-8")
-    report = written(check(tmp_path / "all.nt", by="compiled"))
+    report = written(checked(tmp_path / "all.nt", by="compiled")[0])
     _, theirs, _ = pyshacl.validate(graph_of(graph), shacl_graph=graph_of(source().triples))
     assert isinstance(theirs, Graph)
     assert described(report) == described(theirs)
@@ -119,7 +119,7 @@ def test_every_refusal_of_the_shipped_shapes_is_reported_as_by_pyshacl(tmp_path:
 @pytest.mark.jvm
 def test_jena_and_topbraid_read_the_report(own: tuple[Path, Path], tmp_path: Path) -> None:
     data, shapes = own
-    results = check(data, by="compiled", shapes_dirs=[shapes])
+    results = checked(data, by="compiled", shapes_dirs=[shapes])[0]
     for name, found in (("bad", results), ("good", [])):
         (tmp_path / f"{name}.ttl").write_text(shacl_report(found), encoding="utf-8")
         with java("shacl") as jvm:
@@ -150,7 +150,7 @@ def test_a_query_that_shacl_forbids_is_refused_and_no_other_engine_is_named(by: 
     data, shapes = own
     shapes.write_text(PREFIXES + FORBIDDEN, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        check(data, by=by, shapes_dirs=[shapes])
+        checked(data, by=by, shapes_dirs=[shapes])[0]
     assert "--by" not in str(caught.value)
 
 
@@ -159,11 +159,11 @@ def test_a_query_that_pyshacl_can_ask_is_referred_to_it(own: tuple[Path, Path]) 
     allowed = FORBIDDEN.replace("MINUS { $this ?p 1 }", "FILTER (?p != <urn:minus>)")
     shapes.write_text(PREFIXES + allowed, encoding="utf-8")
     with pytest.raises(UsageError, match="--by pyshacl"):
-        check(data, by="compiled", shapes_dirs=[shapes])
+        checked(data, by="compiled", shapes_dirs=[shapes])[0]
 
 
 def test_a_report_that_is_cut_says_so(own: tuple[Path, Path]) -> None:
     data, shapes = own
-    results = check(data, by="compiled", shapes_dirs=[shapes])[:3]
+    results = checked(data, by="compiled", shapes_dirs=[shapes])[0][:3]
     assert shacl_report(results, is_cut=True).startswith("# Only the first 3 results are here")
     assert "Only" not in shacl_report(results)

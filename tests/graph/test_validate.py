@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import RdfFormat, Store
 
 from exporter.errors import UsageError
-from exporter.graph.validate import ENGINES, check, validate
+from exporter.graph.validate import ENGINES, checked, validate
 from tests.graph.any_shapes import PREFIXES
 from tests.graph.shape_graphs import AHS, BASE, ROOT, VALID
 
@@ -129,15 +129,15 @@ def test_own_shapes_are_added_to_the_shipped_ones(by: str, tmp_path: Path) -> No
     ah:property "maskingPolicies" ; ah:settingOn <table/13> .
 """
     (tmp_path / "protected.ttl").write_text(now + policy, "utf-8")
-    found = check(tmp_path / "tagged.ttl", by=by, shapes_dirs=[tmp_path / "rules.ttl"])
+    found = checked(tmp_path / "tagged.ttl", by=by, shapes_dirs=[tmp_path / "rules.ttl"])[0]
     focus = f"{BASE}query/q-2/change/table/13/setting/column/SSN/tags/D.S.PII"
     message = "A table that is tagged PII has a masking or row access policy."
     assert [one[:6] for one in found] == [
         (focus, "https://example.org/TaggedTableHasPolicy", None, focus, "Violation", message)
     ]
     assert [one.component for one in found] == ["http://www.w3.org/ns/shacl#OrConstraintComponent"]
-    assert check(tmp_path / "protected.ttl", by=by, shapes_dirs=[tmp_path / "rules.ttl"]) == []
-    assert check(VALID, by=by, shapes_dirs=[tmp_path / "rules.ttl"]) == []
+    assert checked(tmp_path / "protected.ttl", by=by, shapes_dirs=[tmp_path / "rules.ttl"])[0] == []
+    assert checked(VALID, by=by, shapes_dirs=[tmp_path / "rules.ttl"])[0] == []
 
 
 @BY
@@ -146,7 +146,7 @@ def test_classes_are_those_of_the_graph_and_of_the_ontology(by: str, tmp_path: P
         PREFIXES + "ex:Robot rdfs:subClassOf ah:User . <a:r> a ex:Robot, prov:Agent .\n<a:t> a ah:ExternalTable .",
         "utf-8",
     )
-    shapes = {one.shape.removeprefix(AHS) for one in check(tmp_path, by=by)}
+    shapes = {one.shape.removeprefix(AHS) for one in checked(tmp_path, by=by)[0]}
     assert {"User-userName", "User-label", "SnowflakeObject-domain", "SnowflakeObject-type"} == shapes
 
 
@@ -155,7 +155,7 @@ def test_every_syntax_and_blank_nodes_of_several_files(by: str, tmp_path: Path) 
     line = "_:x <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <https://w3id.org/access-history#Join> .\n"
     for name in ("a.nt", "b.nt"):
         (tmp_path / name).write_text(line, "utf-8")
-    found = check(tmp_path, by=by)
+    found = checked(tmp_path, by=by)[0]
     assert {one.focus for one in found} == {"_:b1", "_:b2"}
     assert {one.shape.removeprefix(AHS) for one in found} == {"Join", "Join-leftObject", "Join-rightObject"}
 
@@ -184,17 +184,17 @@ def test_features_that_only_pyshacl_supports(tmp_path: Path) -> None:
         sh:sparql [ a sh:SPARQLConstraint ; sh:select "SELECT $this WHERE { $this ?p ?o }" ] .""",
         "utf-8",
     )
-    found = check(VALID, by="pyshacl", shapes_dirs=[tmp_path])
+    found = checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])[0]
     assert {one.shape for one in found} == {"https://example.org/S"}
     with pytest.raises(UsageError, match="sh:sparql is not compiled"):
-        check(VALID, by="compiled", shapes_dirs=[tmp_path])
+        checked(VALID, by="compiled", shapes_dirs=[tmp_path])[0]
 
 
 def test_compiled_shapes_refuse_values_that_pyshacl_cannot_order(tmp_path: Path) -> None:
     """A time that is none: pySHACL stops. By the recommendation, what cannot be compared is not in order."""
     text = VALID.read_text("utf-8").replace('ah:validFrom "2024-02-03T08:00:00Z"', 'ah:validFrom "on Saturday"', 1)
     (tmp_path / "graph.ttl").write_text(text, "utf-8")
-    found = {one.shape.removeprefix(AHS) for one in check(tmp_path, by="compiled")}
+    found = {one.shape.removeprefix(AHS) for one in checked(tmp_path, by="compiled")[0]}
     assert found == {"ObjectName-validFrom", "ObjectName-endsAfterStart", "ObjectName-seenAfterStart"}
     with pytest.raises(UsageError, match=r"pySHACL cannot check this: .* Try --by compiled"):
-        check(tmp_path, by="pyshacl")
+        checked(tmp_path, by="pyshacl")[0]

@@ -11,14 +11,14 @@ from pyoxigraph import RdfFormat, parse
 from rdflib import Graph
 
 from exporter.graph.iri import Iris
-from exporter.graph.nodes import of_object, of_query
+from exporter.graph.nodes import of_object
 from exporter.graph.store import load_digest, load_iri
 from exporter.graph.terms import SYNTAXES
 from exporter.graph.writers import Writer, writer_of
 from exporter.model.answers import Answers, Ending
 from exporter.model.facts import Agent, Change, Content, History, Setting
 from exporter.model.object_state import Named, ObjectHistory, Profile
-from tests.graph.samples import ACCOUNT, BASE, HARD, IRIS, NINE, TEN, copied, query, table
+from tests.graph.samples import ACCOUNT, BASE, HARD, IRIS, NINE, TEN, copied, of_query, query, table
 
 if TYPE_CHECKING:
     from exporter.graph.terms import Node

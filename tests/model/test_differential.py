@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from exporter.model.fact_tables import FACTS
-from exporter.model.profiles import add, sightings
+from exporter.model.profiles import add, attributes_of
 from tests import golden
 from tests.facts import plain_reading as plain
 from tests.histories import histories, random_history
@@ -143,7 +143,7 @@ def described(rows: list[plain.Json], queries: list[QueryFacts]) -> None:
     found: dict[tuple[str, str], Profile] = {}
     for one in queries:
         assert list(add(found, one)) == sorted(_keys(one))
-        assert sightings(one).keys() <= _keys(one)
+        assert attributes_of(one.content).names.keys() <= _keys(one)
     of_objects = [(name, facts) for name, facts in tables(queries).items() if name not in {"queries", "ddl_settings"}]
     for fact in (fact for _, facts in of_objects for fact in facts):
         profile = found[fact["account"], fact["object_key"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.model.profiles import add, sightings
+from exporter.model.profiles import add, attributes_of
 from tests.model.told import GOOD, micros, queries_of, tables
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def profiles(rows: list[Json]) -> dict[str, Profile]:
 
 def names(rows: list[Json], key: str) -> dict[str, list[tuple[int, str]]]:
     """By query, the names of the object that it shows (0) and gives (1)."""
-    told = {query.query_id: sightings(query).get(key) for query in queries_of(rows)}
+    told = {query.query_id: attributes_of(query.content).names.get(key) for query in queries_of(rows)}
     return {query_id: list(seen) for query_id, seen in told.items() if seen}
 
 

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from exporter.model.fact_tables import FACTS, QUERY_HISTORY, ddl, rows_of, rows_of_object, utc
+from exporter.input.times import iso_micros
+from exporter.model.fact_tables import FACTS, QUERY_HISTORY, ddl, rows_of, rows_of_object
 from exporter.model.facts import History
 from exporter.model.object_state import Named, ObjectHistory, Profile
 from exporter.model.profiles import add
@@ -20,22 +21,13 @@ def test_a_table_as_spark_spells_it() -> None:
     assert ddl({"a": "string not null", "b": "array<string>"}) == "`a` string not null, `b` array<string>"
 
 
-@pytest.mark.parametrize(
-    ("micros", "text"),
-    [(0, "1970-01-01T00:00:00.000000Z"), (1_772_352_000_123_456, "2026-03-01T08:00:00.123456Z"),
-     (-1, "1969-12-31T23:59:59.999999Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z")],
-)  # fmt: skip
-def test_times_are_texts_in_utc(micros: int, text: str) -> None:
-    assert utc(micros) == text
-
-
 def test_a_query_with_its_history() -> None:
     numbers = {name: number for number, (name, kind) in enumerate(QUERY_HISTORY.items()) if kind == "bigint"}
     texts = {name: f"a {name}" for name, kind in QUERY_HISTORY.items() if kind == "string"}
     facts = query_facts(ACCOUNT, [row()], History(**texts, **numbers, end_time=1))
     ((name, fact),) = rows_of(facts)
     assert (name, tuple(fact)) == ("queries", tuple(FACTS["queries"]))
-    assert {column: fact[column] for column in QUERY_HISTORY} == {**texts, **numbers, "end_time": utc(1)}
+    assert {column: fact[column] for column in QUERY_HISTORY} == {**texts, **numbers, "end_time": iso_micros(1)}
 
 
 def test_a_query_without() -> None:
@@ -63,8 +55,9 @@ def test_an_object_its_names_and_its_columns() -> None:
         "objects": [{**key, "kind": "table", "object_id": "5", "canonical_name": None, "domains": list("ABCDEFGH"),
                      "argument_signatures": ["()"], "data_types": ["X"], "stage_kinds": ["Y"], "locations": ["s3://b"],
                      "object_accounts": ["AB1", "AB2"]}],
-        "names": [{**key, "name": "T", "valid_from": utc(1), "valid_until": utc(5), "last_seen": utc(2)},
-                  {**key, "name": "U", "valid_from": utc(5), "valid_until": None, "last_seen": utc(7)}],
+        "names": [{**key, "name": "T", "valid_from": iso_micros(1), "valid_until": iso_micros(5),
+                   "last_seen": iso_micros(2)},
+                  {**key, "name": "U", "valid_from": iso_micros(5), "valid_until": None, "last_seen": iso_micros(7)}],
         "columns": [{**key, "column_name": "A", "column_ids": []},
                     {**key, "column_name": "B", "column_ids": ["10", "2"]}],
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exporter.graph.nodes.agents import of_account, of_agent, of_organization, of_user
 from exporter.graph.nodes.objects import lasting, of_object
-from exporter.graph.nodes.queries import of_query, of_unrecorded_query
+from exporter.graph.nodes.queries import of_unrecorded_query
 
 __all__ = [
     "lasting",
@@ -12,7 +12,6 @@ __all__ = [
     "of_agent",
     "of_object",
     "of_organization",
-    "of_query",
     "of_unrecorded_query",
     "of_user",
 ]

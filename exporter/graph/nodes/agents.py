@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from exporter.graph.iri import account_iri, organization_iri, organization_of
-from exporter.graph.terms import Node
+from exporter.graph.terms import Node, single
 from exporter.graph.vocabulary import (
     ACCOUNT,
     AGENT_ASSOCIATION,
@@ -61,11 +61,7 @@ def named_agents(content: Content) -> list[tuple[int, Agent]]:
 
 def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
     """The node of a software agent: ``agent`` as in any of its rows, ``names`` all of its names."""
-    values: Values = {}
-    if agent.agent_type is not None:
-        values["ah:agentType"] = (agent.agent_type,)
-    if agent.agent_id is not None:
-        values["ah:agentId"] = (agent.agent_id,)
+    values = single({"ah:agentType": agent.agent_type, "ah:agentId": agent.agent_id})
     every = tuple(sorted(set(names)))
     if every:
         values["ah:agentName"] = every
@@ -107,11 +103,6 @@ class Standing(Struct, frozen=True):
     locator: str | None = None
 
 
-def standing_of(account: str) -> Standing:
-    """What follows from the account's name: no organization, since its node is written where rows name it."""
-    return Standing(account)
-
-
 def standing(facts: QueryFacts) -> Standing:
     """What a query says about the account that it ran in."""
     named = facts.organization_name
@@ -131,7 +122,7 @@ def owners(profile: Profile) -> list[Standing]:
     that a share is opened to), what its name says about that account.
     """
     if profile.key.startswith(_ACCOUNTS):
-        return [account_standing for name in sorted(profile.names) if (account_standing := _itself(name)) is not None]
+        return [standing for name in sorted(profile.names) if (standing := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
@@ -152,20 +143,13 @@ def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
     if iri is None:
         return None
     every = list(standings)
-    organizations = sorted(
-        {account_standing.organization for account_standing in every if account_standing.organization is not None}
-    )
-    names = {
-        account.removeprefix(f"{organization}-")
-        for organization in organizations
-        if account.startswith(f"{organization}-")
-    }
+    organizations = sorted({standing.organization for standing in every if standing.organization is not None})
+    prefixes = [f"{organization}-" for organization in organizations]
+    names = {account.removeprefix(prefix) for prefix in prefixes if account.startswith(prefix)}
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
-        "ah:accountLocator": {
-            account_standing.locator for account_standing in every if account_standing.locator is not None
-        },
+        "ah:accountLocator": {standing.locator for standing in every if standing.locator is not None},
         "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})
@@ -190,17 +174,18 @@ def of_export(
     """``export/TIME``, and the account. ``at``: when the export was complete; ``period``: when the first and the last
     query of the graph started; None where it has no queries. Times in microseconds since 1970, UTC.
     """
-    values: Values = {"prov:generatedAtTime": (at,)}
-    iri = account_iri(account)
-    if iri is not None:
-        values["ah:account"] = (iri,)
-    if period is not None:
-        values["ah:firstQueryTime"] = (period[0],)
-        values["ah:lastQueryTime"] = (period[1],)
-    values["ah:exporterVersion"] = (exporter_version,)
-    values["ah:modelVersion"] = (model_version,)
+    values = single(
+        {
+            "prov:generatedAtTime": at,
+            "ah:account": account_iri(account),
+            "ah:firstQueryTime": None if period is None else period[0],
+            "ah:lastQueryTime": None if period is None else period[1],
+            "ah:exporterVersion": exporter_version,
+            "ah:modelVersion": model_version,
+        }
+    )
     yield Node(EXPORT, f"export/{segment(iso(at))}", EXPORT.types, values)
-    node = of_account(account, [standing_of(account)])
+    node = of_account(account, [Standing(account)])
     if node is not None:
         yield node
 

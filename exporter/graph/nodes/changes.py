@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from exporter.graph.nodes.versions import ending_of
-from exporter.graph.terms import SETTING_CLASSES, Node
+from exporter.graph.terms import SETTING_CLASSES, Node, single
 from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
 from exporter.model.grants import GRANTED, path_of, setting_of_grant
 from exporter.model.identifiers import segment
@@ -44,21 +44,21 @@ def grants(change: Change, change_iri: str, query_context: QueryContext) -> list
 
 
 def _grant(change: Change, grant: Grant, grantee: Thing, query_context: QueryContext) -> Values:
-    values: Values = {
-        "prov:wasGeneratedBy": (query_context.query,),
-        "ah:grantedObject": (query_context.iris.object(grant.thing.key),),
-    }
-    said = {"ah:objectName": grant.thing.name, "ah:onAll": grant.on_all, "ah:privilege": grant.privilege}
-    values.update({term: (value,) for term, value in said.items() if value is not None})
-    values["ah:grantee"] = (query_context.iris.object(grantee.key),)
-    if grantee.name is not None:
-        values["ah:granteeName"] = (grantee.name,)
-    values["ah:grantedTo"] = (grantee.domain or grantee.kind.upper(),)
-    values["ah:validFrom"] = (query_context.start,)
-    until = query_context.answers.settings.get((change.change_key, None, *setting_of_grant(grant, change.thing)))
-    if until is not None:
-        values["ah:validUntil"] = (until,)
-    return values
+    held = change.change_key, None, *setting_of_grant(grant, change.thing)
+    return single(
+        {
+            "prov:wasGeneratedBy": query_context.query,
+            "ah:grantedObject": query_context.iris.object(grant.thing.key),
+            "ah:objectName": grant.thing.name,
+            "ah:onAll": grant.on_all,
+            "ah:privilege": grant.privilege,
+            "ah:grantee": query_context.iris.object(grantee.key),
+            "ah:granteeName": grantee.name,
+            "ah:grantedTo": grantee.domain or grantee.kind.upper(),
+            "ah:validFrom": query_context.start,
+            "ah:validUntil": query_context.answers.settings.get(held),
+        }
+    )
 
 
 def changes(query_context: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
@@ -80,51 +80,52 @@ def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
     """
     iris = query_context.iris
     for object_key, query_id, before, now in sorted(
-        (key, *one) for key, each in query_context.answers.carried.items() for one in each if one[2][0] == change_key
+        (key, *one)
+        for key, each in query_context.answers.carried.items()
+        for one in each
+        if one[2].change_key == change_key
     ):
         _, column, property_, element_key, names, known = now
         assert column is not None, "only settings of columns are carried"
         assert element_key is not None, "only tags and policies are held"
         for name, value in zip(names, known or (None,) * len(names), strict=True):
-            former = setting_iri(f"{iris.query(query_id)}/change/{before[0]}", before[1], property_, name)
-            values: Values = {
-                "ah:property": (property_,),
-                "ah:settingOn": (iris.object(object_key),),
-                "ah:onColumn": (iris.path(f"{object_key}/column/{segment(column)}"),),
-                "ah:element": (name,),
-                "ah:elementObject": (iris.path(element_key),),
-                "ah:carriedFrom": (former,),
-                "ah:validFrom": (query_context.end,),
-            }
-            if value is not None:
-                values["ah:value"] = (value,)
-            until = query_context.answers.settings.get(now[:4])
-            if until is not None:
-                values["ah:validUntil"] = (until,)
+            former = setting_iri(f"{iris.query(query_id)}/change/{before.change_key}", before.column, property_, name)
+            values = single(
+                {
+                    "ah:property": property_,
+                    "ah:settingOn": iris.object(object_key),
+                    "ah:onColumn": iris.column(object_key, column),
+                    "ah:element": name,
+                    "ah:elementObject": iris.path(element_key),
+                    "ah:carriedFrom": former,
+                    "ah:validFrom": query_context.end,
+                    "ah:value": value,
+                    "ah:validUntil": query_context.answers.settings.get(now.of_change),
+                }
+            )
             iri = setting_iri(f"{query_context.query}/change/{change_key}", column, property_, name)
             yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
 def _change(change: Change, settings: list[Node], granted: list[Node], query_context: QueryContext) -> Values:
     iris = query_context.iris
-    values: Values = {
-        "dcterms:isPartOf": (query_context.query,),
-        "prov:startedAtTime": (query_context.start,),
-        "ah:operation": (change.operation,),
-        "ah:changedObject": (iris.object(change.thing.key),),
-    }
-    said = {
-        "ah:objectName": change.thing.name,
-        "ah:newName": change.new_name,
-        "ah:swappedWith": None if change.swap_key is None else iris.path(change.swap_key),
-        "ah:swappedWithName": change.swap_name,
-        "ah:madeFrom": None if change.source_key is None else iris.path(change.source_key),
-        "ah:madeFromName": change.source_name,
-        "ah:policyBody": change.policy_body,
-        "ah:comment": change.comment,
-        "ah:properties": change.properties,
-    }
-    values.update({term: (value,) for term, value in said.items() if value is not None})
+    values = single(
+        {
+            "dcterms:isPartOf": query_context.query,
+            "prov:startedAtTime": query_context.start,
+            "ah:operation": change.operation,
+            "ah:changedObject": iris.object(change.thing.key),
+            "ah:objectName": change.thing.name,
+            "ah:newName": change.new_name,
+            "ah:swappedWith": None if change.swap_key is None else iris.path(change.swap_key),
+            "ah:swappedWithName": change.swap_name,
+            "ah:madeFrom": None if change.source_key is None else iris.path(change.source_key),
+            "ah:madeFromName": change.source_name,
+            "ah:policyBody": change.policy_body,
+            "ah:comment": change.comment,
+            "ah:properties": change.properties,
+        }
+    )
     if settings:
         values["ah:hasSetting"] = tuple(sorted({setting.iri for setting in settings}))
     if granted:
@@ -134,26 +135,25 @@ def _change(change: Change, settings: list[Node], granted: list[Node], query_con
 
 def _setting(change_iri: str, setting: Setting, query_context: QueryContext) -> Node:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
-    column = None if setting.column_name is None else segment(setting.column_name)
-    iri = setting_iri(change_iri, setting.column_name, setting.property, setting.element)
-    values: Values = {
-        "ah:property": (setting.property,),
-        "ah:settingOn": (query_context.iris.object(setting.object_key),),
-    }
-    said = {
-        "ah:onColumn": None if column is None else query_context.iris.path(f"{setting.object_key}/column/{column}"),
-        "ah:element": setting.element,
-        "ah:elementObject": None if setting.element_key is None else query_context.iris.path(setting.element_key),
-        "ah:elementId": setting.element_id,
-        "ah:subOperation": setting.sub_operation,
-        "ah:value": setting.value,
-    }
-    values.update({term: (value,) for term, value in said.items() if value is not None})
+    iris, column = query_context.iris, setting.column_name
+    values = single(
+        {
+            "ah:property": setting.property,
+            "ah:settingOn": iris.object(setting.object_key),
+            "ah:onColumn": None if column is None else iris.column(setting.object_key, column),
+            "ah:element": setting.element,
+            "ah:elementObject": None if setting.element_key is None else iris.path(setting.element_key),
+            "ah:elementId": setting.element_id,
+            "ah:subOperation": setting.sub_operation,
+            "ah:value": setting.value,
+        }
+    )
     if is_set(setting):
-        values["ah:validFrom"] = (query_context.start,)
-        until = valid_until(setting, query_context)
-        if until is not None:
-            values["ah:validUntil"] = (until,)
+        held = setting.change_key, column, setting.property, setting.element_key
+        values |= single(
+            {"ah:validFrom": query_context.start, "ah:validUntil": query_context.answers.settings.get(held)}
+        )
+    iri = setting_iri(change_iri, column, setting.property, setting.element)
     return Node(SETTING, iri, setting_types(setting.property, is_plain=setting.element is None), values)
 
 
@@ -167,14 +167,6 @@ def setting_iri(change_iri: str, column_name: str | None, property_: str, elemen
 def is_set(setting: Setting) -> bool:
     """Whether a tag or policy is set (and not unset); it then holds until the next setting of the same one."""
     return setting.element_key is not None and setting.sub_operation != "DROP"
-
-
-def valid_until(setting: Setting, query_context: QueryContext) -> int | None:
-    """When the next setting of the same tag or policy on the same object or column came (microseconds since 1970, UTC);
-    None while it holds.
-    """
-    key = setting.change_key, setting.column_name, setting.property, setting.element_key
-    return query_context.answers.settings.get(key)
 
 
 @lru_cache(maxsize=1_000)

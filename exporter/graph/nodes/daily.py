@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 Target = tuple[str, str]
 """The key of the object that was written, and the name of its column."""
-_TYPES: Final = DERIVATION_PATTERN.types
 
 
 def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]]:
@@ -74,7 +73,10 @@ def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]
     for names, each in alike.items():
         ways = tuple(sorted({column_derivation.source_type for column_derivation in each}))
         node = Node(
-            DERIVATION_PATTERN, shared_iri("derived", iris, *names, ways), _TYPES, _pattern_values(each[0], ways, iris)
+            DERIVATION_PATTERN,
+            shared_iri("derived", iris, *names, ways),
+            DERIVATION_PATTERN.types,
+            _pattern_values(each[0], ways, iris),
         )
         by_target[each[0].target_key, each[0].target_column].append(node)
     return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in by_target.items()}

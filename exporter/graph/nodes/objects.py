@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Final
 from exporter.graph.iri import account_iri
 from exporter.graph.nodes.agents import owners
 from exporter.graph.nodes.versions import unrecorded
-from exporter.graph.terms import COLUMN_VERSION_CLASSES, DOMAIN_CLASSES, KIND_CLASSES, VERSION_CLASSES, Node
+from exporter.graph.terms import (
+    COLUMN_VERSION_TYPES,
+    DOMAIN_CLASSES,
+    KIND_CLASSES,
+    UNRECORDED_COLUMN_VERSION_TYPES,
+    UNRECORDED_VERSION_TYPES,
+    VERSION_TYPES,
+    Node,
+    single,
+)
 from exporter.graph.vocabulary import (
     COLUMN,
     COLUMN_DERIVATION,
@@ -26,6 +35,7 @@ from exporter.graph.vocabulary import (
 )
 from exporter.input.aggregates import is_id
 from exporter.input.times import iso
+from exporter.model.answers import is_recorded, state_before, state_made_by
 from exporter.model.identifiers import canonical_name, match_name, segment
 from exporter.model.object_state import ObjectHistory
 from exporter.model.objects import containers
@@ -45,15 +55,17 @@ _PASSING_NODES: Final = (OBJECT_NAME, VIEW_SOURCE)
 _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 
-def of_object(profile: Profile, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
+def of_object(profile: Profile, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The object, the names that it had, its columns, and its versions that no recorded query made."""
     thing = iris.object(profile.key)
-    names = [_name(profile.key, named, iris) for named in life.names]
-    yield Node(OBJECT, thing, _types(profile.kind, tuple(sorted(profile.domains))), _object(profile, life, names, iris))
+    names = [_name(profile.key, named, iris) for named in history.names]
+    yield Node(
+        OBJECT, thing, _types(profile.kind, tuple(sorted(profile.domains))), _object(profile, history, names, iris)
+    )
     yield from names
     yield from _columns(profile, thing, iris)
-    yield from (_source(profile.key, source, iris) for source in life.sources)
-    yield from unrecorded(profile.key, life, iris)
+    yield from (_source(profile.key, source, iris) for source in history.sources)
+    yield from unrecorded(profile.key, history, iris)
 
 
 def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
@@ -73,10 +85,10 @@ def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     return stay, pass_
 
 
-def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris) -> Values:
+def _object(profile: Profile, history: ObjectHistory, names: list[Node], iris: Iris) -> Values:
     """The values of the node of an object."""
     values: Values = {}
-    kind, label, name = profile.kind, label_of(profile, life), _last_name(life)
+    kind, label, name = profile.kind, label_of(profile, history), _last_name(history)
     inside = () if name is None else containers(kind, name)
     if label is not None:
         values["rdfs:label"] = (label,)
@@ -87,13 +99,13 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
     if canonical is not None:
         values["ah:canonicalName"] = (canonical,)
         values["ah:matchName"] = tuple(sorted(set(map(match_name, profile.names))))
-    if life.is_helper:
+    if history.is_helper:
         values["ah:isHelper"] = (True,)
     accounts = [account_iri(owner.account) for owner in owners(profile)]
     many: dict[str, Iterable[str]] = {
         "ah:hasName": {name.iri for name in names},
         "dcterms:isPartOf": [iris.object(thing.key) for thing in inside[:1]],
-        "ah:sameNameAs": {iris.path(key) for key in life.same_names},
+        "ah:sameNameAs": {iris.path(key) for key in history.same_names},
         "ah:argumentSignature": profile.signatures,
         "ah:returnType": profile.data_types,
         "ah:stageKind": profile.stage_kinds,
@@ -105,14 +117,14 @@ def _object(profile: Profile, life: ObjectHistory, names: list[Node], iris: Iris
     return values
 
 
-def label_of(profile: Profile, life: ObjectHistory) -> str | None:
+def label_of(profile: Profile, history: ObjectHistory) -> str | None:
     """The current name, else the last one, else the object's place; None where none is known."""
-    return _last_name(life) or min(profile.locations, default=None)
+    return _last_name(history) or min(profile.locations, default=None)
 
 
-def _last_name(life: ObjectHistory) -> str | None:
+def _last_name(history: ObjectHistory) -> str | None:
     """The current name, else the last one; None if no row gives a name."""
-    each = ((named.until is None, named.since, named.name) for named in life.names)
+    each = ((named.until is None, named.since, named.name) for named in history.names)
     return max(each, default=(False, 0, None))[2]
 
 
@@ -137,14 +149,15 @@ def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name(key: str, named: Named, iris: Iris) -> Node:
     """``OBJECT/called/TIME/NAME``."""
-    values: Values = {
-        "ah:nameText": (named.name,),
-        "ah:matchName": (match_name(named.name),),
-        "ah:validFrom": (named.since,),
-    }
-    if named.until is not None:
-        values["ah:validUntil"] = (named.until,)
-    values["ah:lastSeen"] = (named.seen,)
+    values = single(
+        {
+            "ah:nameText": named.name,
+            "ah:matchName": match_name(named.name),
+            "ah:validFrom": named.since,
+            "ah:validUntil": named.until,
+            "ah:lastSeen": named.seen,
+        }
+    )
     iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
     return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
 
@@ -153,24 +166,27 @@ def _source(view: str, source: ViewSource, iris: Iris) -> Node:
     """``VIEW/STATE/shows/object/SOURCE``, ``VIEW/STATE/shows/column/NAME/of/SOURCE`` with ``/column/NAME`` where the
     rows give the column of the source.
     """
-    values: Values = {"ah:view": (iris.object(view),), "ah:sourceObject": (iris.object(source.key),)}
+    is_aggregated = is_id(source.sight.query_id)  # such queries have no id in Snowflake
+    values = single(
+        {
+            "ah:view": iris.object(view),
+            "ah:sourceObject": iris.object(source.key),
+            "ah:viewColumn": None if source.view_column is None else iris.column(view, source.view_column),
+            "ah:sourceName": source.sight.name,
+            "ah:sourceColumn": None if source.source_column is None else iris.column(source.key, source.source_column),
+            "ah:evidence": "CERTAIN" if source.is_certain else "POSSIBLE",
+            "ah:evidenceQueryId": None if is_aggregated else source.sight.query_id,
+            "ah:firstSeen": source.sight.first,
+            "ah:lastSeen": source.sight.last,
+            "ah:validFrom": source.since,
+            "ah:validUntil": source.until,
+        }
+    )
     path = f"object/{source.key}"
     if source.view_column is not None:
-        values["ah:viewColumn"] = (iris.column(view, source.view_column),)
         path = f"column/{segment(source.view_column)}/of/{source.key}"
-    if source.sight.name is not None:
-        values["ah:sourceName"] = (source.sight.name,)
     if source.source_column is not None:
-        values["ah:sourceColumn"] = (iris.column(source.key, source.source_column),)
         path += f"/column/{segment(source.source_column)}"
-    values["ah:evidence"] = ("CERTAIN" if source.is_certain else "POSSIBLE",)
-    if not is_id(source.sight.query_id):  # aggregated queries have no id
-        values["ah:evidenceQueryId"] = (source.sight.query_id,)
-    values["ah:firstSeen"], values["ah:lastSeen"] = (source.sight.first,), (source.sight.last,)
-    if source.since is not None:
-        values["ah:validFrom"] = (source.since,)
-    if source.until is not None:
-        values["ah:validUntil"] = (source.until,)
     return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)
 
 
@@ -189,24 +205,26 @@ def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
 
 def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
     """The versions of all copies of a table, and those of the table that they come from and no recorded query made."""
-    life = ObjectHistory()
+    history = ObjectHistory()
     made: list[Node] = []
     for copy in inferred:
         made += _copy(profile.key, copy, iris)
-        if not copy.state.startswith("version/"):
-            life.unrecorded[copy.state] = None
-        life.unrecorded_columns.update((name, state) for name, (state, is_made) in copy.columns.items() if not is_made)
+        if not is_recorded(copy.state):
+            history.unrecorded[copy.state] = None
+        history.unrecorded_columns.update(
+            (name, state) for name, (state, is_made) in copy.columns.items() if not is_made
+        )
         for state, _ in copy.columns.values():
-            if not state.startswith("version/"):
-                life.unrecorded[state] = None
-    yield from unrecorded(profile.key, life, iris)
+            if not is_recorded(state):
+                history.unrecorded[state] = None
+    yield from unrecorded(profile.key, history, iris)
     yield from made
 
 
 def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
-    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    made, found = state_made_by(event.query_id), state_before(copy.first)
     derived = iris.state(source, inferred.state)
     columns = sorted(inferred.columns.items())
     values: Values = {
@@ -223,7 +241,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
         derivations = [_derivation_iri(source, copy.key, made, name, iris) for name, _ in columns]
         values["prov:qualifiedDerivation"] = tuple(derivations)
     values["ah:objectName"] = (copy.name,)
-    yield Node(VERSION, iris.state(copy.key, made), VERSION_CLASSES[True], values)
+    yield Node(VERSION, iris.state(copy.key, made), VERSION_TYPES, values)
     before: Values = {
         "prov:specializationOf": (thing,),
         "prov:wasDerivedFrom": (iris.state(copy.key, made),),
@@ -231,7 +249,7 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
     }
     if copy.is_kept:  # a version that no other follows is the last one, and its time is known
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, iris.state(copy.key, text), VERSION_CLASSES[False], before)
+    yield Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before)
     for name, (state, _) in columns:
         yield from _column(source, inferred, name, state, iris)
 
@@ -239,13 +257,13 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
 def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
     copy, event = inferred.copy, inferred.copy.event
     query = iris.query(event.query_id)
-    made, text = f"version/{segment(event.query_id)}", f"before/{segment(copy.first)}"
+    made, found = state_made_by(event.query_id), state_before(copy.first)
     column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
     own = iris.column_state(copy.key, made, name)
     yield Node(
         COLUMN_VERSION,
         own,
-        COLUMN_VERSION_CLASSES[True],
+        COLUMN_VERSION_TYPES,
         {
             "prov:specializationOf": (column,),
             "dcterms:isPartOf": (iris.state(copy.key, made),),
@@ -255,11 +273,11 @@ def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) 
     )
     yield Node(
         COLUMN_VERSION,
-        iris.column_state(copy.key, text, name),
-        COLUMN_VERSION_CLASSES[False],
+        iris.column_state(copy.key, found, name),
+        UNRECORDED_COLUMN_VERSION_TYPES,
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, text),),
+            "dcterms:isPartOf": (iris.state(copy.key, found),),
             "ah:priorColumnVersion": (own,),
         },
     )

@@ -9,7 +9,7 @@ from exporter.graph.iri import account_iri
 from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
-from exporter.graph.terms import Node
+from exporter.graph.terms import Node, single
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS
 from exporter.model.identifiers import segment
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.model.answers import Answers
     from exporter.model.facts import Join, PolicyReference, QueryFacts
 
 
@@ -32,20 +31,18 @@ def enforcements(query_context: QueryContext) -> list[Node]:
 def enforcement_values(reference: PolicyReference, query_context: QueryContext) -> Values:
     """The values of a node of an enforced policy."""
     iris, policy, thing, column = query_context.iris, reference.policy_key, reference.protected, reference.column_name
-    values: Values = {
-        "ah:policy": (iris.path(policy),),
-        "ah:policyVersion": (iris.state(policy, query_context.answers.states[policy]),),
-        "ah:policyKind": (reference.policy_kind,),
-    }
-    if reference.policy_name is not None:
-        values["ah:policyName"] = (reference.policy_name,)
-    values["ah:protectedObject"] = (iris.object(thing.key),)
-    if thing.name is not None:
-        values["ah:objectName"] = (thing.name,)
-    if column is not None:
-        values["ah:protectedColumn"] = (iris.column(thing.key, column),)
-    values["ah:setByProvider"] = (reference.provider,)
-    return values
+    return single(
+        {
+            "ah:policy": iris.path(policy),
+            "ah:policyVersion": iris.state(policy, query_context.answers.states[policy]),
+            "ah:policyKind": reference.policy_kind,
+            "ah:policyName": reference.policy_name,
+            "ah:protectedObject": iris.object(thing.key),
+            "ah:objectName": thing.name,
+            "ah:protectedColumn": None if column is None else iris.column(thing.key, column),
+            "ah:setByProvider": reference.provider,
+        }
+    )
 
 
 def _enforcement(reference: PolicyReference, query_context: QueryContext) -> Node:
@@ -65,17 +62,18 @@ def joins(query_context: QueryContext) -> list[Node]:
 
 def _join(join: Join, query_context: QueryContext) -> Node:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
-    values: Values = {"ah:leftObject": (query_context.iris.object(join.left.key),)}
-    if join.left.name is not None:
-        values["ah:leftName"] = (join.left.name,)
-    kind = "untyped"
-    if join.join_type is not None:
-        kind = f"type/{segment(join.join_type)}"
-        values["ah:joinType"] = (join.join_type,)
-    values["ah:rightObject"] = (query_context.iris.object(join.right.key),)
-    if join.right.name is not None:
-        values["ah:rightName"] = (join.right.name,)
-    return Node(JOIN, f"{query_context.query}/join/{kind}/{join.left.key}/with/{join.right.key}", JOIN.types, values)
+    left, right = join.left, join.right
+    values = single(
+        {
+            "ah:leftObject": query_context.iris.object(left.key),
+            "ah:leftName": left.name,
+            "ah:joinType": join.join_type,
+            "ah:rightObject": query_context.iris.object(right.key),
+            "ah:rightName": right.name,
+        }
+    )
+    kind = "untyped" if join.join_type is None else f"type/{segment(join.join_type)}"
+    return Node(JOIN, f"{query_context.query}/join/{kind}/{left.key}/with/{right.key}", JOIN.types, values)
 
 
 def _unchanged(columns: Collection[str]) -> dict[str, str]:
@@ -103,19 +101,10 @@ class Links(NamedTuple):
     patterns: tuple[str, ...] = ()
 
 
-def of_query(facts: QueryFacts, answers: Answers, iris: Iris) -> Iterator[Node]:
-    """The query, its parts, and the versions that it made. Raises KeyError where an answer is missing for an object
-    that it read, derived data from, was protected by, or renamed.
-    """
-    query_context = QueryContext(facts, answers, iris)
-    of_statement, links = statement_nodes(query_context)
-    yield from run_nodes(query_context, links)
-    yield from of_statement
-
-
 def statement_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
     """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
-    the statement that finds the same states has the same nodes, except for the query id in them.
+    the statement that finds the same states has the same nodes, except for the query id in them. Raises KeyError
+    where an answer is missing for an object that the query read, derived data from, or was protected by.
     """
     used, enforced, joined, derived = (
         accesses(query_context),
@@ -136,7 +125,9 @@ def _iris(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def run_nodes(query_context: QueryContext, links: Links) -> Iterator[Node]:
-    """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made."""
+    """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made. Raises KeyError as
+    :func:`statement_nodes` does.
+    """
     associated = associations(query_context)
     if associated:
         associated.insert(0, user_association(query_context))
@@ -195,9 +186,9 @@ def _add_unchanged(facts: QueryFacts, iris: Iris, values: Values) -> None:
             values[term] = (text,)
     if facts.history != NO_HISTORY:
         for term, name in _OF_QUERY_HISTORY.items():
-            told = getattr(facts.history, name)
-            if told is not None:
-                values[term] = (told,)
+            value = getattr(facts.history, name)
+            if value is not None:
+                values[term] = (value,)
         role = role_of(facts.history.role_name, facts.history.role_type)
         warehouse = warehouse_of(facts.history.warehouse_name)
         for term, thing in (("ah:role", role), ("ah:warehouse", warehouse)):

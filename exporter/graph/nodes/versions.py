@@ -10,10 +10,17 @@ What the nodes of one query are made from is computed once: its facts, the answe
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from exporter.graph.terms import COLUMN_VERSION_CLASSES, VERSION_CLASSES, Node
+from exporter.graph.terms import (
+    COLUMN_VERSION_TYPES,
+    UNRECORDED_COLUMN_VERSION_TYPES,
+    UNRECORDED_VERSION_TYPES,
+    VERSION_TYPES,
+    Node,
+)
 from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION, COLUMN_VERSION, VERSION
+from exporter.model.answers import state_made_by
 from exporter.model.effects import effects
 from exporter.model.identifiers import ROUTINE_KINDS, segment
 
@@ -42,11 +49,7 @@ class QueryContext:
         self.start = facts.start
         self.end = facts.end
         self.query = iris.query(facts.query_id)
-        self.version = f"version/{segment(facts.query_id)}"
-
-
-_ACCESS_TYPES: Final = ACCESS.types
-_DERIVATION_TYPES: Final = COLUMN_DERIVATION.types
+        self.version = state_made_by(facts.query_id)
 
 
 def accesses(query_context: QueryContext) -> list[Node]:
@@ -65,7 +68,7 @@ def accesses(query_context: QueryContext) -> list[Node]:
             values["ah:objectName"] = (thing.name,)
         if access.columns:
             values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
-        usages.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", _ACCESS_TYPES, values))
+        usages.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", ACCESS.types, values))
     return usages
 
 
@@ -107,13 +110,7 @@ def _derivation(derivation: Derivation, query_context: QueryContext) -> Node:
     if derivation.target_name is not None:
         values["ah:targetName"] = (derivation.target_name,)
     iri = f"{target}/{query_context.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
-    return Node(COLUMN_DERIVATION, iri, _DERIVATION_TYPES, values)
-
-
-_MADE: Final = VERSION_CLASSES[True]
-_UNMADE: Final = VERSION_CLASSES[False]
-_COLUMN_MADE: Final = COLUMN_VERSION_CLASSES[True]
-_COLUMN_UNMADE: Final = COLUMN_VERSION_CLASSES[False]
+    return Node(COLUMN_DERIVATION, iri, COLUMN_DERIVATION.types, values)
 
 
 # --- made by a query ----------------------------------------------------------------------------------------------
@@ -137,7 +134,7 @@ def versions(query_context: QueryContext, derived: Mapping[str, tuple[str, ...]]
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
         _add_drop(query_context.answers.endings.get(key), query_context.iris, values)
-        yield Node(VERSION, query_context.iris.state(key, query_context.version), _MADE, values)
+        yield Node(VERSION, query_context.iris.state(key, query_context.version), VERSION_TYPES, values)
 
 
 def _made(key: str, query_context: QueryContext) -> Values:
@@ -187,7 +184,7 @@ def ending_of(ending: Ending, iris: Iris) -> tuple[tuple[str, ...], Values]:
     values: Values = {}
     _add_until(ending, values)
     _add_drop(ending, iris, values)
-    return _MADE, values
+    return VERSION_TYPES, values
 
 
 def _add_until(ending: Ending | None, values: Values) -> None:
@@ -246,43 +243,42 @@ def _column_version(
     if prior is not None:
         values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
     sources = dict(filled.get(iri, {}))
-    for text in former:
-        sources[f"{thing}/column/{segment(text)}"] = query_context.iris.column_state(
-            key, query_context.answers.columns[key, text], text
-        )
+    for old in former:
+        state = query_context.answers.columns[key, old]
+        sources[f"{thing}/column/{segment(old)}"] = query_context.iris.column_state(key, state, old)
     if sources:
         # By column, which is the same in all runs of a statement; by version, it would not be.
         values["prov:wasDerivedFrom"] = tuple(
             [version for _, version in sorted(sources.items(), key=lambda each: str(each[0]))]
         )
-    return Node(COLUMN_VERSION, iri, _COLUMN_MADE, values)
+    return Node(COLUMN_VERSION, iri, COLUMN_VERSION_TYPES, values)
 
 
 # --- not in the rows of a query that made them ------------------------------------------------------------------------
 
 
-def unrecorded(key: str, life: ObjectHistory, iris: Iris) -> Iterator[Node]:
+def unrecorded(key: str, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The versions of an object and of its columns that no recorded query made, and that some node refers to; and those
     of the object that the UNDROP of its schema or database made.
     """
     thing = iris.object(key)
-    for state, ending in sorted(life.unrecorded.items()):
+    for state, ending in sorted(history.unrecorded.items()):
         values: Values = {"prov:specializationOf": (thing,)}
         _add_drop(ending, iris, values)
-        yield Node(VERSION, iris.state(key, state), _UNMADE, values)
-    for one in life.restored:
+        yield Node(VERSION, iris.state(key, state), UNRECORDED_VERSION_TYPES, values)
+    for restored in history.restored:
         values = {
             "prov:specializationOf": (thing,),
-            "prov:wasGeneratedBy": (iris.query(one.query_id),),
-            "prov:generatedAtTime": (one.at,),
-            "ah:priorVersion": (iris.state(key, one.prior),),
+            "prov:wasGeneratedBy": (iris.query(restored.query_id),),
+            "prov:generatedAtTime": (restored.at,),
+            "ah:priorVersion": (iris.state(key, restored.prior),),
         }
-        _add_until(one.ending, values)
-        _add_drop(one.ending, iris, values)
-        yield Node(VERSION, iris.version(key, one.query_id), _MADE, values)
-    for column, state in sorted(life.unrecorded_columns):
+        _add_until(restored.ending, values)
+        _add_drop(restored.ending, iris, values)
+        yield Node(VERSION, iris.version(key, restored.query_id), VERSION_TYPES, values)
+    for column, state in sorted(history.unrecorded_columns):
         values = {
             "prov:specializationOf": (iris.column(key, column),),
             "dcterms:isPartOf": (iris.state(key, state),),
         }
-        yield Node(COLUMN_VERSION, iris.column_state(key, state, column), _COLUMN_UNMADE, values)
+        yield Node(COLUMN_VERSION, iris.column_state(key, state, column), UNRECORDED_COLUMN_VERSION_TYPES, values)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.graph.iri import whole
 from exporter.graph.shapes.components import is_local
 from exporter.graph.shapes.constraints import (
-    All,
+    And,
     Closed,
     Disjoint,
     Equals,
@@ -23,9 +23,9 @@ from exporter.graph.shapes.constraints import (
     Not,
     Of,
     OfProperty,
+    Or,
     Xone,
 )
-from exporter.graph.shapes.constraints import Any as AnyOf
 from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
 from exporter.graph.shapes.on_graph import NodeGraph, Result, Terms, in_order, in_words
 from exporter.graph.shapes.paths import Predicate
@@ -66,7 +66,7 @@ class Checks:
         self._shapes = tuple(filter(is_local, shapes.targeted))
         self.around, self.needs_graph = around_objects([shape for shape in shapes.targeted if not is_local(shape)])
         self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
-        self._planners: dict[str, Planner] = {}
+        self._quick: dict[str, Quick] = {}
 
     @classmethod
     def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
@@ -84,11 +84,11 @@ class Checks:
         return self._validated(node, base, plan.shapes)
 
     def _planned(self, node: Node, base: str) -> Plan:
-        if base not in self._planners:
-            self._planners[base] = Planner(base)
+        if base not in self._quick:
+            self._quick[base] = Quick(base)
         classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
-        shapes = [shape for shape in self._shapes if _may_target(shape, classes)]
-        plan = self._planners[base].plan(node.of, node.types, shapes, classes)
+        maker = _Maker(self._quick[base], base, node.of, node.types)
+        plan = maker.plan([shape for shape in self._shapes if _may_target(shape, classes)], classes)
         self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
         return plan
 
@@ -139,7 +139,7 @@ def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: F
     return applied
 
 
-def logic(constraint: Not | Of | All | AnyOf | Xone, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
+def logic(constraint: Not | Of | And | Or | Xone, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
     """What the shapes of a logical constraint give for a node, combined."""
     shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
     tests = [as_one(shape) for shape in shapes]
@@ -160,7 +160,7 @@ def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
     """The least and the greatest number of the shapes that a node may conform to."""
     if isinstance(constraint, Not):
         return 0, 0
-    if isinstance(constraint, Of | All):
+    if isinstance(constraint, Of | And):
         return of, of
     return (1, 1) if isinstance(constraint, Xone) else (1, of)
 
@@ -248,35 +248,28 @@ class _Tests:
         )
 
 
-class Planner:
-    """Makes the plans for a graph below ``base``."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._quick = Quick(base)
-
-    def plan(self, of: NodeClass, types: tuple[str, ...], shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
-        """The plan of nodes of a class with these types; ``classes``: all their classes as whole IRIs."""
-        base, tests, applying = self._base, _Tests(), []
-        maker = _Maker(self._quick, base, of, types)
-        for shape in shapes:
-            if any(node_class.value in classes for node_class in shape.targets.classes):
-                applying.append(shape)
-                maker.add(shape, tests)
-            elif terms := maker.terms(shape.targets.subjects_of):
-                applying.append(shape)
-                tests.wholes.append(where_there(terms, maker.as_one(shape)))
-        tests.wholes.insert(0, test_of_class(types, base))
-        return Plan(tuple(applying), tests, of.properties)
-
-
 class _Maker:
-    """Makes the tests of one class of nodes. ``_unknown`` stands for any node of these types: it has no values."""
+    """Makes the plan of the nodes of one class with these types, in a graph below ``base``. ``_unknown`` stands for any
+    of them: it has no values.
+    """
 
     def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
         self._quick, self._base, self._of, self._types = quick, base, of, types
         self._unknown = NodeGraph(Node(of, "", types, {}), base)
         self._properties = {full(predicate.term): predicate for predicate in of.properties}
+
+    def plan(self, shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
+        """The plan of the nodes; ``classes``: all their classes as whole IRIs."""
+        tests, applying = _Tests(), []
+        for shape in shapes:
+            if any(node_class.value in classes for node_class in shape.targets.classes):
+                applying.append(shape)
+                self.add(shape, tests)
+            elif terms := self.terms(shape.targets.subjects_of):
+                applying.append(shape)
+                tests.wholes.append(where_there(terms, self.as_one(shape)))
+        tests.wholes.insert(0, test_of_class(self._types, self._base))
+        return Plan(tuple(applying), tests, self._of.properties)
 
     def terms(self, predicates: Iterable[NamedNode]) -> tuple[str, ...]:
         """Those of the predicates that nodes of the class may have."""
@@ -347,7 +340,7 @@ class _Maker:
             self._add_closed(constraint, tests)
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
             tests.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
-        elif isinstance(constraint, Not | Of | All | AnyOf | Xone):
+        elif isinstance(constraint, Not | Of | And | Or | Xone):
             test = logic(constraint, self.as_one)
             if not isinstance(test, bool):
                 tests.wholes.append(test)

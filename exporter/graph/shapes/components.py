@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes import constraints
 from exporter.graph.shapes.constraints import (
-    All,
-    Any,
+    And,
     Closed,
     Disjoint,
     Equals,
@@ -25,6 +24,7 @@ from exporter.graph.shapes.constraints import (
     Of,
     OfClass,
     OfProperty,
+    Or,
     Qualified,
     Xone,
 )
@@ -194,7 +194,7 @@ class Parameters:
 
 
 _BOUNDS: Final = ("qualifiedMinCount", "qualifiedMaxCount")
-_OF_SEVERAL: Final[dict[str, Callable[[tuple[Shape, ...]], Constraint]]] = {"and": All, "or": Any, "xone": Xone}
+_OF_SEVERAL: Final[dict[str, Callable[[tuple[Shape, ...]], Constraint]]] = {"and": And, "or": Or, "xone": Xone}
 
 COMPONENTS: Final[dict[str, tuple[Callable[[Parameters, str, Term], Iterator[Constraint]], bool]]] = {
     "class": (Parameters.class_, False),
@@ -252,7 +252,7 @@ def classes_known_by_iri() -> frozenset[str]:
 
 def inner_shapes(constraint: Constraint) -> tuple[Shape, ...]:
     """The shapes that a constraint refers to."""
-    if isinstance(constraint, All | Any | Xone):
+    if isinstance(constraint, And | Or | Xone):
         return constraint.shapes
     if isinstance(constraint, Not | Of | OfProperty):
         return (constraint.shape,)

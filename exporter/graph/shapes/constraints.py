@@ -307,7 +307,7 @@ class Of(OfEach):
 
 
 @dataclass(frozen=True)
-class All(OfEach):
+class And(OfEach):
     """sh:and: the value conforms to all shapes."""
 
     shapes: tuple[Shape, ...]
@@ -318,7 +318,7 @@ class All(OfEach):
 
 
 @dataclass(frozen=True)
-class Any(OfEach):
+class Or(OfEach):
     """sh:or: the value conforms to at least one shape."""
 
     shapes: tuple[Shape, ...]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.paths import PropertyPath
 
 __all__ = [
-    "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "STRING", "SUBCLASS", "TYPE", "XSD",
+    "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "SUBCLASS", "TYPE", "XSD",
     "BlankNode", "Literal", "NamedNode", "Term", "sh", "text",
 ]  # fmt: skip
 
@@ -39,7 +39,6 @@ TYPE: Final = NamedNode(f"{RDF}type")
 SUBCLASS: Final = NamedNode(f"{RDFS}subClassOf")
 RESOURCE: Final = NamedNode(f"{RDFS}Resource")
 LANG_STRING: Final = NamedNode(f"{RDF}langString")
-STRING: Final = NamedNode(f"{XSD}string")
 
 
 def sh(name: str) -> NamedNode:
@@ -150,7 +149,7 @@ class Graph:
         """As :class:`Data`."""
         if isinstance(node, Literal):
             return False
-        return any(class_ in self._superclasses(one) for one in self.objects(node, TYPE))
+        return any(class_ in self.superclasses(one) for one in self.objects(node, TYPE))
 
     def pairs(self, predicate: NamedNode) -> Iterator[tuple[Term, Collection[Term]]]:
         """Every value of a property, with the nodes that have it."""
@@ -177,7 +176,7 @@ class Graph:
                         to.setdefault(value, {})[subject] = None
         return self._to
 
-    def _superclasses(self, class_: Term) -> frozenset[Term]:
+    def superclasses(self, class_: Term) -> frozenset[Term]:
         """The class and all of its superclasses."""
         if class_ not in self._above:
             found: set[Term] = set()

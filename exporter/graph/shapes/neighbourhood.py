@@ -19,11 +19,11 @@ from exporter.graph.shapes.model import SUBCLASS, TYPE
 from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, Repeated, Sequence
 from exporter.graph.shapes.values import superclasses
 from exporter.graph.terms import (
-    COLUMN_VERSION_CLASSES,
     DOMAIN_CLASSES,
     KIND_CLASSES,
     SETTING_CLASSES,
-    VERSION_CLASSES,
+    UNRECORDED_COLUMN_VERSION_TYPES,
+    UNRECORDED_VERSION_TYPES,
     full,
 )
 from exporter.graph.vocabulary import (
@@ -92,8 +92,8 @@ _TYPES: Final[Mapping[NodeClass, frozenset[str]]] = {
     OBJECT: frozenset(
         {"ah:Policy", "ah:SnowflakeObject", "prov:Entity", *DOMAIN_CLASSES.values()}.union(*KIND_CLASSES.values())
     ),
-    VERSION: frozenset().union(*VERSION_CLASSES.values()),
-    COLUMN_VERSION: frozenset().union(*COLUMN_VERSION_CLASSES.values()),
+    VERSION: frozenset(UNRECORDED_VERSION_TYPES),
+    COLUMN_VERSION: frozenset(UNRECORDED_COLUMN_VERSION_TYPES),
     SETTING: frozenset({"ah:Setting", "ah:PropertySetting", *SETTING_CLASSES.values()}),
 }
 """The classes that nodes can have, for classes of nodes that vary."""
@@ -186,7 +186,7 @@ class Neighbourhood:
     behind: set[Link] = field(default_factory=set)
 
     def join(self, other: Neighbourhood) -> None:
-        """Adds what another reach needs."""
+        """Adds what other shapes need."""
         for of, terms in other.terms.items():
             self.terms.setdefault(of, set()).update(terms)
         for ring, classes in other.rings.items():

@@ -32,10 +32,10 @@ class NodeGraph:
         self._base = base
         self._classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
         self._of: dict[NamedNode, dict[Term, None]] = {TYPE: {NamedNode(full(name)): None for name in node.types}}
-        ranges = _properties(node.of)
+        properties = _properties(node.of)
         for name, values in node.values.items():
-            predicate, range_ = ranges[name]
-            self._of[predicate] = {term_of(value, range_, base): None for value in values}
+            iri, predicate = properties[name]
+            self._of[iri] = {term_of(value, predicate, base): None for value in values}
 
     def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
         """The values of the node's property."""
@@ -72,13 +72,9 @@ class NodeGraph:
 
 
 @lru_cache(maxsize=1_000)
-def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, str]]:
-    """By term: its predicate, and the range by which its values are written."""
-    return {predicate.term: (NamedNode(full(predicate.term)), _range(predicate)) for predicate in of.properties}
-
-
-def _range(predicate: Property) -> str:
-    return predicate.range if predicate.is_literal else "IRI"
+def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
+    """The properties of a class with their IRIs, by term."""
+    return {predicate.term: (NamedNode(full(predicate.term)), predicate) for predicate in of.properties}
 
 
 def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:

@@ -38,7 +38,6 @@ from exporter.system.files import shapes_dir
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-    from pathlib import Path as File
 
     from pyoxigraph import Triple
 
@@ -193,7 +192,7 @@ class Shapes:
         return tuple(shape for shape in self.every if shape.targets and not shape.is_deactivated)
 
 
-def load(extra_dirs: Iterable[File] = ()) -> Shapes:
+def load(extra_dirs: Iterable[Path] = ()) -> Shapes:
     """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
     return compiled(ShapesGraph(extra_dirs))
 

@@ -49,7 +49,7 @@ def neighbourhood_of(shape: Shape) -> Neighbourhood:
     except TooFarError as error:
         is_named = look.part is not shape and not look.part.name.startswith("_:")
         raise TooFarError(f"{shape.name}{f' ({look.part.name})' if is_named else ''}: {error}") from None
-    return look.ways.found
+    return look.follower.found
 
 
 class _Look:
@@ -57,7 +57,7 @@ class _Look:
 
     def __init__(self, shape: Shape) -> None:
         self.part = self._shape = shape
-        self.ways = PathFollower()
+        self.follower = PathFollower()
 
     def at_targets(self) -> Places:
         """The nodes that the shape targets."""
@@ -76,7 +76,7 @@ class _Look:
                 raise TooFarError(f"sh:targetSubjectsOf {predicate.value}, which only the ontology has")
             having = [of for of in NODE_CLASSES if predicate == TYPE or property_of(of, predicate)]
             focus = self._focus(f"sh:targetSubjectsOf {predicate.value}", having)
-            self.ways.step(focus, predicate)
+            self.follower.step(focus, predicate)
             found |= focus
         return found
 
@@ -85,7 +85,7 @@ class _Look:
         for of in classes:
             if of not in OBJECT_OF:
                 raise TooFarError(f"{target} looks for {a(of.name)}, {BEYOND}")
-            places[self.ways.at(OWN, of)] = None
+            places[self.follower.at(OWN, of)] = None
         return places
 
     def at_shape(self, shape: Shape, focus: Places) -> None:
@@ -94,21 +94,21 @@ class _Look:
             return
         outer, self.part, values = self.part, shape, focus
         if shape.path:
-            self.ways.doing = f"the path {shape.path_text}"
-            values = self.ways.forward(shape.path, focus)
+            self.follower.doing = f"the path {shape.path_text}"
+            values = self.follower.forward(shape.path, focus)
         for constraint in shape.constraints:
-            self.ways.doing = constraint.component
+            self.follower.doing = constraint.component
             self._at_constraint(constraint, focus, values)
         self.part = outer
 
     def _at_constraint(self, constraint: Constraint, focus: Places, values: Places) -> None:
         if isinstance(constraint, Equals | Disjoint | LessThan):
-            self.ways.step(focus, constraint.predicate)
+            self.follower.step(focus, constraint.predicate)
         elif isinstance(constraint, Closed):
             self._known(values, constraint.component)
             for value in values:
                 for each in value.of.properties if isinstance(value, Kind) else ():
-                    self.ways.asks(value.of, each.term)  # type: ignore[union-attr]
+                    self.follower.asks(value.of, each.term)  # type: ignore[union-attr]
         elif isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
             self._known(values, f"sh:class {constraint.class_.value}")
         for inner in inner_shapes(constraint):
@@ -168,14 +168,14 @@ class Surroundings(Graph):
 
 
 class NeighbourhoodShapes:
-    """Shapes that look around one object. ``reach``: what all of them together need from the surroundings."""
+    """Shapes that look around one object. ``reach``: what all of them together need of its surroundings."""
 
     def __init__(self, shapes: Iterable[tuple[Shape, Neighbourhood]]) -> None:
         self.reach = Neighbourhood()
         self._shapes: list[Shape] = []
-        for shape, reach in shapes:
+        for shape, neighbourhood in shapes:
             self._shapes.append(shape)
-            self.reach.join(reach)
+            self.reach.join(neighbourhood)
 
     def __bool__(self) -> bool:
         return bool(self._shapes)

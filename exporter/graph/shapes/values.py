@@ -30,11 +30,10 @@ from exporter.graph.shapes.constraints import (
     Pattern,
     UniqueLang,
 )
-from exporter.graph.shapes.literals import read
-from exporter.graph.shapes.model import SUBCLASS, XSD, Documents, Graph, Literal, NamedNode
-from exporter.graph.terms import KIND_CLASSES, PREFIXES, full
+from exporter.graph.shapes.literals import compared, read
+from exporter.graph.shapes.model import SUBCLASS, Documents, Graph, Literal, NamedNode, text
+from exporter.graph.terms import KIND_CLASSES, LEXICAL, PREFIXES, full
 from exporter.input.aggregates import is_id
-from exporter.input.times import iso
 from exporter.system.files import ontology_dir
 
 if TYPE_CHECKING:
@@ -69,8 +68,14 @@ _OF_CHANGE: Final = {"setting": "ah:Setting", "granted": "ah:Grant"}
 """The class by the segment after ``query/ID/change/KEY/``."""
 _inside_change: Final = re.compile("/(setting|granted)/").search
 _OF_OBJECT: Final = (
-    *("ah:Column", "ah:ObjectName", "ah:ColumnDerivation", "ah:ColumnVersion", "ah:ViewSource", "ah:Version"),
+    "ah:Column",
+    "ah:ObjectName",
+    "ah:ColumnDerivation",
+    "ah:ColumnVersion",
+    "ah:ViewSource",
+    "ah:Version",
 )
+"""The classes of parts of objects. Where the name of an object makes an IRI ambiguous, the first of them counts."""
 _BY_NAME: Final = {"user": "ah:User", "export": "ah:Export"}
 """The class of ``KIND/NAME``, with no further segments."""
 _STATES: Final = ("version", "version-after-drop", "before")
@@ -101,31 +106,17 @@ def hierarchy() -> tuple[Triple, ...]:
 
 
 @cache
-def above() -> dict[str, frozenset[str]]:
+def _above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
-    classes = (term for triple in hierarchy() for term in (triple.subject, triple.object))
-    names = {term.value for term in classes if isinstance(term, NamedNode)}
-    by_class = {}
-    for name in sorted(names | {full(text) for text in readable()}):
-        up = {value.value for value in _all_above(graph, NamedNode(name))}
-        by_class[short(name)] = frozenset(up)
-    return by_class
-
-
-def _all_above(graph: Graph, class_: NamedNode) -> set[NamedNode]:
-    classes, todo = set(), [class_]
-    while todo:
-        named_node = todo.pop()
-        if named_node not in classes:
-            classes.add(named_node)
-            todo.extend(value for value in graph.objects(named_node, SUBCLASS) if isinstance(value, NamedNode))
-    return classes
+    stated = {term for triple in hierarchy() for term in (triple.subject, triple.object) if isinstance(term, NamedNode)}
+    classes = stated | {NamedNode(full(name)) for name in readable()}
+    return {short(each.value): frozenset(map(text, graph.superclasses(each))) for each in classes}
 
 
 def superclasses(name: str) -> frozenset[str]:
     """The class ``ah:…`` and all of its superclasses, as whole IRIs."""
-    return above().get(name) or frozenset({full(name)})
+    return _above().get(name) or frozenset({full(name)})
 
 
 def readable() -> frozenset[str]:
@@ -175,9 +166,9 @@ def class_of_path(path: str) -> str:
     """The class by a path below the place of an account."""
     kind, _, rest = path.partition("/")
     if kind == "query" and rest:
-        text = _of_query(rest)
-        if text:
-            return text
+        class_ = _of_query(rest)
+        if class_:
+            return class_
     elif kind in _BY_NAME and rest and "/" not in rest:
         return _BY_NAME[kind]
     elif kind == "agent" and path != "agent":
@@ -205,22 +196,19 @@ def _of_object(parts: list[str]) -> str | None:
     """The class of a part of an object. The object is two segments, or three where the second is ``name``."""
     if not (parts[0] and parts[1]):
         return None
-    texts = [_of_part(parts[2:])]
+    possible = [_of_part(parts[2:])]
     if parts[1] == "name" and parts[2]:
-        texts.append(_of_part(parts[3:]))
-    return min((text for text in texts if text), key=_OF_OBJECT.index, default=None)
+        possible.append(_of_part(parts[3:]))
+    return min((class_ for class_ in possible if class_), key=_OF_OBJECT.index, default=None)
 
 
 def _of_part(rest: list[str]) -> str | None:
     head, count = rest[0] if rest else "", len(rest)
-    text: str | None = None
     if head == "column":
-        text = "ah:Column" if count == 2 and rest[1] else None
-    elif head == "called":
-        text = "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
-    elif head in _STATES and count > 1 and rest[1]:
-        text = _of_state(head, rest[2:])
-    return text
+        return "ah:Column" if count == 2 and rest[1] else None
+    if head == "called":
+        return "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
+    return _of_state(head, rest[2:]) if head in _STATES and count > 1 and rest[1] else None
 
 
 def _of_state(head: str, rest: list[str]) -> str | None:
@@ -245,28 +233,22 @@ def test_of_class(types: tuple[str, ...], base: str) -> Whole:
     """The test of whether a node with these types has the class that its IRI says."""
 
     def has_class_of_iri(iri: str, _: Values) -> bool:
-        text = class_of(iri, base)
-        return text in types or (text == "ah:Query" and "ah:UnrecordedQuery" in types)
+        class_ = class_of(iri, base)
+        return class_ in types or (class_ == "ah:Query" and "ah:UnrecordedQuery" in types)
 
     return has_class_of_iri
 
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 
-_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
-    "xsd:dateTime": iso,
-    "xsd:integer": str,
-    "xsd:boolean": lambda value: "true" if value else "false",
-}
 
-
-def term_of(value: Value, range_: str, base: str) -> Term:
+def term_of(value: Value, predicate: Property, base: str) -> Term:
     """A value in memory as an RDF term, by the range of its property."""
-    if range_ == "xsd:string":
+    if not predicate.is_literal:
+        return NamedNode(whole(str(value), base))
+    if predicate.range == "xsd:string":
         return Literal(str(value))
-    if range_ in _TEXTS:
-        return Literal(_TEXTS[range_](value), datatype=NamedNode(XSD + range_.removeprefix("xsd:")))
-    return NamedNode(whole(str(value), base))
+    return Literal(LEXICAL[predicate.range](value), datatype=NamedNode(full(predicate.range)))
 
 
 REMEMBERED: Final = 50_000
@@ -274,14 +256,14 @@ REMEMBERED: Final = 50_000
 
 
 class References:
-    """Whether references are of a class, by their IRIs. Remembers those that passed."""
+    """The test of whether a reference is of a class, by its IRI. Remembers the IRIs that passed."""
 
     def __init__(self, class_: str, base: str) -> None:
         self.passed: set[str] = set()
         self._base = base
         self._classes = frozenset(name for name in readable() if class_ in superclasses(name))
 
-    def one(self, iri: str) -> bool:
+    def __call__(self, iri: str) -> bool:
         """Whether the IRI is of the class."""
         if iri in self.passed:
             return True
@@ -299,7 +281,7 @@ def never(value: object) -> bool:  # noqa: ARG001 - a test
 
 
 class Quick:
-    """Makes the tests for a graph below ``base``."""
+    """Makes the tests of values for a graph below ``base``."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -319,17 +301,17 @@ class Quick:
             if isinstance(constraint, kind):
                 test: Test | bool = make(self, constraint, predicate)
                 return (None if test else never) if isinstance(test, bool) else test
-        range_, base = predicate.range if predicate.is_literal else "IRI", self._base
-        return lambda value: constraint.accepts(unknown, term_of(value, range_, base))
+        base = self._base
+        return lambda value: constraint.accepts(unknown, term_of(value, predicate, base))
 
     def datatype(self, constraint: Datatype, predicate: Property) -> Test | bool:
-        return predicate.is_literal and constraint.datatype.value == XSD + predicate.range.removeprefix("xsd:")
+        return predicate.is_literal and constraint.datatype.value == full(predicate.range)
 
     def node_kind(self, constraint: NodeKind, predicate: Property) -> Test | bool:
         return (Literal if predicate.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
 
     def class_(self, constraint: OfClass, predicate: Property) -> Test | bool:
-        return False if predicate.is_literal else self.references(constraint.class_.value).one
+        return False if predicate.is_literal else self.references(constraint.class_.value)
 
     def length(self, constraint: Length, predicate: Property) -> Test | bool:
         bound = constraint.bound
@@ -337,7 +319,7 @@ class Quick:
             base = self._base
             return lambda value: constraint.allows(len(whole(value, base)))
         if predicate.range != "xsd:string":
-            return lambda value: constraint.allows(len(term_of(value, predicate.range, "").value))
+            return lambda value: constraint.allows(len(term_of(value, predicate, "").value))
         if not constraint.is_least:
             return lambda value: len(value) <= bound
         if bound <= 1:
@@ -349,22 +331,21 @@ class Quick:
         if not predicate.is_literal:
             return lambda value: matches(whole(value, base))
         if predicate.range != "xsd:string":
-            return lambda value: matches(term_of(value, predicate.range, "").value)
+            return lambda value: matches(term_of(value, predicate, "").value)
         return matches
 
     def bound(self, constraint: Bound, predicate: Property) -> Test | bool:
         bound = read(constraint.bound)
         if predicate.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
-            range_, base = predicate.range if predicate.is_literal else "IRI", self._base
-            # Bound accepts by the value alone, so the node is not needed.
-            return lambda value: constraint.accepts(None, term_of(value, range_, base))  # type: ignore[arg-type] # as above
+            base = self._base
+            return lambda value: constraint.allows(compared(term_of(value, predicate, base), constraint.bound))
         limit = bound.value
         return lambda value: constraint.allows((value > limit) - (value < limit))
 
     def in_(self, constraint: In, predicate: Property) -> Test | bool:
         if predicate.range != "xsd:string":
-            range_, base = predicate.range if predicate.is_literal else "IRI", self._base
-            return lambda value: term_of(value, range_, base) in constraint.terms
+            base = self._base
+            return lambda value: term_of(value, predicate, base) in constraint.terms
         texts = frozenset(term.value for term in constraint.terms if term == Literal(term.value))
         return texts.__contains__
 
@@ -382,17 +363,16 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
 
 def to_values(constraint: Constraint, predicate: Property, unknown: NodeGraph, base: str) -> OfAll | None:
     """The test of all values of a property together; None where all values always pass."""
-    range_ = predicate.range if predicate.is_literal else "IRI"
     if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):
         return None
     if isinstance(constraint, MinCount):
         return lambda found: len(found) >= constraint.count
-    if isinstance(constraint, HasValue) and range_ == "xsd:string":
+    if isinstance(constraint, HasValue) and predicate.range == "xsd:string":
         wanted = constraint.term.value
         return (lambda found: wanted in found) if constraint.term == Literal(wanted) else never
 
     def asked(found: tuple[Value, ...]) -> bool:
-        values = {term_of(value, range_, base): None for value in found}
+        values = {term_of(value, predicate, base): None for value in found}
         return next(constraint.failing(unknown, unknown.focus, values), asked) is asked
 
     return asked
@@ -417,9 +397,8 @@ def _of_one(each: list[Test]) -> OfAll:
     if len(each) > 1:
         return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
     (test,) = each
-    references = getattr(test, "__self__", None)
-    if isinstance(references, References):
-        passed = references.passed
+    passed = test.passed if isinstance(test, References) else None
+    if passed is not None:
         return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
     return lambda values: len(values) == 1 and test(values[0])
 
@@ -430,8 +409,7 @@ def _of_many(each: list[Test]) -> OfAll:
     if len(each) > 1:
         return lambda found: all(test(value) for value in found for test in each)
     (test,) = each
-    references = getattr(test, "__self__", None)
-    if isinstance(references, References):
-        passed = references.passed
+    passed = test.passed if isinstance(test, References) else None
+    if passed is not None:
         return lambda found: passed.issuperset(found) or all(map(test, found))
     return lambda found: all(map(test, found))
