@@ -380,8 +380,8 @@ def _notes(
     """What the result lacks."""
     if observed.first is not None and observed.last is not None and not (observed.begin or 0) <= (observed.end or 0):
         yield (
-            f"The record covers {iso(observed.first)} to {iso(observed.last)}: no query of the period is in it, so rows show "
-            "nothing."
+            f"The record covers {iso(observed.first)} to {iso(observed.last)}: no query of the period is in it, so "
+            "rows show nothing."
         )
     for declaration in declarations:
         if declaration.left_out:

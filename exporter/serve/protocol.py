@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from exporter.serve.site import Site
 
+HEALTH: Final = "/health"
+"""The address that says whether queries are answered, and nothing else: also without a login."""
 MOST: Final = 64 << 20
 """The most bytes of an answer."""
 LARGEST: Final = 16 << 20
@@ -93,7 +95,7 @@ def endpoint(site: Site) -> Blueprint:
     def void() -> Response:
         return described(dataset(_address(), site.base, site.name))
 
-    @routes.get("/health")
+    @routes.get(HEALTH)
     def health() -> Response:
         site.health.result("ASK { ?thing ?is ?so }", SOLUTIONS[0], None, 1_000)
         return jsonify(status="ok")

@@ -35,7 +35,7 @@ from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
-from exporter.serve.protocol import LARGEST, endpoint, status_and_headers
+from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
 from exporter.serve.site import OWN_QUESTIONS, Site, is_incomplete
 from exporter.system.terminal import visible_text
 
@@ -72,6 +72,7 @@ _SHOWN_TYPES: Final = ("text/html", "image/svg+xml")
 def protect(app: Flask, host: str, check: Check | None = None) -> None:
     """Checks all requests, and sets the headers of all answers, of a server that listens at ``host``. ``check``: who
     asks. With it, any name of the server is right: a browser sends a login only to the name that it was given at.
+    :data:`HEALTH` needs no login: what asks for it, a load balancer, has none, and learns nothing about the graph.
     """
     names = names_of(host)
 
@@ -80,7 +81,7 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
         refused = refusal(None if check is not None else names, request.method, request.headers.get)
         if refused is not None:
             return Response(f"{refused[1]}\n", refused[0], mimetype="text/plain")
-        return check() if check is not None else None
+        return check() if check is not None and request.path != HEALTH else None
 
     @app.after_request
     def add_headers(answer: Response) -> Response:

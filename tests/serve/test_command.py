@@ -186,7 +186,7 @@ def test_a_login_by_a_file_of_hashes(tmp_path: Path) -> None:
     users = tmp_path / "users"
     users.write_text(f"# who may read it\nana:{generate_password_hash('right: one')}\n")
     with served(tmp_path, "--host", "0.0.0.0", "--auth", f"basic:{users}") as (server, address):
-        url = address.replace("0.0.0.0", "127.0.0.1") + "health"
+        url = address.replace("0.0.0.0", "127.0.0.1") + "questions"
 
         def asked(name: str | None, password: str = "") -> int:
             request = urllib.request.Request(url)
@@ -214,24 +214,24 @@ def test_many_wrong_passwords_at_once_do_not_take_the_threads_of_the_pages(tmp_p
     graph.write_bytes(VALID.read_bytes())
     with sited(graph) as site:
         app = make(site, "127.0.0.1", check_of(f"basic:{tmp_path / 'users'}"))
-        assert app.test_client().get("/health", auth=("ana", "right")).status_code == 200
+        assert app.test_client().get("/questions", auth=("ana", "right")).status_code == 200
         answers = list[tuple[int, str | None]]()
         together = Barrier(31)
 
         def guess(number: int) -> None:
             together.wait()
-            answer = app.test_client().get("/health", auth=("ana", f"wrong {number}"))
+            answer = app.test_client().get("/questions", auth=("ana", f"wrong {number}"))
             answers.append((answer.status_code, answer.headers.get("Retry-After")))
 
         guesses = [Thread(target=guess, args=(number,)) for number in range(30)]
         for one in guesses:
             one.start()
         together.wait()
-        assert app.test_client().get("/health", auth=("ana", "right")).status_code == 200
+        assert app.test_client().get("/questions", auth=("ana", "right")).status_code == 200
         for one in guesses:
             one.join()
         assert set(answers) == {(401, None), (503, "2")}
-        assert app.test_client().get("/health", auth=("ana", "wrong")).status_code == 401, "checked again afterwards"
+        assert app.test_client().get("/questions", auth=("ana", "wrong")).status_code == 401, "checked again afterwards"
 
 
 def test_a_login_by_a_proxy(tmp_path: Path) -> None:
@@ -246,6 +246,20 @@ def test_a_login_by_a_proxy(tmp_path: Path) -> None:
             assert client.get("/questions", headers={"X-Forwarded-User": "ana", "Host": host}).status_code == 200
         elsewhere = {"X-Forwarded-User": "ana", "Origin": "https://evil.example"}
         assert client.post("/sparql", data={"query": "ASK {}"}, headers=elsewhere).status_code == 403
+
+
+def test_a_load_balancer_asks_for_health_without_a_login(tmp_path: Path) -> None:
+    graph = tmp_path / "small.ttl"
+    graph.write_bytes(VALID.read_bytes())
+    (tmp_path / "users").write_text(f"ana:{generate_password_hash('right')}\n")
+    with sited(graph) as site:
+        for auth in ("header:X-Forwarded-User", f"basic:{tmp_path / 'users'}"):
+            client = make(site, "0.0.0.0", check_of(auth)).test_client()
+            assert client.get("/health", headers={"Host": "10.0.0.7"}).json == {"status": "ok"}
+            for path in ("/", "/sparql?query=ASK{}", "/.well-known/void", "/health/", "//health", "/static/style.css"):
+                assert client.get(path).status_code in {401, 403}, path
+            elsewhere = {"Origin": "https://evil.example"}
+            assert client.post("/health", headers=elsewhere).status_code == 403
 
 
 def test_settings_of_pages_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
