@@ -172,7 +172,7 @@ def _checked(report: Report) -> str:
 
 def _slowest(seconds: dict[str, float]) -> str:
     stages = sorted(((duration, name) for name, duration in seconds.items() if name != "total"), reverse=True)
-    return ", ".join(f"{name} {taken:.1f}" for taken, name in stages[:3])
+    return ", ".join(f"{name} {seconds_taken:.1f}" for seconds_taken, name in stages[:3])
 
 
 def _skipped(report: Report) -> list[str]:

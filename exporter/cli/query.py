@@ -215,8 +215,8 @@ class _Query(Command):
         question: Question | None = ctx.meta.get(_QUESTION)
         if question is None:
             return []
-        taken = [name for param in (*self.params, self.get_help_option(ctx)) if param for name in param.opts]
-        options: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, taken))
+        used_options = [name for param in (*self.params, self.get_help_option(ctx)) if param for name in param.opts]
+        options: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, used_options))
         return options
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:

@@ -48,7 +48,7 @@ def option_of(parameter: Parameter) -> str:
     return f"--{parameter.name.replace('_', '-')}"
 
 
-def options_of(question: Question, taken: Sequence[str]) -> list[click.Option]:
+def options_of(question: Question, used_options: Sequence[str]) -> list[click.Option]:
     """An option for each parameter. ``taken``: options of the command, which a parameter cannot have; it is given by
     --param.
     """
@@ -56,7 +56,7 @@ def options_of(question: Question, taken: Sequence[str]) -> list[click.Option]:
         _option(parameter, others)
         for alternatives in _alternatives(question)
         for parameter in alternatives
-        if option_of(parameter) not in taken
+        if option_of(parameter) not in used_options
         for others in [[option_of(other) for other in alternatives if other is not parameter]]
     ]
 

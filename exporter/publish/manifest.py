@@ -46,9 +46,13 @@ def file_entries(folder: Path, before: Path | None = None) -> list[Json]:
     """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
     taken from its manifest, so that an update does not read everything.
     """
-    known = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
+    known_entries = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
     paths = [path for path in sorted(sizes(folder)) if path != MARK]
-    same = {path: known[path] for path in paths if path in known and _is_same(f"{folder}/{path}", f"{before}/{path}")}
+    same = {
+        path: known_entries[path]
+        for path in paths
+        if path in known_entries and _is_same(f"{folder}/{path}", f"{before}/{path}")
+    }
     others = [folder / path for path in paths if path not in same]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         by_path = same | {entry["path"]: entry for entry in threads.map(lambda path: _file_entry(path, folder), others)}
