@@ -154,7 +154,7 @@ def test_every_command_is_documented() -> None:
 
 @pytest.mark.parametrize("name", cli.PROGRAM.commands)
 def test_every_option_is_documented_and_every_documented_one_is_there(name: str) -> None:
-    shown = dict(cli.PROGRAM.shown(name))
+    shown = dict(cli.PROGRAM.visible_params(name))
     assert {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])} == set(shown)
     for param in shown.values():
         for choice in getattr(param.type, "choices", ()):

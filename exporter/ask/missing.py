@@ -173,16 +173,16 @@ def _of_former_columns(store: Store, question: str, params: ParameterValues, thi
     have to be asked for, too. It may have been renamed several times.
     """
     counted = _BY_COLUMN.get(question)
-    asked = {match_name(value) for value in values_of(params, "column_name")}
-    for thing in sorted(things) if counted and asked else ():
+    asked_names = {match_name(value) for value in values_of(params, "column_name")}
+    for thing in sorted(things) if counted and asked_names else ():
         renames = list(_renames(store, thing))
-        names = set(asked)
+        names = set(asked_names)
         while linked := {name for pair in renames for name in pair if names & set(map(match_name, pair))}:
             if {match_name(name) for name in linked} <= names:
                 break
             names |= {match_name(name) for name in linked}
         for former, new in renames:
-            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked]
+            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
             if others and {match_name(former), match_name(new)} <= names:
                 yield (
                     f"The column {former} was renamed to {new}, and {counted} under the name of their time. "

@@ -78,13 +78,13 @@ class Route:
     def _from_each(self) -> tuple[list[int], list[int], list[frozenset[str]]]:
         """By version read: the earliest version that it or a later one leads to, and the columns of all these steps."""
         reads, arrivals, columns = [], [], []
-        earliest, seen = None, frozenset[str]()
+        earliest, written_columns = None, frozenset[str]()
         for (read, written), names in sorted(self.steps.items(), reverse=True):
             earliest = written if earliest is None else min(earliest, written)
-            seen |= names
+            written_columns |= names
             reads.append(read)
             arrivals.append(earliest)
-            columns.append(seen)
+            columns.append(written_columns)
         return reads[::-1], arrivals[::-1], columns[::-1]
 
     def onwards(self, version: int) -> tuple[int, frozenset[str]] | None:

@@ -95,12 +95,12 @@ def _with_id(store: Store, lookups: Lookups, about: Iterable[str]) -> set[str]:
     renamed from.
     """
     same_name, with_id = NamedNode(full(_SAME_NAME)), set[str]()
-    waiting, seen = list(about), set[str]()
+    waiting, visited = list(about), set[str]()
     while waiting:
         thing = waiting.pop()
-        if thing in seen:
+        if thing in visited:
             continue
-        seen.add(thing)
+        visited.add(thing)
         names = lookups.names_of(thing)
         if names and names[0].ident:
             with_id.add(thing)
@@ -123,9 +123,9 @@ def _unapplied(store: Store, lookups: Lookups, thing: str) -> Iterator[QuerySolu
     names = lookups.names_of(thing)
     periods = [(match_name(holder.name), *_period(holder)) for holder in names]
     places = {(holder.account, holder.domain) for holder in names}
-    fresh, seen = {quad.subject.value for quad in linked if isinstance(quad.subject, NamedNode)}, set[str]()
+    fresh, visited = {quad.subject.value for quad in linked if isinstance(quad.subject, NamedNode)}, set[str]()
     while fresh:
-        seen |= fresh
+        visited |= fresh
         query = _WITHOUT_ID.replace("@nameless@", " ".join(str(NamedNode(iri)) for iri in sorted(fresh)))
         answer = store.query(query)
         fresh = set()
@@ -138,7 +138,7 @@ def _unapplied(store: Store, lookups: Lookups, thing: str) -> Iterator[QuerySolu
                     fresh |= {
                         holder.iri
                         for holder in lookups.holders(row["new"].value)
-                        if not holder.ident and (holder.account, holder.domain) in places and holder.iri not in seen
+                        if not holder.ident and (holder.account, holder.domain) in places and holder.iri not in visited
                     }
 
 
@@ -229,16 +229,16 @@ def renamed_without_ids(  # noqa: PLR0913, PLR0917 - a question, its parameters,
     lookups = Lookups(store)
     is_of_all = not things and not {"object_name", "object_id", "object"} & params.keys()
     holders_of = {thing: lookups.names_of(thing) for thing in things}
-    asked = {(holder.account, match_name(holder.name)) for holders in holders_of.values() for holder in holders}
-    accounts = {account for account, _ in asked} or {renaming.account for renaming in renamings}
-    asked |= {(account, match_name(name)) for account in accounts for name in values_of(params, "object_name")}
+    asked_names = {(holder.account, match_name(holder.name)) for holders in holders_of.values() for holder in holders}
+    accounts = {account for account, _ in asked_names} or {renaming.account for renaming in renamings}
+    asked_names |= {(account, match_name(name)) for account in accounts for name in values_of(params, "object_name")}
     answered = {
         (holder.account, match_name(holder.name))
         for name in _answered(answer)
         for holder in lookups.holders(name)
         if not holder.ident and holder.account in accounts
     }
-    relevant = renamings if is_of_all and question in _OF_ALL else list(_chained(renamings, asked | answered))
+    relevant = renamings if is_of_all and question in _OF_ALL else list(_chained(renamings, asked_names | answered))
     names = set().union(*(renaming.ends for renaming in relevant))
     about = {
         thing
@@ -255,9 +255,9 @@ def renamed_without_ids(  # noqa: PLR0913, PLR0917 - a question, its parameters,
     if not fresh:
         return [], about
     written = dict.fromkeys(name for renaming in relevant for name in renaming.written)
-    others = [name for name in written if not {(account, match_name(name)) for account in accounts} & asked]
+    others = [name for name in written if not {(account, match_name(name)) for account in accounts} & asked_names]
     more = f" and {len(fresh) - _FEW} more before" if len(fresh) > _FEW else ""
-    ask = f" Ask for {', '.join(others[-_FEW:])}, too." if others and asked else ""
+    ask = f" Ask for {', '.join(others[-_FEW:])}, too." if others and asked_names else ""
     note = (
         f"By rows that give no id of the object, {', '.join(fresh[-_FEW:])}{more}. Such an object is known by its name "
         f"alone: the answer does not follow its data, tags, policies and grants from one name to the other.{ask}"

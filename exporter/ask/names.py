@@ -195,9 +195,9 @@ def _plain(kind: str) -> str:
     return kind.lower().replace(" ", "").replace("_", "")
 
 
-def nearest(name: str, every: Iterable[str]) -> list[str]:
+def nearest(name: str, names: Iterable[str]) -> list[str]:
     """The names that are most similar to ``name``; names with the same last part come first."""
-    key, by_match = match_name(name), {match_name(text): text for text in every}
+    key, by_match = match_name(name), {match_name(text): text for text in names}
     last = f".{key.rpartition('.')[2]}"
     same_last_part = sorted(text for text in by_match if text.endswith(last) and text != key)
     similar = get_close_matches(key, _alike(key, by_match), n=NEAREST)
@@ -288,8 +288,8 @@ def _look_up_tags(lookups: Lookups, parameter: Parameter, resolved: ResolvedPara
             resolved.notes.append(_none("tag", value, lookups.every("ah:nameText")))
 
 
-def _none(word: str, value: str, every: Iterable[str]) -> str:
-    similar = nearest(value, every)
+def _none(word: str, value: str, candidates: Iterable[str]) -> str:
+    similar = nearest(value, candidates)
     return f"There is no {word} {value} in the graph." + (f" The nearest: {', '.join(similar)}." if similar else "")
 
 

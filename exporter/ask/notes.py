@@ -378,18 +378,18 @@ def _sources(store: Store, things: Collection[str], term: str, period: _Period) 
 # --- streams that a row does not name ---------------------------------------------------------------------------------
 
 
-def _unknown_streams(store: Store, params: ParameterValues, found: Answer, things: Collection[str]) -> Iterator[str]:
+def _unknown_streams(store: Store, params: ParameterValues, answer: Answer, things: Collection[str]) -> Iterator[str]:
     """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
     ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
     """
     since = min((instant("since", value) for value in values_of(params, "since")), default=None)
     until = _period(params).until
-    cells = {cell for row in islice(found.rows, _MOST) for cell in row if cell}
+    cells = {cell for row in islice(answer.rows, _MOST) for cell in row if cell}
     queries = dict[str, str]()
     for column in ("direct_objects_accessed", "objects_modified"):
         text = _UNKNOWN.replace("@incomplete@", str(Literal(f"{column} {UNKNOWN_STREAM}")))
-        answer = store.query(text)
-        for row in answer if isinstance(answer, QuerySolutions) else ():
+        result = store.query(text)
+        for row in result if isinstance(result, QuerySolutions) else ():
             ident, time = row["query_id"].value if row["query_id"] else "", datetime.fromisoformat(row["time"].value)
             is_asked_for = (since is None or since <= time) and (until is None or time <= until)
             if is_asked_for and (row["object"].value in things or ident in cells or not things):

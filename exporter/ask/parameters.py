@@ -159,8 +159,8 @@ class Parameter:
         """In messages: ``object_name``, ``(object_id in place of object_name)``, ``[domain=Table]``."""
         if self.instead:
             return f"({self.name} in place of {self.instead})"
-        shown = self.name if self.default is None else f"{self.name}={self.default}"
-        return shown if self.required else f"[{shown}]"
+        text = self.name if self.default is None else f"{self.name}={self.default}"
+        return text if self.required else f"[{text}]"
 
 
 def declared(text: str) -> tuple[Parameter, ...]:
@@ -182,10 +182,10 @@ def check(question: str, parameters: Sequence[Parameter], params: ParameterValue
     """Raises UsageError for a parameter that the question does not have, for a required one that is missing, and for a
     ``since`` after its ``until``.
     """
-    known = [parameter.name for parameter in parameters]
+    names = [parameter.name for parameter in parameters]
     for name in params:
-        if name not in known:
-            similar = get_close_matches(name, known, n=1)
+        if name not in names:
+            similar = get_close_matches(name, names, n=1)
             hint = f" Did you mean {similar[0]}?" if similar else ""
             raise UsageError(f"{question} has no parameter {name}.{hint} {_listed(parameters)}")
     for parameter in parameters:

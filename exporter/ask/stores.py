@@ -153,7 +153,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
             yield temporary_store
         return
     try:
-        store = _there(graph, folder) or _new(graph, folder, say)
+        store = _existing(graph, folder) or _new(graph, folder, say)
         use = in_use(store)
     finally:
         os.close(lock)
@@ -170,7 +170,7 @@ def fresh(graph: Path) -> Iterator[Path | None]:
     graph = graph.resolve()
     use = None
     try:
-        store = _there(graph, beside(graph))
+        store = _existing(graph, beside(graph))
         with suppress(OSError):
             if has_others(beside(graph), store):
                 tidy(graph, waits=False)
@@ -201,7 +201,7 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
         os.close(lock)
 
 
-def _there(graph: Path, folder: Path) -> Path | None:
+def _existing(graph: Path, folder: Path) -> Path | None:
     store = folder / key(graph)
     return store if os.path.isdir(store) else None  # noqa: PTH112 - it may be in a folder of another user
 
@@ -209,7 +209,7 @@ def _there(graph: Path, folder: Path) -> Path | None:
 def _current(graph: Path, folder: Path) -> Path | None:
     """The store of what is at ``graph``; None, too, where that is no graph."""
     with suppress(UsageError, OSError):
-        return _there(graph, folder)
+        return _existing(graph, folder)
     return None
 
 

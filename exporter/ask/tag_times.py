@@ -55,8 +55,8 @@ def tags_of_another_time(
             later.append((datetime.fromisoformat(since), f"{what} since {since}"))
         elif any(_was_dropped(store, row["thing"].value, at) for at in times):
             dropped.add(what)
-    then = f"at {', '.join(values_of(params, 'at'))}" if times else "at the end of the record"
-    lead = f"The answer has tags that were set {then}."
+    time_text = f"at {', '.join(values_of(params, 'at'))}" if times else "at the end of the record"
+    lead = f"The answer has tags that were set {time_text}."
     if dropped:
         yield f"{lead} On what was dropped then, and restored later: {first_of(sorted(dropped), _SHOWN)}."
     if ended:

@@ -212,16 +212,16 @@ def _clones(store: Store, question: str, params: ParameterValues) -> list[str]:
     clones = list(_rows(store, _CLONES))
     if not clones:
         return []
-    asked = _asked(store, params)
+    asked_names = _asked(store, params)
     is_up = question in FOLLOWING_UP
-    steps = list(_rows(store, _leading_to(asked, _UP if is_up else _DOWN)))
+    steps = list(_rows(store, _leading_to(asked_names, _UP if is_up else _DOWN)))
     if question == FOLLOWING_FROM_READS:  # its first step is a query that reads the asked object, and no CLONE does
-        steps = [step for step in steps if match_name(step[2]) not in asked]
+        steps = [step for step in steps if match_name(step[2]) not in asked_names]
     followed = {(change, match_name(target if is_up else source)) for change, target, source, _ in steps}
     texts = []
     for change, target, source, time in clones:
         prefix = f"{match_name(target if is_up else source)}."
-        if any(name.startswith(prefix) and (change, name) not in followed for name in asked):
+        if any(name.startswith(prefix) and (change, name) not in followed for name in asked_names):
             texts.append(
                 f"{target} was cloned from {source} at {time}. No row lists what was in it, so the answer has no step "
                 f"between them: ask for the object of the same name in {source if is_up else target}, too."
@@ -231,12 +231,12 @@ def _clones(store: Store, question: str, params: ParameterValues) -> list[str]:
 
 def _asked(store: Store, params: ParameterValues) -> set[str]:
     """The names that are asked for, and those of the ids."""
-    asked = {match_name(name) for name in values_of(params, "object_name")}
+    names = {match_name(name) for name in values_of(params, "object_name")}
     ids = set(values_of(params, "object_id"))
     id_names = store.query(_NAMES) if ids else None
     if isinstance(id_names, QuerySolutions):
-        asked.update(row["name"].value for row in id_names if row["id"].value in ids)
-    return asked
+        names.update(row["name"].value for row in id_names if row["id"].value in ids)
+    return names
 
 
 def _made(store: Store, question: str, params: ParameterValues) -> list[str]:
@@ -261,32 +261,32 @@ def _made(store: Store, question: str, params: ParameterValues) -> list[str]:
     return texts[:_SHOWN]
 
 
-def _reached(store: Store, asked: set[str], *, is_up: bool) -> set[str]:
+def _reached(store: Store, asked_names: set[str], *, is_up: bool) -> set[str]:
     """The names of what data came from or went to, and those that are asked for."""
-    names = " ".join(str(Literal(name)) for name in sorted(asked))
+    names = " ".join(str(Literal(name)) for name in sorted(asked_names))
     path = _UP if is_up else _DOWN
     answer = store.query(_REACHED.replace("PATH", path).replace("NAMES", names))
-    return {*asked, *(row["reached"].value for row in (answer if isinstance(answer, QuerySolutions) else ()))}
+    return {*asked_names, *(row["reached"].value for row in (answer if isinstance(answer, QuerySolutions) else ()))}
 
 
 def _brought(store: Store, params: ParameterValues) -> list[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
     clones = sorted({(row[3], *row[1:3]) for text in (_CLONES, _INFERRED, _MADE) for row in _rows(store, text)})
-    asked = _asked(store, params) if clones else set()
+    asked_names = _asked(store, params) if clones else set()
     by_then = [instant("at", value) for value in values_of(params, "at")]
     texts = [
         f"{target} from {source} at {time}"
         for time, target, source in clones
         if not any(datetime.fromisoformat(time) > end for end in by_then)
-        and (not asked or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked))
+        and (not asked_names or any(f"{name}.".startswith(f"{match_name(target)}.") for name in asked_names))
     ]
     if not texts:
         return []
     return [f"{_UNSET} later: {first_of(texts, _SHOWN)}. Ask for the source, too."]
 
 
-def _leading_to(asked: Iterable[str], path: str) -> str:
-    names = " ".join(str(Literal(name)) for name in sorted(asked))
+def _leading_to(asked_names: Iterable[str], path: str) -> str:
+    names = " ".join(str(Literal(name)) for name in sorted(asked_names))
     return _INFERRED.replace("# asked", _LEADS.replace("PATH", path).replace("NAMES", names))
 
 
@@ -369,21 +369,21 @@ def of_containers(
     if not events:
         return []
     lookups = Lookups(store)
-    asked: dict[str, list[NameHolder]] = {match_name(name): [] for name in values_of(params, "object_name")}
+    holders_by_name: dict[str, list[NameHolder]] = {match_name(name): [] for name in values_of(params, "object_name")}
     for thing in things:
         for holder in lookups.names_of(thing):
-            asked.setdefault(match_name(holder.name), []).append(holder)
+            holders_by_name.setdefault(match_name(holder.name), []).append(holder)
     answered = set[str]() if question.startswith(_AS_IT_WAS) else _within(answer, events)
-    holders = {**{name: lookups.holders(name) for name in sorted(answered)}, **asked}
+    holders = {**{name: lookups.holders(name) for name in sorted(answered)}, **holders_by_name}
     messages = []
     for event in events:
         prefixes = tuple(f"{match_name(text)}." for text in (event.name, event.other) if text)
         concerned = [name for name in holders if name.startswith(prefixes)]
-        others = {name: event.counterpart(name) for name in concerned if name in asked}
+        others = {name: event.counterpart(name) for name in concerned if name in holders_by_name}
         renamed = {text: other for text, other in others.items() if other and event.is_of(lookups.holders(other))}
         names = sorted(name for name in concerned if name in renamed or event.is_of(holders[name]))
         if names:
-            ask = sorted({others[name] for name in names if others.get(name)} - set(asked))
+            ask = sorted({others[name] for name in names if others.get(name)} - set(holders_by_name))
             messages.append(
                 f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
                 + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask else "")

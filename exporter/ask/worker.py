@@ -119,8 +119,10 @@ class _Answerer:
         self._open_request, self._path = request, Path(os.fsdecode(request.graph))
         self._graph: Graph | None = None
         self._store: Store | None = None
-        known = [] if request.questions is None else [*questions(), *questions(Path(os.fsdecode(request.questions)))]
-        self._known = {os.fsencode(question.name): question for question in known}
+        all_questions = (
+            [] if request.questions is None else [*questions(), *questions(Path(os.fsdecode(request.questions)))]
+        )
+        self._known = {os.fsencode(question.name): question for question in all_questions}
 
     def answer_question(self, request: QuestionRequest) -> QuestionAnswer:
         """The answer to a named question."""

@@ -31,7 +31,7 @@ from exporter.cli import (
     validate,
 )
 from exporter.cli import help as help_
-from exporter.cli.commands import Argument, Program, Started
+from exporter.cli.commands import Argument, Program, ProgramRun
 from exporter.errors import ExporterError
 from exporter.system import faults
 from exporter.system import terminal as printable
@@ -89,16 +89,16 @@ PROGRAM.params.append(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors are printed, not raised. ``argv``: None for the command line."""
     if argv is None:  # run as a program, not called from another one
-        answered = completion.asked(PROGRAM)
-        if answered is not None:
-            return answered
-        signal.signal(signal.SIGTERM, _ended)
-    with printable.guarded(), _flushed():
-        return _run(sys.argv[1:] if argv is None else list(argv), Started(is_program=argv is None))
+        exit_code = completion.answer_shell(PROGRAM)
+        if exit_code is not None:
+            return exit_code
+        signal.signal(signal.SIGTERM, _interrupt)
+    with printable.guarded(), _flush_at_end():
+        return _run(sys.argv[1:] if argv is None else list(argv), ProgramRun(is_program=argv is None))
 
 
 @contextmanager
-def _flushed() -> Iterator[None]:
+def _flush_at_end() -> Iterator[None]:
     """Writes what is still held back of standard output, which Python would do at its exit. If its reader is gone, that
     is no fault of the program, and not its exit code.
     """
@@ -107,72 +107,72 @@ def _flushed() -> Iterator[None]:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        _to_nobody()
+        _discard_output()
 
 
-def _to_nobody() -> None:
+def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _ended(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """Treat SIGTERM, which schedulers and cluster managers send, as an interruption by the user: nothing is left."""
     interrupt = signal.getsignal(signal.SIGINT)  # with a Spark session it is PySpark's, which ends the jobs
     (interrupt if callable(interrupt) else signal.default_int_handler)(number, frame)
 
 
-def _run(argv: list[str], started: Started) -> int:
+def _run(argv: list[str], program_run: ProgramRun) -> int:
     try:
-        return _read_and_run(argv, started)
+        return _read_and_run(argv, program_run)
     except ExporterError as error:
         print(f"exporter: {printable.message(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"exporter: interrupted{started.left and f'; {started.left}'}", file=sys.stderr)
+        print(f"exporter: interrupted{program_run.if_stopped and f'; {program_run.if_stopped}'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        _to_nobody()
+        _discard_output()
         return 0
     except Exception as error:  # noqa: BLE001 - any fault ends in a message, not in a traceback
-        return _fault(error, started.left)
+        return _fault(error, program_run.if_stopped)
 
 
-def _read_and_run(argv: list[str], started: Started) -> int:
+def _read_and_run(argv: list[str], program_run: ProgramRun) -> int:
     try:
-        with PROGRAM.make_context("exporter", argv, obj=started) as ctx:
+        with PROGRAM.make_context("exporter", argv, obj=program_run) as ctx:
             if argv:
                 return int(PROGRAM.invoke(ctx))
             print(ctx.get_help(), file=sys.stderr)  # an error for a script, and for a person what there is
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
     except click.UsageError as error:
         _say_usage(error)
     return 2
 
 
 def _say_usage(error: click.UsageError) -> None:
-    """How the command is used, what is wrong, and where all options are told."""
-    words, param = error.format_message(), error.param if isinstance(error, click.MissingParameter) else None
+    """Prints how the command is used, what is wrong, and how to list all options."""
+    text, param = error.format_message(), error.param if isinstance(error, click.MissingParameter) else None
     if isinstance(param, Argument):
-        words = f"{param.shown} is missing: {param.text}"
+        text = f"{param.display_name} is missing: {param.text}"
     elif isinstance(param, click.Option):
-        words = f"{param.opts[-1]} is missing: {param.help}"
+        text = f"{param.opts[-1]} is missing: {param.help}"
     if error.ctx is not None:
         print(printable.visible(error.ctx.get_usage()), file=sys.stderr)
-        what = "lists the commands" if error.ctx.command is PROGRAM else "shows all options"
-        words = f"{words}\n  {error.ctx.command_path} --help {what}"
-    print(f"exporter: {printable.message(words)}", file=sys.stderr)
+        hint = "lists the commands" if error.ctx.command is PROGRAM else "shows all options"
+        text = f"{text}\n  {error.ctx.command_path} --help {hint}"
+    print(f"exporter: {printable.message(text)}", file=sys.stderr)
 
 
-def _fault(error: Exception, left: str) -> int:
+def _fault(error: Exception, if_stopped: str) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
         raise error
     try:
         from exporter.cli import messages
 
-        text: str | None = messages.fault(error, left)
+        text: str | None = messages.fault(error, if_stopped)
     except (MemoryError, ImportError):  # what makes the message needs memory, too
         text = faults.words(
-            MemoryError(), f"{left}, and existing output is unchanged" if left else "there is no result"
+            MemoryError(), f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
         )
     print(f"exporter: {text}", file=sys.stderr)
     return 4

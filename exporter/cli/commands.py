@@ -26,36 +26,36 @@ _HELP: Final = "Help"
 
 
 @dataclass
-class Started:
+class ProgramRun:
     """A run of the program. ``is_program``: started by a shell, not called by another program, which has its own
-    threads and files. ``left``: what the error message says about DIR where the command is interrupted or fails.
+    threads and files. ``if_stopped``: the state of DIR, for the message where the command is interrupted or fails.
     """
 
     is_program: bool
-    left: str = ""
+    if_stopped: str = ""
 
 
 class Argument(click.Argument):
     """An argument with its name for people, and with a text as an option has."""
 
-    def __init__(self, name: str, shown: str, text: str, **attributes: Any) -> None:
+    def __init__(self, name: str, display_name: str, text: str, **attributes: Any) -> None:
         super().__init__([name], **attributes)
-        self.shown, self.text = shown, text
+        self.display_name, self.text = display_name, text
 
     def make_metavar(self, ctx: click.Context) -> str:
         """As it is written: ``[DIR]`` where it may be left out, ``[INPUT]...`` for any number."""
-        name = self.shown if self.required else f"[{self.shown}]"
+        name = self.display_name if self.required else f"[{self.display_name}]"
         return name if self.nargs == 1 else f"{name}..."
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        return self.shown
+        return self.display_name
 
 
 class Command(click.Command):
     """A command. ``groups``: title -> its options and arguments; the first group is what most people need.
 
     ``run`` is called with the value of each option and returns the exit code. ``is_watched``: whether a second process
-    reports it if this one dies. ``left``: see :class:`Started`.
+    reports it if this one dies. ``if_stopped``: see :class:`ProgramRun`.
     """
 
     def __init__(  # noqa: PLR0913 - what a command is, in one place
@@ -67,10 +67,10 @@ class Command(click.Command):
         groups: Mapping[str, Sequence[click.Parameter]],
         *,
         is_watched: bool = False,
-        left: str = "",
+        if_stopped: str = "",
     ) -> None:
         self.text, self.example, self.groups = text, example, groups
-        self.is_watched, self.left = is_watched, left
+        self.is_watched, self.if_stopped = is_watched, if_stopped
         params = [param for group in groups.values() for param in group]
         help_text = f"{text[0].upper()}{text[1:]}."
         super().__init__(name, SETTINGS, run, params, help_text, short_help=text)
@@ -98,16 +98,16 @@ class Command(click.Command):
         """Writes the groups, each with its arguments and options."""
         groups = [(title, list(params)) for title, params in self.groups_of(ctx).items()]
         groups[0][1].append(_HELP_OPTION)
-        arguments = [_argument(one) for _, params in groups for one in params if isinstance(one, Argument)]
+        arguments = [_argument_help(param) for _, params in groups for param in params if isinstance(param, Argument)]
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
         for title, params in groups:
-            options = [one.get_help_record(ctx) for one in params if not isinstance(one, Argument)]
-            shown = [one for one in options if one is not None]
-            if shown:
+            options = [param.get_help_record(ctx) for param in params if not isinstance(param, Argument)]
+            records = [record for record in options if record is not None]
+            if records:
                 with formatter.section(title):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Example"):
@@ -115,31 +115,33 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> int:
         """Runs the command, with files for their owner alone."""
-        started: Started = ctx.find_object(Started) or Started(is_program=False)
-        started.left = self.left
-        is_reported = started.is_program and self.is_watched
+        program_run: ProgramRun = ctx.find_object(ProgramRun) or ProgramRun(is_program=False)
+        program_run.if_stopped = self.if_stopped
+        is_reported = program_run.is_program and self.is_watched
         with private.made(), faults.report_when_killed() if is_reported else nullcontext():
             return int(super().invoke(ctx))
 
 
-def _argument(one: Argument) -> tuple[str, str]:
-    return one.shown, f"{one.text}  [required]" if one.required else one.text
+def _argument_help(argument: Argument) -> tuple[str, str]:
+    return argument.display_name, f"{argument.text}  [required]" if argument.required else argument.text
 
 
 class Program(click.Group):
     """The program. ``sections``: title -> its commands, in the order of the help."""
 
     def __init__(self, name: str, text: str, sections: Mapping[str, Sequence[Command]], epilog: str) -> None:
-        self.sections, self.last_words = sections, epilog
-        commands: dict[str, click.Command] = {str(one.name): one for group in sections.values() for one in group}
+        self.sections, self.epilog_text = sections, epilog
+        commands: dict[str, click.Command] = {
+            str(command.name): command for group in sections.values() for command in group
+        }
         # without arguments Click would raise the help as the text of an error
         super().__init__(name, commands, context_settings=SETTINGS, help=text, no_args_is_help=False)
 
-    def shown(self, name: str) -> Iterator[tuple[str, click.Parameter]]:
+    def visible_params(self, name: str) -> Iterator[tuple[str, click.Parameter]]:
         """The options and arguments of a command that a person is shown, but for the help that each one has."""
         for param in self.commands[name].params:
             if isinstance(param, Argument):
-                yield param.shown, param
+                yield param.display_name, param
             elif isinstance(param, click.Option) and not param.hidden:
                 yield param.opts[-1], param
 
@@ -154,10 +156,10 @@ class Program(click.Group):
         widest = max(map(len, self.commands))
         for title, commands in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl([(str(one.name).ljust(widest), str(one.short_help)) for one in commands])
+                formatter.write_dl([(str(command.name).ljust(widest), str(command.short_help)) for command in commands])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write(f"\n{self.last_words}\n")
+        formatter.write(f"\n{self.epilog_text}\n")
 
 
 def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
@@ -188,7 +190,7 @@ def option(name: str, metavar: str | None, text: str, **attributes: Any) -> clic
     return click.Option([name], metavar=metavar, help=text, **attributes)
 
 
-def here(name: str) -> Path:
+def local_path(name: str) -> Path:
     """The path of a value that has to be on this machine; a ``file:`` URI is allowed, as for --out."""
     from exporter.input.formats import is_remote, local
 
@@ -208,7 +210,7 @@ def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
 
 
 # Click's own type of paths would refuse some of them in other words than the command does.
-HERE: Final[dict[str, Any]] = {"type": here, "shell_complete": _folders}
+LOCAL_FOLDER: Final[dict[str, Any]] = {"type": local_path, "shell_complete": _folders}
 """A folder on this machine, as an argument or the value of an option."""
 FOLDER: Final[dict[str, Any]] = {"shell_complete": _folders}
 """A folder that may be anywhere; its name as it was given."""

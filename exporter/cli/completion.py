@@ -35,17 +35,17 @@ class _Fish(FishComplete):
 add_completion_class(_Fish)
 
 
-def asked(program: Program) -> int | None:
+def answer_shell(program: Program) -> int | None:
     """Answers the script of a shell; the exit code, or None where the program was started by somebody else."""
     instruction = os.environ.get(VARIABLE)
     return shell_complete(program, {}, "exporter", VARIABLE, instruction) if instruction else None
 
 
 def _run(shell: str) -> int:
-    of_shell = get_completion_class(shell)
-    assert of_shell is not None, "Click has these shells"
+    completion = get_completion_class(shell)
+    assert completion is not None, "Click has these shells"
     program = click.get_current_context().find_root().command
-    print(of_shell(program, {}, "exporter", VARIABLE).source())
+    print(completion(program, {}, "exporter", VARIABLE).source())
     return 0
 
 

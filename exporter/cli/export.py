@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **given: Any) -> int:
+def _run(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **options: Any) -> int:
     from exporter.cli import configuration, messages
     from exporter.engines.export import continued, export
     from exporter.system.progress import Progress
 
-    several = {name: list(given[name]) or None for name in ("shapes", "forget_user")}
-    chosen = continued(configuration.load({**given, **several, "inputs": tuple(inputs)}, config))
-    messages.warn(messages.advice(chosen))
+    lists = {name: list(options[name]) or None for name in ("shapes", "forget_user")}
+    settings = continued(configuration.load({**options, **lists, "inputs": tuple(inputs)}, config))
+    messages.warn(messages.advice(settings))
     progress = Progress()
 
     def say(line: str) -> None:
         progress.clear()
         messages.warn([line])
 
-    report = export(chosen, progress, say, hints=given["engine"] is None)
-    print(report.json() if as_json else messages.summary(report, chosen))
-    return 1 if report.violations or (chosen.strict and (report.quarantined or report.not_understood)) else 0
+    report = export(settings, progress, say, hints=options["engine"] is None)
+    print(report.json() if as_json else messages.summary(report, settings))
+    return 1 if report.violations or (settings.strict and (report.quarantined or report.not_understood)) else 0
 
 
 COMMAND = Command(
@@ -146,5 +146,5 @@ COMMAND = Command(
         ],
     },
     is_watched=True,
-    left="nothing was published",
+    if_stopped="nothing was published",
 )

@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.commands import HERE, Command, as_json, flag, option
+from exporter.cli.commands import LOCAL_FOLDER, Command, as_json, flag, option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from exporter.fetch.run import Wanted
+    from exporter.fetch.run import FetchOptions
 
 
-def _run(out: Path, *, connection: str | None, dry_run: bool | None, as_json: bool | None, **given: Any) -> int:
+def _run(out: Path, *, connection: str | None, dry_run: bool | None, as_json: bool | None, **options: Any) -> int:
     from datetime import UTC, datetime
 
     from exporter.cli.messages import warn
     from exporter.fetch import run, snowflake
     from exporter.system.progress import Progress
 
-    wanted = _wanted(out, **given)
+    fetch_options = _options(out, **options)
     if dry_run:
-        statements = [f"{statement};" for statement in run.planned(wanted, datetime.now(UTC))]
+        statements = [f"{statement};" for statement in run.planned(fetch_options, datetime.now(UTC))]
         print(json.dumps(statements, indent=1) if as_json else "\n".join(statements))
         return 0
     try:
-        done = run.fetch(wanted, lambda: snowflake.opened(connection, wanted.schema), Progress())
+        fetched = run.fetch(fetch_options, lambda: snowflake.opened(connection, fetch_options.schema), Progress())
     except KeyboardInterrupt:
-        warn([f"interrupted; {run.what_remains(wanted.out)}"])
+        warn([f"interrupted; {run.what_remains(fetch_options.out)}"])
         return 130
-    warn(run.advice(done, wanted))
-    print(json.dumps(done.json(), indent=1) if as_json else run.summary(done))
+    warn(run.advice(fetched, fetch_options))
+    print(json.dumps(fetched.json(), indent=1) if as_json else run.summary(fetched))
     return 0
 
 
-def _wanted(  # noqa: PLR0913 - the options
+def _options(  # noqa: PLR0913 - the options
     out: Path,
     *,
     since: str | None,
@@ -49,7 +49,7 @@ def _wanted(  # noqa: PLR0913 - the options
     query_text: bool | None,
     no_query_history: bool | None,
     aggregate: bool | None,
-) -> Wanted:
+) -> FetchOptions:
     from exporter.fetch import run, snowflake
 
     period = run.Period(
@@ -58,7 +58,7 @@ def _wanted(  # noqa: PLR0913 - the options
         overlap,
         keep,
     )
-    return run.Wanted(
+    return run.FetchOptions(
         out,
         period,
         snowflake.schema_of(view),
@@ -82,7 +82,7 @@ COMMAND = Command(
     "exporter fetch --connection lineage --out rows",
     {
         "Needed by most": [
-            option("--out", "ROWS", "the folder to write or to continue", required=True, **HERE),
+            option("--out", "ROWS", "the folder to write or to continue", required=True, **LOCAL_FOLDER),
             option("--connection", "NAME", "a connection of connections.toml (default: the connector's default)"),
             option("--since", "DAY", "the first day, UTC (default: the first in ROWS, or a year ago)"),
             option("--until", "DAY", "the day after the last one (default: tomorrow)"),

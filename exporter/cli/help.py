@@ -18,30 +18,34 @@ def _run(names: Sequence[str], *, as_json: bool | None) -> int:
     program = ctx.find_root().command
     assert isinstance(program, Program)
     if as_json:
-        chosen = [program.resolve_command(ctx, list(names))[1]] if names else list(program.commands.values())
-        print(json.dumps([_told(one, ctx) for one in chosen if isinstance(one, Command)], indent=1))
+        commands = [program.resolve_command(ctx, list(names))[1]] if names else list(program.commands.values())
+        print(
+            json.dumps([_command_json(command, ctx) for command in commands if isinstance(command, Command)], indent=1)
+        )
         return 0
-    with program.make_context("exporter", [*names, "--help"]) as shown:  # without a name it ends here
-        return int(program.invoke(shown))
+    with program.make_context("exporter", [*names, "--help"]) as help_context:  # without a name it ends here
+        return int(program.invoke(help_context))
 
 
-def _told(command: Command, ctx: click.Context) -> dict[str, Any]:
-    own = click.Context(command, parent=ctx.find_root(), info_name=command.name)
+def _command_json(command: Command, ctx: click.Context) -> dict[str, Any]:
+    command_context = click.Context(command, parent=ctx.find_root(), info_name=command.name)
     options = [
-        {"option": one.opts[-1], "group": title, "help": one.help}
-        for title, group in command.groups_of(own).items()
-        for one in group
-        if isinstance(one, click.Option) and not one.hidden
+        {"option": param.opts[-1], "group": title, "help": param.help}
+        for title, group in command.groups_of(command_context).items()
+        for param in group
+        if isinstance(param, click.Option) and not param.hidden
     ]
     return {"name": command.name, "does": command.text, "example": command.example, "options": options}
 
 
-def _completed(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+def _complete_name(
+    ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
     program = ctx.find_root().command
     assert isinstance(program, Program)
     return [
-        click.shell_completion.CompletionItem(name, help=one.short_help)
-        for name, one in program.commands.items()
+        click.shell_completion.CompletionItem(name, help=command.short_help)
+        for name, command in program.commands.items()
         if name.startswith(incomplete)
     ]
 
@@ -58,7 +62,7 @@ COMMAND = Command(
                 "COMMAND",
                 "a command, also with a question: query who-accessed. Without it all commands are listed",
                 nargs=-1,
-                shell_complete=_completed,
+                shell_complete=_complete_name,
             ),
             as_json("print the commands with their options as JSON"),
         ]

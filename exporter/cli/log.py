@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from exporter.cli.commands import HERE, Argument, Command, as_json
+from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, as_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def _run(folder: Path, *, as_json: bool | None) -> int:
     from exporter.publish.earlier import runs, runs_as_text
 
-    found = runs(folder)
-    print(json.dumps(found, indent=1) if as_json else runs_as_text(found))
+    log = runs(folder)
+    print(json.dumps(log, indent=1) if as_json else runs_as_text(log))
     return 0
 
 
@@ -26,7 +26,7 @@ COMMAND = Command(
     "exporter log lineage",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote", **HERE),
+            Argument("folder", "DIR", "what export wrote", **LOCAL_FOLDER),
             as_json("print the runs as JSON"),
         ]
     },

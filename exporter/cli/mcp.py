@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from exporter.cli.commands import HERE, Argument, Command, flag, option
+from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, flag, option
 from exporter.cli.serve import port_of, say
 from exporter.errors import UsageError
 
@@ -43,7 +43,7 @@ COMMAND = Command(
     "exporter mcp lineage",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
             flag("--http", "listen for HTTP in place of standard input and output"),
             option("--host", "ADDRESS", "with --http: address to listen on (default 127.0.0.1)", default="127.0.0.1"),
             option("--port", "N", "with --http: port (default 7879; 0 for any free one)", type=port_of, default=7879),

@@ -26,19 +26,23 @@ def warn(lines: Iterable[str]) -> None:
         print(f"exporter: {message(line)}", file=sys.stderr)
 
 
-def fault(error: Exception, left: str) -> str:
+def fault(error: Exception, if_stopped: str) -> str:
     """The message for a fault of the program or its environment, never a traceback. Spark's own messages are in a file
-    that only its owner can read, because they can contain values of rows. ``left``: the state that the command leaves;
-    empty if there is nothing to say.
+    that only its owner can read, because they can contain values of rows. ``if_stopped``: the state that the command
+    leaves; empty if there is nothing to say.
     """
-    around = faults.words(error, f"{left}, and existing output is unchanged" if left else "there is no result")
+    cause = faults.words(
+        error, f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
+    )
     first = (str(error).splitlines() or [""])[0][:300]
-    text = visible(around or f"a fault of the program{left and f', {left}'}: {type(error).__name__}: {first}")
+    text = visible(
+        cause or f"a fault of the program{if_stopped and f', {if_stopped}'}: {type(error).__name__}: {first}"
+    )
     log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
-    said = log.log_hint() if log else ""
-    if said:
-        text += f"\n{said}"
-    return text if around else f"{text}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+    hint = log.log_hint() if log else ""
+    if hint:
+        text += f"\n{hint}"
+    return text if cause else f"{text}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
 
 
 def advice(settings: Settings) -> list[str]:
@@ -55,9 +59,9 @@ def summary(report: Report, settings: Settings) -> str:
         ("rows in", f"{report.rows_in:>{_WIDTH},}"),
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
         ("duplicates", f"{report.duplicates:>{_WIDTH},}   {_copies(report)}"),
-        ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_set_aside(report)}"),
-        ("events", f"{report.events:>{_WIDTH},}   {_written(report)}{report.out}/events"),
-        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_written(report)}{report.out}/graph{_checked(report)}"),
+        ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_quarantine_hint(report)}"),
+        ("events", f"{report.events:>{_WIDTH},}   {_output_prefix(report)}{report.out}/events"),
+        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_output_prefix(report)}{report.out}/graph{_checked(report)}"),
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
     rows[1:1] = _left_out(report)
@@ -102,7 +106,7 @@ def _copies(report: Report) -> str:
     return "exact copies, dropped" if report.made is None else "exact copies, also of rows that DIR had, dropped"
 
 
-def _written(report: Report) -> str:
+def _output_prefix(report: Report) -> str:
     """Of an update, the counts of what is written are those of whole days."""
     return "" if report.made is None else "of the days written, in "
 
@@ -129,8 +133,8 @@ def _days(report: Report) -> list[tuple[str, str]]:
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
-    whole = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
-    texts = [*([", ".join(days)] if days else []), whole]
+    of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
+    texts = [*([", ".join(days)] if days else []), of_days]
     return [("days written", f"{len(report.made):>{_WIDTH},}   {'; '.join(texts)}")]
 
 
@@ -156,7 +160,7 @@ def _forgotten(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _set_aside(report: Report) -> str:
+def _quarantine_hint(report: Report) -> str:
     return f"see {report.out}/quarantine" if report.quarantined else ""
 
 
@@ -167,26 +171,26 @@ def _checked(report: Report) -> str:
 
 
 def _slowest(seconds: dict[str, float]) -> str:
-    stages = sorted(((taken, name) for name, taken in seconds.items() if name != "total"), reverse=True)
-    return ", ".join(f"{name} {taken:.1f}" for taken, name in stages[:3])
+    stages = sorted(((duration, name) for name, duration in seconds.items() if name != "total"), reverse=True)
+    return ", ".join(f"{name} {seconds_taken:.1f}" for seconds_taken, name in stages[:3])
 
 
 def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
-    named = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
+    names = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
     files = counted(len(report.skipped_files), "file", "files")
-    return [f"  skipped {files} of the input (links, not rows, or of the output): {named}"]
+    return [f"  skipped {files} of the input (links, not rows, or of the output): {names}"]
 
 
 def _not_understood(report: Report) -> list[str]:
     """The first three names of what is not understood."""
     if not report.not_understood:
         return []
-    several = [f"{what} ({one['count']:,})" for what, one in list(report.not_understood.items())[:3]]
-    left = len(report.not_understood) - len(several)
-    more = f" and {left:,} more; all are in" if left else "; see"
-    return [f"  not understood: {', '.join(several)}{more} {report.out}/report.json"]
+    names = [f"{what} ({entry['count']:,})" for what, entry in list(report.not_understood.items())[:3]]
+    remaining = len(report.not_understood) - len(names)
+    more = f" and {remaining:,} more; all are in" if remaining else "; see"
+    return [f"  not understood: {', '.join(names)}{more} {report.out}/report.json"]
 
 
 def _shapes(report: Report) -> list[str]:
@@ -220,8 +224,8 @@ def _next(settings: Settings) -> list[str]:
     if is_remote(settings.out):
         return ["To query, validate or push it, copy it to a folder on this machine."]
     if "graph" in settings.outputs and not all(SYNTAXES[name].names_load for name in settings.graph_format):
-        asked = f"  {program()} query user-history {shlex.quote(settings.out)}"
-        return ["To query it, and to list all questions:", asked, f"  {program()} queries"]
+        command = f"  {program()} query user-history {shlex.quote(settings.out)}"
+        return ["To query it, and to list all questions:", command, f"  {program()} queries"]
     if "events" in settings.outputs:
         return ["To send the events to a backend:", f"  {program()} push {shlex.quote(settings.out)}"]
     return []
@@ -231,11 +235,11 @@ def program() -> str:
     """The program's name for a shell: its plain name if that is on the path, otherwise the path of this one."""
     started = Path(sys.argv[0])
     if started.name == "__main__.py" and started.parent.name == "exporter":
-        return f"{_found(Path(sys.executable))} -m exporter"
-    return _found(started) if started.stem == "exporter" else "exporter"
+        return f"{_shell_name(Path(sys.executable))} -m exporter"
+    return _shell_name(started) if started.stem == "exporter" else "exporter"
 
 
-def _found(started: Path) -> str:
+def _shell_name(started: Path) -> str:
     """The name of a program if a shell finds this same program by it, otherwise its path."""
     text = shutil.which(started.name)
     is_same = text is not None and Path(text).absolute() == started.absolute()

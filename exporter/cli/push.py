@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, flag, option
+from exporter.cli.commands import FILE, LOCAL_FOLDER, Argument, Command, as_json, flag, option
 from exporter.errors import UsageError
 from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 
@@ -22,7 +22,7 @@ def _run(  # noqa: PLR0913 - the options
     verify: bool | None,
     sample: str | None,
     as_json: bool | None,
-    **given: Any,
+    **options: Any,
 ) -> int:
     from exporter.cli import configuration
     from exporter.openlineage.push.command import preview, push
@@ -32,7 +32,7 @@ def _run(  # noqa: PLR0913 - the options
         raise UsageError("--dry-run connects to nothing, and --verify reads from the backend: give one of them")
     if sample is not None and not verify:
         raise UsageError("--sample says how much --verify looks at: give --verify too")
-    size, choices = sample_size(sample) if verify else None, configuration.load_push(given, config)
+    size, choices = sample_size(sample) if verify else None, configuration.load_push(options, config)
     if dry_run:
         return preview(folder, choices, as_json=bool(as_json))
     return push(folder, choices, as_json=bool(as_json), sample=size)
@@ -45,7 +45,7 @@ COMMAND = Command(
     "OPENLINEAGE_URL=http://localhost:5000 exporter push lineage",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote", **HERE),
+            Argument("folder", "DIR", "what export wrote", **LOCAL_FOLDER),
             click.Option(
                 ["--runs"],
                 type=click.Choice(("all", "latest")),

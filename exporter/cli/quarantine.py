@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exporter.cli.commands import HERE, Argument, Command, as_json, flag
+from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, as_json, flag
 from exporter.system.terminal import bare
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def _run(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
         _write_rows(folder)
         return 0
     with Progress().stage("reading the quarantined rows"):
-        found = reasons(folder)
-    print(json.dumps(found, indent=1) if as_json else reasons_as_text(found, str(folder)))
+        groups = reasons(folder)
+    print(json.dumps(groups, indent=1) if as_json else reasons_as_text(groups, str(folder)))
     return 0
 
 
@@ -35,9 +35,9 @@ def _write_rows(folder: Path) -> None:
     from exporter.cli.messages import warn
     from exporter.publish.set_aside import RowsToMend
 
-    rows, is_shown = RowsToMend(folder), sys.stdout.isatty()
+    rows, is_terminal = RowsToMend(folder), sys.stdout.isatty()
     for line in rows:
-        if is_shown:
+        if is_terminal:
             print(line)
         else:
             bare(sys.stdout).buffer.write(f"{line}\n".encode())
@@ -52,7 +52,7 @@ COMMAND = Command(
     "exporter quarantine lineage",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote", **HERE),
+            Argument("folder", "DIR", "what export wrote", **LOCAL_FOLDER),
             flag("--rows", "print the rows themselves, one a line, to be corrected and exported again"),
             as_json("print the reasons as JSON"),
         ]

@@ -8,9 +8,9 @@ from exporter.cli.commands import Command, as_json
 def _run(*, as_json: bool | None) -> int:
     from exporter.ask.shipped import questions
     from exporter.cli.questions import as_json as in_json
-    from exporter.cli.questions import listed
+    from exporter.cli.questions import questions_as_text
 
-    print(in_json(questions()) if as_json else listed(questions()))
+    print(in_json(questions()) if as_json else questions_as_text(questions()))
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.cli.commands import HERE, Argument, Command, as_json, flag, option
+from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, as_json, flag, option
 from exporter.errors import RefusedError, UsageError
 from exporter.system.terminal import bare, message
 
@@ -55,61 +55,61 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
         raise UsageError(f"--sql writes statements for {tag_sql.QUESTION} alone, and the question is {question}")
     if sql and (format_ or as_json):
         raise click.UsageError("--sql is a format of its own; give it without --format and --json")
-    where, fmt = _where(folder, graph), _format(format_, as_json=bool(as_json))
+    where, fmt = _graph_path(folder, graph), _format(format_, as_json=bool(as_json))
     try:
         parameters = _parameters(question, param, options)
         with Progress().stage(f"answering {question}"):
-            found = answer(question, where, parameters, timeout, max_rows, of_page=bool(sql))
+            found_answer = answer(question, where, parameters, timeout, max_rows, of_page=bool(sql))
     except TooLongError as error:
         raise UsageError(f"{question}: {error} --timeout gives it more time.") from None
     except UsageError as error:
-        raise (error if param or folder is None else UsageError(_of_options(str(error), question))) from None
-    for note in found.notes:
+        raise (error if param or folder is None else UsageError(_error_about_options(str(error), question))) from None
+    for note in found_answer.notes:
         print(message(note), file=sys.stderr)
-    if not found.rows and not fail_on_rows:
+    if not found_answer.rows and not fail_on_rows:
         print(_NOT_RECORDED, file=sys.stderr)
-    _written(tag_sql.statements(found) if sql else render(found, fmt), fmt)
-    if fail_on_rows and found.rows:
+    _write(tag_sql.statements(found_answer) if sql else render(found_answer, fmt), fmt)
+    if fail_on_rows and found_answer.rows:
         sys.stdout.flush()
-        raise RefusedError(f"{question} has {_counted(len(found.rows))}, which --fail-on-rows forbids.")
+        raise RefusedError(f"{question} has {_rows_text(len(found_answer.rows))}, which --fail-on-rows forbids.")
     return 0
 
 
-def _of_options(words: str, question: str) -> str:
-    """An error about parameters for who gave options.
+def _error_about_options(words: str, question: str) -> str:
+    """An error about parameters in the words of options, for a user who gave options.
 
-    >>> _of_options("q needs --param object_name=VALUE. Its parameters: object_name, [since].", "q")
+    >>> _error_about_options("q needs --param object_name=VALUE. Its parameters: object_name, [since].", "q")
     'q needs --object-name VALUE. exporter query q --help shows its options.'
     """
-    named = _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')} ", words)
-    return _ITS_PARAMETERS.sub(f"exporter query {shlex.quote(question)} --help shows its options.", named)
+    renamed = _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')} ", words)
+    return _ITS_PARAMETERS.sub(f"exporter query {shlex.quote(question)} --help shows its options.", renamed)
 
 
 _PARAMETER: Final = re.compile(r"--param (\w+)=")
 _ITS_PARAMETERS: Final = re.compile(r"Its parameters: .*\Z")
 
 
-def _where(folder: Path | None, graph: Path | None) -> Path:
+def _graph_path(folder: Path | None, graph: Path | None) -> Path:
     """The graph, which is given after the question or by --graph. Raises Click's UsageError for none and for two."""
     if folder is not None and graph is not None:
         raise click.UsageError(f"DIR is given twice, as {folder} and as --graph {graph}; give one of them")
     where = folder or graph
     if where is None:
-        words = "DIR is missing: give what export wrote after the question, as in exporter query NAME DIR"
-        raise click.UsageError(words, click.get_current_context())
+        text = "DIR is missing: give what export wrote after the question, as in exporter query NAME DIR"
+        raise click.UsageError(text, click.get_current_context())
     return where
 
 
-def _format(given: str | None, *, as_json: bool) -> str:
-    if as_json and given not in (None, "json"):
-        raise click.UsageError(f"--json and --format {given} contradict each other; give one of them")
-    return "json" if as_json else given or FORMATS[0]
+def _format(format_name: str | None, *, as_json: bool) -> str:
+    if as_json and format_name not in (None, "json"):
+        raise click.UsageError(f"--json and --format {format_name} contradict each other; give one of them")
+    return "json" if as_json else format_name or FORMATS[0]
 
 
 def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The values of each parameter, in the order in which they were given: those of --param first."""
     from exporter.ask.shipped import find
-    from exporter.cli.questions import given, option_of
+    from exporter.cli.questions import option_of, values_of_options
 
     question, parameters = find(name), dict[str, list[str]]()
     for pair in pairs:
@@ -117,24 +117,25 @@ def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[
         if not equals or not parameter:
             raise UsageError(f"--param {pair}: write it as name=value")
         parameters.setdefault(parameter, []).append(value)
-    for one in question.parameters:
-        values = given(question, options).get(one.name, [])
+    for declared in question.parameters:
+        values = values_of_options(question, options).get(declared.name, [])
         if "" in values:
             raise UsageError(
-                f"{option_of(one)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it out"
+                f"{option_of(declared)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it "
+                "out"
             )
         if values:
-            parameters.setdefault(one.name, []).extend(values)
+            parameters.setdefault(declared.name, []).extend(values)
     return parameters
 
 
-def _written(text: str, fmt: str) -> None:
+def _write(text: str, fmt: str) -> None:
     """Prints an answer. CSV is data, so control characters are replaced only where a terminal shows it."""
     stream = sys.stdout if fmt != "csv" or sys.stdout.isatty() else bare(sys.stdout)
     stream.write(text)
 
 
-def _counted(rows: int) -> str:
+def _rows_text(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
@@ -152,11 +153,15 @@ def _rows(text: str) -> int:
     raise click.BadParameter(f"{text} is not a whole number above 0")
 
 
-def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete_name(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of questions; files where none begins so."""
     from exporter.ask.shipped import questions
 
-    names = [CompletionItem(one.name, help=one.asks) for one in questions() if one.name.startswith(incomplete)]
+    names = [
+        CompletionItem(question.name, help=question.asks)
+        for question in questions()
+        if question.name.startswith(incomplete)
+    ]
     return names or [CompletionItem(incomplete, type="file")]
 
 
@@ -181,7 +186,12 @@ class _Query(Command):
         """The words that are no option and no value of one."""
         from exporter.ask.shipped import names
 
-        options = {name: one for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        options = {
+            name: click_option
+            for click_option in self.params
+            if isinstance(click_option, click.Option)
+            for name in click_option.opts
+        }
         words = iter(args)
         for word in words:
             if word == "--":
@@ -205,9 +215,9 @@ class _Query(Command):
         question: Question | None = ctx.meta.get(_QUESTION)
         if question is None:
             return []
-        taken = [name for one in (*self.params, self.get_help_option(ctx)) if one for name in one.opts]
-        made: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, taken))
-        return made
+        used_options = [name for param in (*self.params, self.get_help_option(ctx)) if param for name in param.opts]
+        options: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, used_options))
+        return options
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
         question: Question | None = ctx.meta.get(_QUESTION)
@@ -254,9 +264,11 @@ COMMAND = _Query(
                 "NAME|FILE.rq",
                 "a shipped question, as exporter queries lists them, or a file of SPARQL. exporter query NAME --help "
                 "shows the options of one",
-                shell_complete=_completed,
+                shell_complete=_complete_name,
             ),
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE, required=False),
+            Argument(
+                "folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER, required=False
+            ),
             click.Option(
                 ["--format", "format_"],
                 type=click.Choice(FORMATS),
@@ -269,7 +281,7 @@ COMMAND = _Query(
             flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),
         ],
         "The older form": [
-            option("--graph", "DIR", "DIR, instead of after the question", **HERE),
+            option("--graph", "DIR", "DIR, instead of after the question", **LOCAL_FOLDER),
             option(
                 "--param",
                 "name=value",

@@ -48,34 +48,34 @@ def option_of(parameter: Parameter) -> str:
     return f"--{parameter.name.replace('_', '-')}"
 
 
-def options_of(question: Question, taken: Sequence[str]) -> list[click.Option]:
+def options_of(question: Question, used_options: Sequence[str]) -> list[click.Option]:
     """An option for each parameter. ``taken``: options of the command, which a parameter cannot have; it is given by
     --param.
     """
     return [
-        _option(one, others)
+        _option(parameter, others)
         for alternatives in _alternatives(question)
-        for one in alternatives
-        if option_of(one) not in taken
-        for others in [[option_of(other) for other in alternatives if other is not one]]
+        for parameter in alternatives
+        if option_of(parameter) not in used_options
+        for others in [[option_of(other) for other in alternatives if other is not parameter]]
     ]
 
 
 def _alternatives(question: Question) -> list[list[Parameter]]:
     """The parameters, each with those that can replace it: names of objects before their ids."""
-    found = [
+    alternatives = [
         sorted(
-            [one, *(other for other in question.parameters if other.instead == one.name)],
-            key=lambda one: one.kind != "object",
+            [parameter, *(other for other in question.parameters if other.instead == parameter.name)],
+            key=lambda candidate: candidate.kind != "object",
         )
-        for one in question.parameters
-        if one.instead is None
+        for parameter in question.parameters
+        if parameter.instead is None
     ]
-    return sorted(found, key=lambda one: not _is_needed(one))  # what is needed first
+    return sorted(alternatives, key=lambda group: not _is_needed(group))  # what is needed first
 
 
 def _is_needed(alternatives: Sequence[Parameter]) -> bool:
-    return any(one.required for one in alternatives)
+    return any(parameter.required for parameter in alternatives)
 
 
 def _option(parameter: Parameter, others: Sequence[str]) -> click.Option:
@@ -100,41 +100,47 @@ def _name(parameter: Parameter) -> str:
     return f"parameter_{parameter.name}"
 
 
-def given(question: Question, values: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def values_of_options(question: Question, values: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Parameter -> the values of its option. ``values``: of all options that :func:`options_of` made."""
-    return {one.name: list(values[_name(one)]) for one in question.parameters if values.get(_name(one))}
+    return {
+        parameter.name: list(values[_name(parameter)])
+        for parameter in question.parameters
+        if values.get(_name(parameter))
+    }
 
 
 def example(question: Question) -> str:
     """A command line with what the question needs, and a time if it takes one."""
-    needed = [one[0] for one in _alternatives(question) if _is_needed(one)]
-    times = [one for one in question.parameters if one.name in ("since", "at") and one not in needed]
-    words = [f"{option_of(one)} {_VALUES[one.kind][1]}" for one in [*needed, *times[:1]]]
+    needed = [alternatives[0] for alternatives in _alternatives(question) if _is_needed(alternatives)]
+    times = [
+        parameter for parameter in question.parameters if parameter.name in ("since", "at") and parameter not in needed
+    ]
+    words = [f"{option_of(parameter)} {_VALUES[parameter.kind][1]}" for parameter in [*needed, *times[:1]]]
     name = question.name if is_shipped(question) else shlex.quote(str(question.path))
     return " ".join(["exporter query", name, "lineage", *words])
 
 
-def listed(questions: Sequence[Question]) -> str:
+def questions_as_text(questions: Sequence[Question]) -> str:
     """The shipped questions in their groups, with their options and columns."""
-    groups = ["\n\n".join([title, *map(_entry, some)]) for title, some in grouped(questions).items()]
+    groups = ["\n\n".join([title, *map(_question_text, group)]) for title, group in grouped(questions).items()]
     return "\n\n".join([*groups, _HOW])
 
 
-def _entry(question: Question) -> str:
-    options = "  ".join(map(_shown, _alternatives(question)))
+def _question_text(question: Question) -> str:
+    options = "  ".join(map(_options_text, _alternatives(question)))
     lines = [question.asks, options or "no options", f"-> {', '.join(question.columns)}"]
     return "\n".join([f"  {question.name}", *(f"      {line}" for line in lines)])
 
 
-def _shown(alternatives: Sequence[Parameter]) -> str:
+def _options_text(alternatives: Sequence[Parameter]) -> str:
     """``--object-name NAME or --object-id ID``, ``[--since TIME]``."""
-    text = " or ".join(f"{option_of(one)} {_VALUES[one.kind][0]}" for one in alternatives)
+    text = " or ".join(f"{option_of(parameter)} {_VALUES[parameter.kind][0]}" for parameter in alternatives)
     return text if _is_needed(alternatives) else f"[{text}]"
 
 
 def as_json(questions: Sequence[Question]) -> str:
     """The shipped questions in the order of their names."""
-    told = [
+    entries = [
         {
             "name": question.name,
             "group": question.group,
@@ -144,4 +150,4 @@ def as_json(questions: Sequence[Question]) -> str:
         }
         for question in questions
     ]
-    return json.dumps(told, indent=1)
+    return json.dumps(entries, indent=1)

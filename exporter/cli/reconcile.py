@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from exporter.cli.commands import FILE, FILES, HERE, Argument, Command, as_json, option
+from exporter.cli.commands import FILE, FILES, LOCAL_FOLDER, Argument, Command, as_json, option
 from exporter.errors import RefusedError
 from exporter.system.terminal import message
 
@@ -20,7 +20,7 @@ _FAILING: Final = ("undeclared", "phantom", "unknown")
 
 def _run(  # noqa: PLR0913 - the options of the command
     folder: Path,
-    given: Sequence[str],
+    sources: Sequence[str],
     *,
     out: Path | None,
     since: int | None,
@@ -40,7 +40,7 @@ def _run(  # noqa: PLR0913 - the options of the command
         raise click.UsageError("--since has to be before --until", click.get_current_context())
     if out is not None:
         declared_graph.check(out, folder)
-    declarations = [read(text, server) for text in given]
+    declarations = [read(text, server) for text in sources]
     if out is not None and filled_contract.is_contract(out):
         filled_contract.check(declarations, out)
     with Progress().stage("comparing"), Graph(folder) as graph:
@@ -83,9 +83,9 @@ COMMAND = Command(
     "exporter reconcile lineage target/manifest.json",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
             Argument(
-                "given",
+                "sources",
                 "WITH",
                 "dbt's manifest.json, files of OpenLineage events, data contracts (ODCS), or the address of a Marquez",
                 nargs=-1,

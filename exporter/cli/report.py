@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.cli.commands import FILE, HERE, Argument, Command, option
-from exporter.cli.serve import CONFIG, needed, say
+from exporter.cli.commands import FILE, LOCAL_FOLDER, Argument, Command, option
+from exporter.cli.serve import CONFIG, require_packages, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def _run(folder: Path, *, out: Path, since: str | None, config: Path | None) -> int:
     from exporter.cli.configuration import load_serve
 
-    with needed("report"):
+    with require_packages("report"):
         from exporter.serve.report import write
     write(folder, out, since, load_serve(config) if config else (), say)
     print(out)
@@ -28,7 +28,7 @@ COMMAND = Command(
     "exporter report lineage --out report.html",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
             option("--out", "FILE", "the file to write", required=True, **FILE),
             option("--since", "TIME", "the first day or time (UTC); by default 30 days before the last"),
             CONFIG,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from exporter.cli.commands import FILE, HERE, Argument, Command, flag, option
+from exporter.cli.commands import FILE, LOCAL_FOLDER, Argument, Command, flag, option
 from exporter.errors import UsageError
 from exporter.system.terminal import message
 
@@ -27,16 +27,17 @@ def _run(  # noqa: PLR0913 - the options of the command
 ) -> int:
     from exporter.cli.configuration import load_serve
 
-    with needed("serve"):
+    with require_packages("serve"):
         from exporter.serve.listening import is_loopback
         from exporter.serve.server import Choices, serve
     if auth is None and not is_loopback(host):
-        reach = f"Other machines can reach {host}, and read who queried what"
+        warning = f"Other machines can reach {host}, and read who queried what"
         if not no_auth:
             raise UsageError(
-                f"{reach}: give --auth basic:FILE, --auth header:NAME of a proxy that asks who they are, or --no-auth."
+                f"{warning}: give --auth basic:FILE, --auth header:NAME of a proxy that asks who they are, or "
+                "--no-auth."
             )
-        say(f"warning: {reach}, and SQL text if it was exported. There is no login.")
+        say(f"warning: {warning}, and SQL text if it was exported. There is no login.")
     if auth is not None and no_auth:
         raise UsageError("--auth and --no-auth exclude each other.")
     choices = Choices(host, port, auth, load_serve(config) if config else ())
@@ -45,7 +46,7 @@ def _run(  # noqa: PLR0913 - the options of the command
 
 
 @contextmanager
-def needed(command: str) -> Iterator[None]:
+def require_packages(command: str) -> Iterator[None]:
     """Imports in its body need the packages of the extra; UsageError says how to install them."""
     try:
         yield
@@ -58,9 +59,9 @@ def needed(command: str) -> Iterator[None]:
         ) from error
 
 
-def say(what: str) -> None:
+def say(text: str) -> None:
     """Prints a message on standard error."""
-    print(f"exporter: {message(what)}", file=sys.stderr, flush=True)
+    print(f"exporter: {message(text)}", file=sys.stderr, flush=True)
 
 
 def port_of(text: str) -> int:
@@ -78,7 +79,7 @@ COMMAND = Command(
     "exporter serve lineage",
     {
         "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
             option("--host", "ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
             option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=port_of, default=7878),
             option("--auth", "HOW", "who may use it: basic:FILE (names and hashes) or header:NAME (sent by a proxy)"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from exporter.cli.commands import FILE, HERE, Argument, Command, as_json, option
+from exporter.cli.commands import FILE, LOCAL_FOLDER, Argument, Command, as_json, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ COMMAND = Command(
     "exporter validate lineage",
     {
         "Options": [
-            Argument("path", "DIR|FILE", "what export wrote, or a folder or file of Turtle", **HERE),
+            Argument("path", "DIR|FILE", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
             option("--shapes", "DIR", "your own shapes in addition to ours", multiple=True, **FILE),
             click.Option(
                 ["--by"],

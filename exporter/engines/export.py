@@ -28,7 +28,7 @@ from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks, facts_of
-from exporter.publish.earlier import Earlier, ExportInput, account_of, earlier
+from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
 from exporter.publish.report import check_account, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT
@@ -75,7 +75,7 @@ def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
             "PySpark is not in this Python's environment. Install it (pip install 'pyspark>=4.0,<5'), or start the "
             "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
-    number = export_input.came.size
+    number = export_input.inputs.size
     if number is not None and number <= _A_SECOND and not new.is_uri:
         hint(
             f"the input is small ({max(number, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and "
@@ -90,20 +90,20 @@ def _is_here(export_input: ExportInput, job: ExportJob, new: Publication, engine
     """
     if engine == LOCAL:
         return True
-    number = export_input.came.size
-    of_day = _PACKED * export_input.left.bytes // max(1, len(export_input.left.days))
+    number = export_input.inputs.size
+    of_day = _PACKED * export_input.earlier.bytes // max(1, len(export_input.earlier.days))
     return bool(job.run) and number is not None and not new.is_uri and max(number, of_day) < _LITTLE
 
 
 def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     if local.are_hidden(job):
-        job = local.knowing(job, local.user_names(_records(export_input.came), job), new)
+        job = local.knowing(job, local.user_names(_records(export_input.inputs), job), new)
     if job.run:
         return _updated(export_input, job, new)
     # Nobody reads the texts of a large input, and unsorted those of statements that recur can be filled in.
-    number = export_input.came.size
+    number = export_input.inputs.size
     job = replace(job, in_order=number is None or number < local.SMALL)
-    made = _taken(local.run(_records(export_input.came), job), job, new)
+    made = _taken(local.run(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for
 
@@ -115,7 +115,7 @@ def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
     from exporter.engines.state import LocalStore  # noqa: PLC0415 - as above
 
     local.seldom_collected()
-    rows = list(read(_records(export_input.came), job))
+    rows = list(read(_records(export_input.inputs), job))
     made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, export_input, NoProgress())
     results = results_of(message.body for part in made.results for message in part)
     return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
@@ -210,11 +210,11 @@ def _published(  # noqa: PLR0913, PLR0917 - as run
     hint: Callable[[str], None],
 ) -> Report:
     new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
-    left = earlier(place, settings) if settings.update and not settings.replace else Earlier()
-    job = replace(job, run=left.run if settings.update else 0)
+    earlier = earlier_runs(place, settings) if settings.update and not settings.replace else EarlierRuns()
+    job = replace(job, run=earlier.run if settings.update else 0)
     with new:
-        outcome = run(ExportInput(input_of_views, left, settings.changes), job, new, progress, settings.engine, hint)
-        report = summarise(settings, input_of_views.skipped, left, outcome, new, progress)
+        outcome = run(ExportInput(input_of_views, earlier, settings.changes), job, new, progress, settings.engine, hint)
+        report = summarise(settings, input_of_views.skipped, earlier, outcome, new, progress)
         check_account(report)
         refuse_too_few_rows(settings, report, new, input_of_views.first_paths)
         if not settings.dry_run:

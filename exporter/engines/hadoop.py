@@ -302,10 +302,10 @@ class HadoopPlace:
             return None
         return sorted(path.rpartition("/")[2] for path in self.listed(self._out))
 
-    def compared(self) -> manifest.Compared | None:
+    def diff(self) -> manifest.ManifestDiff | None:
         """DIR compared with its manifest, by the sizes of files: to compare contents would mean to read everything."""
         files = manifest.of_export(self._files.text(self.inside(manifest.NAME)))
-        return None if files is None else manifest.compared(files, self._files.sizes(self._out), lambda _: True)
+        return None if files is None else manifest.diff_files(files, self._files.sizes(self._out), lambda _: True)
 
     def paths(self, folder: str | None = None) -> list[str]:
         return sorted(self._files.sizes(folder or self._out))
@@ -322,7 +322,7 @@ class HadoopPlace:
     def carry(self, name: str, folder: str) -> bool:  # noqa: ARG002 - it stays
         return False
 
-    def described(self, folder: str) -> list[Json]:
+    def file_entries(self, folder: str) -> list[Json]:
         sizes, root = self._files.sizes(folder), self._files.full(folder)
         sizes.pop(folders.MARK, None)
         packed = [path for path in sizes if path.endswith(compressed.ENDING)]

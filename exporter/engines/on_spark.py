@@ -45,7 +45,7 @@ _PARTITIONS: Final = 10_000
 
 def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
     """Make all outputs of the job in the folder of ``new``."""
-    input_of_views = export_input.came
+    input_of_views = export_input.inputs
     with progress.stage("session"):
         spark = session.start(input_of_views.size)
         progress.watch(spark)

@@ -48,7 +48,7 @@ class Place(Protocol):
     def names(self) -> list[str] | None:
         """The sorted names in DIR; None if it is not a folder."""
 
-    def compared(self) -> manifest.Compared | None:
+    def diff(self) -> manifest.ManifestDiff | None:
         """DIR compared with its manifest; None if it has no manifest of an export."""
 
     def paths(self, folder: str | None = None) -> list[str]:
@@ -89,7 +89,7 @@ class Place(Protocol):
     def inside(self, name: str) -> str:
         """The path of a name in DIR."""
 
-    def described(self, folder: str) -> list[dict[str, Any]]:
+    def file_entries(self, folder: str) -> list[dict[str, Any]]:
         """Path, bytes and sha256 of all files below a folder, sorted."""
 
     def delete(self, folder: str) -> None:
@@ -137,8 +137,8 @@ class LocalPlace:
     def names(self) -> list[str] | None:
         return sorted(path.name for path in self._out.iterdir()) if self._out.is_dir() else None
 
-    def compared(self) -> manifest.Compared | None:
-        return manifest.compared_here(self._out)
+    def diff(self) -> manifest.ManifestDiff | None:
+        return manifest.diff_folder(self._out)
 
     def paths(self, folder: str | None = None) -> list[str]:
         return sorted(manifest.sizes(Path(folder) if folder else self._out))
@@ -195,8 +195,8 @@ class LocalPlace:
     def inside(self, name: str) -> str:
         return str(self._out / name)
 
-    def described(self, folder: str) -> list[dict[str, Any]]:
-        return manifest.described(Path(folder), self._out)
+    def file_entries(self, folder: str) -> list[dict[str, Any]]:
+        return manifest.file_entries(Path(folder), self._out)
 
     def delete(self, folder: str) -> None:
         path = Path(folder)
@@ -204,7 +204,7 @@ class LocalPlace:
             path.unlink()
             return
         _carry_ledgers(path, self._out)
-        compared = manifest.compared_here(path) if path.is_dir() else None
+        compared = manifest.diff_folder(path) if path.is_dir() else None
         if compared is None and not folders.is_former(path):  # a work folder
             _remove_work(path)
             return

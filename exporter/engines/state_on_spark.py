@@ -35,7 +35,7 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
     """
     texts = f"{new.work}/{name}"
     plain = f"{texts}-plain"
-    for folder in new.plain_ones(texts):
+    for folder in new.wrongly_compressed(texts):
         lines = spark.read.text(uri(folder), lineSep="\n")
         lines.write.option("compression", "none").text(uri(f"{plain}/{folder.rpartition('/')[2]}"))
         new.drop_work(folder)

@@ -210,18 +210,20 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     progress: ProgressListener,
 ) -> Updated[Messages]:
     """Add the messages of the first step (``read``) to DIR."""
-    left = export_input.left.days
-    done: Updated[Messages] = Updated(days=dict(left))
+    earlier_days = export_input.earlier.days
+    done: Updated[Messages] = Updated(days=dict(earlier_days))
     with progress.stage("date"):
         read = engine.persist(read, "read")
         new = _dated(engine, store, read, job, done)
     first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
     is_same = first is None and not done.is_anew
-    before = {day: later for day, later in left.items() if is_same or (day < (first or "") and not done.is_anew)}
+    before = {
+        day: later for day, later in earlier_days.items() if is_same or (day < (first or "") and not done.is_anew)
+    }
     store.carry(path for day in before for path in _paths(day))
     store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
     done.days, done.new = before, new
-    todo = set(new) if done.is_anew else {day for day in left if day not in before} | set(new)
+    todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
     todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     every = sorted({*before, *todo})
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
@@ -231,7 +233,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
         stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
         store.publish(stored, THINGS_DAY, THINGS_DAY)
     if export_input.changes:
-        again = sorted({*done.made, *(day for day in left if day not in before)})
+        again = sorted({*done.made, *(day for day in earlier_days if day not in before)})
         with progress.stage("changes"):
             store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
     with progress.stage("join"):

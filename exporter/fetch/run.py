@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exporter.errors import UsageError
 from exporter.fetch import snowflake, state
-from exporter.fetch import state as files
 from exporter.fetch.snowflake import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_TEXT, SCHEMAS
 from exporter.publish.manifest import refuse_in_export_here
 from exporter.system import private
@@ -66,26 +65,26 @@ class Period:
 
     def first(self, now: datetime, earliest: date | None) -> date:
         """The first day to ask for; ``earliest``: the first day in ROWS, None where it has none."""
-        kept = self.first_kept(now)
+        first_kept = self.first_kept(now)
         if self.since is not None:
-            if kept is not None and self.since < kept:
+            if first_kept is not None and self.since < first_kept:
                 raise UsageError(
-                    f"--since {self.since}: --keep {self.keep} keeps no day before {kept}; give one of them"
+                    f"--since {self.since}: --keep {self.keep} keeps no day before {first_kept}; give one of them"
                 )
             return self.since
         first = earliest or now.date() - YEAR * _DAY
-        return first if kept is None else max(first, kept)
+        return first if first_kept is None else max(first, first_kept)
 
     def first_kept(self, now: datetime) -> date | None:
         """The first day that ROWS keeps; None where it keeps all."""
         return None if self.keep is None else now.date() - self.keep * _DAY
 
-    def days(self, now: datetime, asked: Mapping[date, datetime]) -> list[date]:
+    def days(self, now: datetime, last_asked: Mapping[date, datetime]) -> list[date]:
         """The days to ask for, in order. ``asked``: when each day in ROWS was last asked for."""
         end = min(self.until or date.max, now.date() + _DAY)
-        first = self.first(now, min(asked, default=None))
-        every = [first + number * _DAY for number in range((end - first).days)]
-        return [day for day in every if day not in asked or not self.is_settled(day, asked[day])]
+        first = self.first(now, min(last_asked, default=None))
+        all_days = [first + number * _DAY for number in range((end - first).days)]
+        return [day for day in all_days if day not in last_asked or not self.is_settled(day, last_asked[day])]
 
     def is_settled(self, day: date, at: datetime) -> bool:
         """Whether a day cannot have late rows any more, if it was last asked for at the time ``at``."""
@@ -108,21 +107,21 @@ def day_of(text: str, option: str) -> date:
 _WIDTH = 12
 
 
-def summary(done: Fetched) -> str:
+def summary(fetched: Fetched) -> str:
     """The rows by view, and the command to run next."""
-    lines = [f"  {folder:<16}{_view(done, folder)}" for folder in done.rows]
-    if done.removed:
-        lines.append(f"  {'removed':<16}{len(done.removed):>{_WIDTH},} days, {_period(done.removed)}")
-    end = [f"Written to {done.out}", *([_next(done)] if done.left.get(ACCESS_HISTORY.folder) else [])]
+    lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
+    if fetched.removed:
+        lines.append(f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} days, {_period(fetched.removed)}")
+    end = [f"Written to {fetched.out}", *([_next(fetched)] if fetched.left.get(ACCESS_HISTORY.folder) else [])]
     return "\n".join(map(visible, [*lines, "", *end]))
 
 
-def _view(done: Fetched, folder: str) -> str:
-    rows, same = done.rows[folder], done.same[folder]
-    again = f"; {_days(same)} asked for again, nothing new" if same else ""
-    of = f"{_days(len(rows))} ({_period(list(rows))})" if rows else "no day"
+def _view(fetched: Fetched, folder: str) -> str:
+    rows, same = fetched.rows[folder], fetched.same[folder]
+    counted_again = f"; {_days(same)} asked for again, nothing new" if same else ""
+    days = f"{_days(len(rows))} ({_period(list(rows))})" if rows else "no day"
     count = sum(rows.values())
-    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {of}{again}"
+    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {days}{counted_again}"
 
 
 def _days(number: int) -> str:
@@ -133,8 +132,8 @@ def _period(days: list[date]) -> str:
     return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
 
 
-def _next(done: Fetched) -> str:
-    return f"Export it: exporter export {done.out} --out lineage --update"
+def _next(fetched: Fetched) -> str:
+    return f"Export it: exporter export {fetched.out} --out lineage --update"
 
 
 def what_remains(out: Path) -> str:
@@ -142,36 +141,36 @@ def what_remains(out: Path) -> str:
     return f"the days that are complete are in {out}, and the next fetch continues after them"
 
 
-def advice(done: Fetched, wanted: Wanted) -> Iterator[str]:
+def advice(fetched: Fetched, options: FetchOptions) -> Iterator[str]:
     """Notes: columns that were left out, views without rows, and why nothing is left to export."""
-    for problem in done.not_read.values():
+    for problem in fetched.not_read.values():
         yield f"not read, and short queries on hybrid tables are missing: {problem}"
-    for view in wanted.views:
-        if view.folder in done.not_read:
+    for view in options.views:
+        if view.folder in fetched.not_read:
             continue
-        name = f"{wanted.schema}.{view.name}"
-        missing = [column for column in done.left_out[view.folder] if column not in _not_missed(wanted)]
+        name = f"{options.schema}.{view.name}"
+        missing = [column for column in fetched.left_out[view.folder] if column not in _expected_to_miss(options)]
         if missing:
             yield f"{name} has no {', '.join(missing)}: left out"
-        rows = done.rows[view.folder]
-        if rows and not any(rows.values()) and not done.same[view.folder]:
-            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, wanted.schema)}"
-    if not done.left.get(ACCESS_HISTORY.folder):
-        yield _nothing_left(done, wanted)
+        rows = fetched.rows[view.folder]
+        if rows and not any(rows.values()) and not fetched.same[view.folder]:
+            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, options.schema)}"
+    if not fetched.left.get(ACCESS_HISTORY.folder):
+        yield _nothing_to_export(fetched, options)
 
 
-def _nothing_left(done: Fetched, wanted: Wanted) -> str:
-    nothing = f"{done.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
-    if not done.removed:
+def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
+    nothing = f"{fetched.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
+    if not fetched.removed:
         return nothing
-    which = f"{_days(len(done.removed))} ({_period(done.removed)})"
-    return f"{nothing}: --keep {wanted.period.keep} removed {which}, and no later day has a row"
+    removed_days = f"{_days(len(fetched.removed))} ({_period(fetched.removed)})"
+    return f"{nothing}: --keep {options.period.keep} removed {removed_days}, and no later day has a row"
 
 
-def _not_missed(wanted: Wanted) -> frozenset[str]:
-    """Columns that are no news where they are missing."""
-    others = frozenset() if wanted.schema == SCHEMAS["organization"] else OF_ORGANIZATION
-    return others if wanted.query_text else others | {QUERY_TEXT}
+def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
+    """Columns whose absence needs no note."""
+    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
+    return others if options.query_text else others | {QUERY_TEXT}
 
 
 def _why(view: str, schema: str) -> str:
@@ -202,7 +201,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FetchOptions:
     """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
     ``query_history``, ``aggregate``: whether that view, and AGGREGATE_ACCESS_HISTORY, are read.
     """
@@ -218,7 +217,7 @@ class Wanted:
     def views(self) -> tuple[View, ...]:
         """The views to read."""
         others = ((snowflake.QUERY_HISTORY, self.query_history), (snowflake.AGGREGATE, self.aggregate))
-        return (snowflake.ACCESS_HISTORY, *(view for view, is_wanted in others if is_wanted))
+        return (snowflake.ACCESS_HISTORY, *(view for view, is_read in others if is_read))
 
 
 @dataclass
@@ -240,41 +239,43 @@ class Fetched:
 
     def json(self) -> dict[str, Any]:
         """The result for ``--json``."""
-        rows = {folder: {str(day): count for day, count in of.items()} for folder, of in self.rows.items()}
+        rows = {folder: {str(day): count for day, count in days.items()} for folder, days in self.rows.items()}
         removed = [str(day) for day in self.removed]
         return {**vars(self), "rows": rows, "removed": removed}
 
 
-def planned(wanted: Wanted, now: datetime) -> Iterator[str]:
+def planned(options: FetchOptions, now: datetime) -> Iterator[str]:
     """The SQL of a fetch, one statement at a time, with all columns that an export reads. Does not connect to
     Snowflake.
     """
-    had = state.read(wanted.out)
-    for view in wanted.views:
-        columns = snowflake.asked_for(view, view.columns, query_text=wanted.query_text)
-        asked = had.asked(view.folder)
-        yield snowflake.columns_sql(wanted.schema, view)
-        for day in wanted.period.days(now, asked):
+    fetch_state = state.read(options.out)
+    for view in options.views:
+        columns = snowflake.columns_to_read(view, view.columns, query_text=options.query_text)
+        last_asked = fetch_state.asked(view.folder)
+        yield snowflake.columns_sql(options.schema, view)
+        for day in options.period.days(now, last_asked):
             bounds = {name: f"'{time}'" for name, time in snowflake.bounds(day, after(day)).items()}
-            if day in asked:
-                yield snowflake.count_sql(wanted.schema, view) % bounds
-            yield snowflake.rows_sql(wanted.schema, view, columns) % bounds
+            if day in last_asked:
+                yield snowflake.count_sql(options.schema, view) % bounds
+            yield snowflake.rows_sql(options.schema, view, columns) % bounds
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def fetch(wanted: Wanted, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
+def fetch(options: FetchOptions, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
-    refuse_in_export_here(str(wanted.out), wanted.out.resolve())
-    state.read(wanted.out)  # errors in ROWS are reported before anything is asked
-    with private.made(), _locked(wanted.out), ExitStack() as stack:
-        had = state.read(wanted.out)
+    refuse_in_export_here(str(options.out), options.out.resolve())
+    state.read(options.out)  # errors in ROWS are reported before anything is asked
+    with private.made(), _locked(options.out), ExitStack() as stack:
+        fetch_state = state.read(options.out)
         with progress.stage("connecting"):
             session = stack.enter_context(connect())
-        had.belongs(str(wanted.out), state.RowsSource(wanted.schema, session.account, wanted.query_text))
-        return _Fetch(wanted, session, had, progress, clock).run()
+        fetch_state.check_source(
+            str(options.out), state.RowsSource(options.schema, session.account, options.query_text)
+        )
+        return _Fetch(options, session, fetch_state, progress, clock).run()
 
 
 @contextmanager
@@ -296,19 +297,31 @@ class _Fetch:
     """One running fetch."""
 
     def __init__(
-        self, wanted: Wanted, session: Session, had: FetchState, progress: Progress, clock: Callable[[], datetime]
+        self,
+        options: FetchOptions,
+        session: Session,
+        fetch_state: FetchState,
+        progress: Progress,
+        clock: Callable[[], datetime],
     ) -> None:
-        self.wanted, self.session, self.had, self.progress, self.clock = wanted, session, had, progress, clock
-        self.done = Fetched(str(wanted.out), session.account)
+        self.options, self.session, self.fetch_state = options, session, fetch_state
+        self.progress, self.clock = progress, clock
+        self.fetched = Fetched(str(options.out), session.account)
 
     def run(self) -> Fetched:
-        columns = {view.folder: found for view in self.wanted.views if (found := self._columns_or_none(view))}
-        todo = [(day, view) for view in self.wanted.views if view.folder in columns for day in self._days(view)]
-        for day, view in sorted(todo, key=lambda one: one[0]):
-            self._take(view, day, columns[view.folder])
+        columns = {
+            view.folder: columns_of_view
+            for view in self.options.views
+            if (columns_of_view := self._columns_or_none(view))
+        }
+        todo = [(day, view) for view in self.options.views if view.folder in columns for day in self._days(view)]
+        for day, view in sorted(todo, key=lambda day_and_view: day_and_view[0]):
+            self._fetch_day(view, day, columns[view.folder])
         self._remove()
-        self.done.left = {folder: sum(day.rows for day in days.values()) for folder, days in self.had.days.items()}
-        return self.done
+        self.fetched.left = {
+            folder: sum(day.rows for day in days.values()) for folder, days in self.fetch_state.days.items()
+        }
+        return self.fetched
 
     def _columns_or_none(self, view: View) -> tuple[str, ...] | None:
         """The columns to ask for. AGGREGATE_ACCESS_HISTORY, which a role may not see or an account may not have, is
@@ -319,51 +332,51 @@ class _Fetch:
         except UsageError as error:
             if view is not snowflake.AGGREGATE:
                 raise
-            self.done.not_read[view.folder] = str(error)
+            self.fetched.not_read[view.folder] = str(error)
             return None
 
     def _columns(self, view: View) -> tuple[str, ...]:
         """The columns to ask for; records those that the view does not have."""
-        files.clean(self.wanted.out, view.folder)
-        there = self.session.columns(snowflake.columns_sql(self.wanted.schema, view))
-        asked = snowflake.asked_for(view, there, query_text=self.wanted.query_text)
-        missing = [name for name in view.columns if name.lower() not in {text.lower() for text in there}]
+        state.clean(self.options.out, view.folder)
+        present = self.session.columns(snowflake.columns_sql(self.options.schema, view))
+        chosen = snowflake.columns_to_read(view, present, query_text=self.options.query_text)
+        missing = [name for name in view.columns if name.lower() not in {text.lower() for text in present}]
         needed = [name for name in missing if name in view.required]
         if needed:
             raise UsageError(
-                f"{self.wanted.schema}.{view.name}: has no column {', '.join(needed)}, so it is no {view.name}; give "
+                f"{self.options.schema}.{view.name}: has no column {', '.join(needed)}, so it is no {view.name}; give "
                 "the schema of the views with --view"
             )
-        self.done.left_out[view.folder] = missing
-        return asked
+        self.fetched.left_out[view.folder] = missing
+        return chosen
 
     def _days(self, view: View) -> list[date]:
-        self.done.rows[view.folder], self.done.same[view.folder] = {}, 0
-        return self.wanted.period.days(self.clock(), self.had.asked(view.folder))
+        self.fetched.rows[view.folder], self.fetched.same[view.folder] = {}, 0
+        return self.options.period.days(self.clock(), self.fetch_state.asked(view.folder))
 
-    def _take(self, view: View, day: date, columns: tuple[str, ...]) -> None:
+    def _fetch_day(self, view: View, day: date, columns: tuple[str, ...]) -> None:
         """Asks a view for a day, and records the answer."""
-        schema, bounds, at = self.wanted.schema, snowflake.bounds(day, after(day)), self.clock()
-        before = self.had.days.get(view.folder, {}).get(day)
+        schema, bounds, at = self.options.schema, snowflake.bounds(day, after(day)), self.clock()
+        before = self.fetch_state.days.get(view.folder, {}).get(day)
         with self.progress.stage(f"{view.name} of {day}"):
             if before and self.session.number(snowflake.count_sql(schema, view), bounds) == before.rows:
-                self.done.same[view.folder] += 1
+                self.fetched.same[view.folder] += 1
                 rows = before.rows
             else:
                 batches = self.session.batches(snowflake.rows_sql(schema, view, columns), bounds)
-                rows = files.write_day(files.path(self.wanted.out, view.folder, day), batches)
-                self.done.rows[view.folder][day] = rows
-                self.progress.counted("rows", sum(sum(of.values()) for of in self.done.rows.values()))
-        self.had.put(view.folder, day, state.Taken(rows, at))
-        state.write_state(self.wanted.out, self.had)
+                rows = state.write_day(state.path(self.options.out, view.folder, day), batches)
+                self.fetched.rows[view.folder][day] = rows
+                self.progress.counted("rows", sum(sum(days.values()) for days in self.fetched.rows.values()))
+        self.fetch_state.record(view.folder, day, state.FetchedDay(rows, at))
+        state.write_state(self.options.out, self.fetch_state)
 
     def _remove(self) -> None:
         """Removes the days that ROWS is not to keep."""
-        first = self.wanted.period.first_kept(self.clock())
-        for folder, days in self.had.days.items():
+        first = self.options.period.first_kept(self.clock())
+        for folder, days in self.fetch_state.days.items():
             for day in [day for day in days if first and day < first]:
-                files.path(self.wanted.out, folder, day).unlink(missing_ok=True)
+                state.path(self.options.out, folder, day).unlink(missing_ok=True)
                 del days[day]
-                self.done.removed.append(day)
-        self.done.removed = sorted(set(self.done.removed))
-        state.write_state(self.wanted.out, self.had)
+                self.fetched.removed.append(day)
+        self.fetched.removed = sorted(set(self.fetched.removed))
+        state.write_state(self.options.out, self.fetch_state)

@@ -85,22 +85,22 @@ def errors_as_messages(doing: str, grant: str = "") -> Iterator[None]:
     try:
         yield
     except errors.Error as error:
-        raise _in_words(error, doing, grant) from None
+        raise _as_message(error, doing, grant) from None
     except KeyError as error:  # version 4 looks a field up that the answer does not have
         raise _unexpected(doing, f"the answer has no field {error}") from None
     except OSError as error:
         if not _is_of_network(error):
             raise
-        raise _silent(doing, _first_line(error)) from None
+        raise _no_answer(doing, _first_line(error)) from None
 
 
 def _is_of_network(error: OSError) -> bool:
     """Whether the error is one of a connection and not of a disk: the connector passes some on from its libraries."""
-    below = type(error).__module__.partition(".")[0] in {"requests", "snowflake", "urllib3"}
-    return below or isinstance(error, ConnectionError | TimeoutError)
+    is_of_library = type(error).__module__.partition(".")[0] in {"requests", "snowflake", "urllib3"}
+    return is_of_library or isinstance(error, ConnectionError | TimeoutError)
 
 
-def _silent(doing: str, text: str) -> ExporterError:
+def _no_answer(doing: str, text: str) -> ExporterError:
     return ExporterError(
         f"{doing}: Snowflake does not answer: {text}. Look at the network, a proxy (https_proxy) and the name of the "
         "account in the connection, and start it again"
@@ -118,7 +118,7 @@ def _unexpected(doing: str, text: str) -> UsageError:
 
 
 @contextmanager
-def unread(file: str) -> Iterator[None]:
+def config_errors_as_messages(file: str) -> Iterator[None]:
     """Turns the connector's error about its file of connections into a message."""
     from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
 
@@ -131,7 +131,7 @@ def unread(file: str) -> Iterator[None]:
         ) from None
 
 
-def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
+def _as_message(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
     text = _first_line(error)
     is_network = type(error).__name__ in {"OperationalError", "InterfaceError"} or number in _NETWORK
@@ -140,10 +140,10 @@ def _in_words(error: Exception, doing: str, grant: str) -> ExporterError:
     if number in _BY_NUMBER:
         return UsageError(f"{doing}: Snowflake says: {text}. What to do: {_BY_NUMBER[number].format(grant=grant)}")
     if is_network and not any(word in text.lower() for word in _REFUSED):
-        return _silent(doing, text)
+        return _no_answer(doing, text)
     if number in _NETWORK or 390000 <= number < 400000:
-        helps = next(helps for mark, helps in _LOGIN.items() if mark in text.lower())
-        return UsageError(f"{doing}: Snowflake refuses the login: {text}. What to do: {helps}")
+        advice = next(advice for mark, advice in _LOGIN.items() if mark in text.lower())
+        return UsageError(f"{doing}: Snowflake refuses the login: {text}. What to do: {advice}")
     return UsageError(f"{doing}: Snowflake says: {text}")
 
 
@@ -171,15 +171,15 @@ class SnowflakeSession:
         self.account = self._account()
 
     def columns(self, sql: str) -> list[str]:
-        with self._asked(sql) as cursor:
+        with self._executed(sql) as cursor:
             return [column[0] for column in cursor.description]
 
     def number(self, sql: str, parameters: dict[str, str]) -> int:
-        with self._asked(sql, parameters) as cursor:
+        with self._executed(sql, parameters) as cursor:
             return int(cursor.fetchone()[0])
 
     def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
-        with self._asked(sql, parameters) as cursor:
+        with self._executed(sql, parameters) as cursor:
             yield from cursor.fetch_arrow_batches()
 
     def _account(self) -> str:
@@ -195,7 +195,7 @@ class SnowflakeSession:
         return spelled(f"{organization}-{account}" if organization and account else text)
 
     @contextmanager
-    def _asked(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
+    def _executed(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:
         """A cursor with the answer to a statement, which is closed afterwards."""
         view = sql.partition(" from ")[2].split(" ")[0]
         grant = GRANTS.get(self._schema, f"grant select on {view} to role ROLE")
@@ -214,13 +214,13 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
     except ImportError:
         raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
     with _warnings_shown():
-        named, settings = _chosen(name)
+        connection_name, settings = _connection_settings(name)
     session = {**settings.get("session_parameters", {}), **_SESSION}
-    with errors_as_messages(f"connection {named}"):
+    with errors_as_messages(f"connection {connection_name}"):
         # A login in the browser prints to standard output, which has to stay free for the command's own output.
         with _warnings_shown(), redirect_stdout(sys.stderr):
             connection = connector.connect(
-                connection_name=named,
+                connection_name=connection_name,
                 session_parameters=session,
                 client_session_keep_alive=True,
                 login_timeout=settings.get("login_timeout", _LOGIN_TIMEOUT),
@@ -244,22 +244,23 @@ def _warnings_shown() -> Iterator[None]:
             sys.stderr.write(f"exporter: {' '.join(str(warning_message.message).split())}\n")
 
 
-def _chosen(name: str | None) -> tuple[str, Mapping[str, Any]]:
+def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
     """The connection's name, and its settings in the connector's files."""
     from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
 
     manager: Any = CONFIG_MANAGER
-    with unread(_file()):
+    with config_errors_as_messages(_file()):
         manager.read_config()  # the files may have changed since they were read in this process
-        known: dict[str, dict[str, Any]] = dict(manager["connections"])
-        chosen = name or str(manager["default_connection_name"])
-    if chosen not in known:
-        near = difflib.get_close_matches(chosen, list(known), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none'}"
+        connections: dict[str, dict[str, Any]] = dict(manager["connections"])
+        connection_name = name or str(manager["default_connection_name"])
+    if connection_name not in connections:
+        similar = difflib.get_close_matches(connection_name, list(connections), n=1)
+        hint = f"did you mean {similar[0]}?" if similar else f"there are: {', '.join(connections) or 'none'}"
         raise UsageError(
-            f"--connection {chosen}: the connector's connections.toml ({_file()}) has no such connection; {hint}"
+            f"--connection {connection_name}: the connector's connections.toml ({_file()}) has no such connection; "
+            f"{hint}"
         )
-    return chosen, known[chosen]
+    return connection_name, connections[connection_name]
 
 
 def _file() -> str:
@@ -341,16 +342,16 @@ def schema_of(view: str) -> str:
     """``account``, ``organization`` or DATABASE.SCHEMA -> the schema for the SQL, in upper case where it has no quotes.
     Raises UsageError for anything else.
     """
-    known = SCHEMAS.get(view.lower())
-    if known is None and not _SCHEMA.fullmatch(view):
+    schema = SCHEMAS.get(view.lower())
+    if schema is None and not _SCHEMA.fullmatch(view):
         raise UsageError(f"--view {view}: is not account, organization or DATABASE.SCHEMA")
-    return known or (view if '"' in view else view.upper())
+    return schema or (view if '"' in view else view.upper())
 
 
-def asked_for(view: View, there: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
+def columns_to_read(view: View, present: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
     """The columns to ask for, of those that are ``there``; SQL text only where it is wanted."""
-    known = {name.lower() for name in there}
-    return tuple(name for name in view.columns if name in known and (query_text or name != QUERY_TEXT))
+    names = {name.lower() for name in present}
+    return tuple(name for name in view.columns if name in names and (query_text or name != QUERY_TEXT))
 
 
 def columns_sql(schema: str, view: View) -> str:

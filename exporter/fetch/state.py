@@ -45,7 +45,7 @@ def write_day(file: Path, batches: Iterable[pa.Table]) -> int:
     writer, count = None, 0
     try:
         for batch in batches:
-            table = alike(batch)
+            table = with_stable_types(batch)
             if writer is None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 writer = parquet.ParquetWriter(new, table.schema, compression="zstd")
@@ -58,11 +58,11 @@ def write_day(file: Path, batches: Iterable[pa.Table]) -> int:
     finally:
         if writer is not None:
             writer.close()
-    _put(new, file, is_there=writer is not None)
+    _replace_file(new, file, is_there=writer is not None)
     return count
 
 
-def _put(new: Path, file: Path, *, is_there: bool) -> None:
+def _replace_file(new: Path, file: Path, *, is_there: bool) -> None:
     if not is_there:
         file.unlink(missing_ok=True)
         return
@@ -74,7 +74,7 @@ def _put(new: Path, file: Path, *, is_there: bool) -> None:
     new.replace(file)
 
 
-def alike(batch: pa.Table) -> pa.Table:
+def with_stable_types(batch: pa.Table) -> pa.Table:
     """The batch with types that do not depend on its values. Snowflake sends numbers in as few bytes as a batch needs,
     so they are written as text. Nanoseconds are truncated to microseconds. Names are in lower case, as in the documents
     of the views.
@@ -90,23 +90,23 @@ def _type(kind: pa.DataType) -> pa.DataType:
 
     if types.is_timestamp(kind):  # without a zone, it is from a session in UTC
         return timestamp("us", "UTC")
-    is_kept = types.is_boolean(kind) or types.is_floating(kind) or types.is_nested(kind)
-    return kind if is_kept else string()
+    is_unchanged = types.is_boolean(kind) or types.is_floating(kind) or types.is_nested(kind)
+    return kind if is_unchanged else string()
 
 
 def clean(rows: Path, folder: str) -> None:
     """Removes incomplete files of a fetch that was killed."""
-    for left in (rows / folder).glob(f"{_HIDDEN}*.parquet"):
-        left.unlink()
+    for incomplete in (rows / folder).glob(f"{_HIDDEN}*.parquet"):
+        incomplete.unlink()
 
 
 _FORM: Final = 1
-Days = dict[str, dict[date, "Taken"]]
+Days = dict[str, dict[date, "FetchedDay"]]
 """The folder of a view -> its days."""
 
 
 @dataclass(frozen=True)
-class Taken:
+class FetchedDay:
     """A day of a view. ``rows``: the number in its file (0: there is no file); ``asked``: when the view was last asked
     for the day, in UTC.
     """
@@ -135,26 +135,26 @@ class FetchState:
 
     def asked(self, folder: str) -> dict[date, datetime]:
         """When each day of a view was last asked for."""
-        return {day: taken.asked for day, taken in self.days.get(folder, {}).items()}
+        return {day: fetched_day.asked for day, fetched_day in self.days.get(folder, {}).items()}
 
-    def put(self, folder: str, day: date, taken: Taken) -> None:
+    def record(self, folder: str, day: date, fetched_day: FetchedDay) -> None:
         """Records that a view was asked for a day."""
-        self.days.setdefault(folder, {})[day] = taken
+        self.days.setdefault(folder, {})[day] = fetched_day
 
-    def belongs(self, shown: str, source: RowsSource) -> None:
+    def check_source(self, shown: str, source: RowsSource) -> None:
         """Raises UsageError where ROWS has rows of another source; else records this source."""
-        had = self.source or source
+        recorded = self.source or source
         for name, words in (("account", "account"), ("schema", "--view"), ("query_text", "--query-text")):
-            before, now = getattr(had, name), getattr(source, name)
+            before, now = getattr(recorded, name), getattr(source, name)
             if before != now:
                 raise UsageError(
-                    f"{shown}: was fetched with {words} {_spelt(before)}, and now it is {_spelt(now)}; give the same, "
-                    "or another --out"
+                    f"{shown}: was fetched with {words} {_setting_text(before)}, and now it is {_setting_text(now)}; "
+                    "give the same, or another --out"
                 )
         self.source = source
 
 
-def _spelt(value: str | bool) -> str:  # noqa: FBT001 - a value that is shown
+def _setting_text(value: str | bool) -> str:  # noqa: FBT001 - a value that is shown
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
@@ -164,7 +164,7 @@ def read(rows: Path) -> FetchState:
     """
     path = rows / STATE
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if rows.is_dir() and any(not path.name.startswith(".") for path in rows.iterdir()):
             raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
@@ -174,22 +174,25 @@ def read(rows: Path) -> FetchState:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
-        told = None
-    state = _parsed(told)
+        document = None
+    state = _parsed(document)
     if state is None:
         raise UsageError(f"{path}: is damaged; remove it and the folders beside it, and fetch the days again")
     return state
 
 
-def _parsed(told: Any) -> FetchState | None:
+def _parsed(document: Any) -> FetchState | None:
     try:
-        if told["form"] != _FORM:
+        if document["form"] != _FORM:
             return None
         days = {
-            folder: {date.fromisoformat(day): Taken(int(one["rows"]), _time(one["asked"])) for day, one in of.items()}
-            for folder, of in told["days"].items()
+            folder: {
+                date.fromisoformat(day): FetchedDay(int(entry["rows"]), _time(entry["asked"]))
+                for day, entry in days.items()
+            }
+            for folder, days in document["days"].items()
         }
-        return FetchState(RowsSource(**told["source"]), days)
+        return FetchState(RowsSource(**document["source"]), days)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
@@ -204,20 +207,20 @@ def _time(text: str) -> datetime:
 def write_state(rows: Path, state: FetchState) -> None:
     """Replaces the file of the state in one step."""
     assert state.source is not None
-    told = {
+    document = {
         "form": _FORM,
         "source": vars(state.source),
         "days": {
             folder: {
-                str(day): {"rows": taken.rows, "asked": taken.asked.isoformat(timespec="seconds")}
-                for day, taken in sorted(of.items())
+                str(day): {"rows": fetched_day.rows, "asked": fetched_day.asked.isoformat(timespec="seconds")}
+                for day, fetched_day in sorted(fetched_days.items())
             }
-            for folder, of in state.days.items()
+            for folder, fetched_days in state.days.items()
         },
     }
     new = rows / f".{STATE}.new"
     with new.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(told, indent=1) + "\n")
+        file.write(json.dumps(document, indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
     new.replace(rows / STATE)

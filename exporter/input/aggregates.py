@@ -132,6 +132,6 @@ def _plain(value: Any) -> Any:
         members = ((name, _plain(value)) for name, value in value.items())
         return dict(sorted((name, inner) for name, inner in members if inner is not None)) or None
     if isinstance(value, list):
-        elements = (_plain(one) for one in value)
+        elements = (_plain(element) for element in value)
         return sorted((element for element in elements if element is not None), key=msgspec.json.encode) or None
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

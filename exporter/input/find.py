@@ -46,13 +46,13 @@ def files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder |
     ``skipped``: the other files are appended to it. ``output``: DIR, whose files are left out. Raises UsageError if no
     file is found.
     """
-    found = _files(name, skipped, is_rows, output)
+    paths = _files(name, skipped, is_rows, output)
     if output is None:
-        return found
-    outside = [path for path in found if not output.contains(str(path))]
+        return paths
+    outside = [path for path in paths if not output.contains(str(path))]
     others = [path for path in skipped if not output.contains(path)]
-    if len(outside) == len(found) and len(others) == len(skipped):
-        return found
+    if len(outside) == len(paths) and len(others) == len(skipped):
+        return paths
     skipped[:] = [*others, f"{output.out} (the folder of the output)"]
     if not outside:
         raise output.error_for(name)
@@ -75,8 +75,8 @@ def _files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder 
     skipped.extend(sorted(in_dir))
     paths = [Path(match) for match in matches if match not in in_dir]
     skipped.extend(str(path) for path in paths if not (path.is_dir() or path.is_file()))
-    found = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
-    regular = [file for file in found if file.is_file()]
+    paths_found = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
+    regular = [file for file in paths_found if file.is_file()]
     if not regular:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
         raise UsageError(f"{name}: {what}{_nearest(path)}")
@@ -342,8 +342,8 @@ class InputOfViews:
 def size(*views: Inputs | None) -> int | None:
     """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
     sizes = [inputs.size for inputs in views if inputs is not None]
-    known = [number for number in sizes if number is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    known_sizes = [number for number in sizes if number is not None]
+    return sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
 
 def find(names: Iterable[str], output: OutputFolder | None = None, view: str = ACCESS_HISTORY) -> Inputs:

@@ -87,9 +87,9 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items() if one is not None}
+        return {name: _plain(member) for name, member in value.items() if member is not None}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if isinstance(value, float):
         return value if isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
     return _as_text(value)

@@ -58,12 +58,12 @@ def read_history(line: str) -> HistoryLine | None:
     texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
     if texts is None:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
-    given = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
-    query_id = given.pop("query_id", None)
+    present = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
+    query_id = present.pop("query_id", None)
     query_id = None if is_damaged(query_id) else query_id
-    values = {name: _value(name, text) for name, text in given.items()}
+    values = {name: _value(name, text) for name, text in present.items()}
     is_unreadable = query_id is None or None in values.values()
-    is_temporary = "query_text" in given and _creates_temporary(given["query_text"])
+    is_temporary = "query_text" in present and _creates_temporary(present["query_text"])
     return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
 
 

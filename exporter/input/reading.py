@@ -99,15 +99,15 @@ def _read(text: str) -> Row | Unreadable | None:
     if start is None or not has_names or not fits(content):
         return _read_unusual(text)
     members = unknown_members(content)
-    known: dict[str, Any] = dict(zip(TEXTS, _texts_of(line), strict=True))
+    texts: dict[str, Any] = dict(zip(TEXTS, _texts_of(line), strict=True))
     for name, value in zip(JSON_TEXTS, _json_texts_of(line), strict=True):
-        known[name] = None if value is ABSENT else raw_text(value)
+        texts[name] = None if value is ABSENT else raw_text(value)
     return Row(
         line.query_id,
         start,
         line.user_name,
         content,
-        **known,
+        **texts,
         unknown_columns=unknown_columns(members) if members else None,
     )
 
@@ -242,11 +242,11 @@ def _row_or_problems(
     problems_found = tuple(problem for problem in problems if problem)
     if problems_found or start is None:
         return Unreadable(problems_found)
-    known = {name: texts.get(name) for name in TEXTS}
-    known |= {name: None if (text := texts.get(name)) is None else raw_json(text) for name in JSON_TEXTS}
+    values = {name: texts.get(name) for name in TEXTS}
+    values |= {name: None if (text := texts.get(name)) is None else raw_json(text) for name in JSON_TEXTS}
     foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
     unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
-    return Row(query_id, start, user, content, **known, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
+    return Row(query_id, start, user, content, **values, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
 
 
 def _without_foreign(content: bytes) -> tuple[bytes, dict[str, str | None]]:

@@ -78,14 +78,14 @@ def of_parameter(parameter: Parameter, others: Collection[str]) -> Json:
 class Arguments:
     """The arguments of one call. Raises UsageError for names that the tool does not have."""
 
-    def __init__(self, tool: str, values: Mapping[str, Any], known: Collection[str]) -> None:
+    def __init__(self, tool: str, values: Mapping[str, Any], argument_names: Collection[str]) -> None:
         self._tool = tool
         self._values = {name: value for name, value in values.items() if value is not None}
         for name in self._values:
-            if name not in known:
-                similar = get_close_matches(name, known, n=1)
+            if name not in argument_names:
+                similar = get_close_matches(name, argument_names, n=1)
                 hint = f" Did you mean {similar[0]}?" if similar else ""
-                raise UsageError(f"{tool} has no argument {name}.{hint} It has: {', '.join(known)}.")
+                raise UsageError(f"{tool} has no argument {name}.{hint} It has: {', '.join(argument_names)}.")
 
     def __contains__(self, name: str) -> bool:
         return name in self._values

@@ -65,8 +65,8 @@ class Lines:
         return self._line(text, root) if _may_be_json(text) and _is_json(text) else self._names.in_text(text)
 
     def _line(self, text: str, root: JsonContainer) -> str:
-        places, known = StringPlaces(text, root, _text_of), self._cache.get
-        return self._strings.sub(lambda match: known(match[0]) or self._string(match, root, places), text)
+        places, cached = StringPlaces(text, root, _text_of), self._cache.get
+        return self._strings.sub(lambda match: cached(match[0]) or self._string(match, root, places), text)
 
     def _string(self, match: re.Match[str], root: JsonContainer, places: StringPlaces) -> str:
         """The replacement of a string or member that is not known yet."""

@@ -27,7 +27,7 @@ FORM: Final = 2
 are in other files.
 """
 LOG: Final = "log.json"
-_MEANING: Final = (
+_DECISIVE_SETTINGS: Final = (
     "account",
     "base",
     "outputs",
@@ -42,9 +42,9 @@ _MEANING: Final = (
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """``runs``: the entries of :func:`exporter.accounting.log`, oldest first. ``days``: all days of DIR, each with the
-    later days for which it has open messages. ``bytes``: size of the state on disk.
+class EarlierRuns:
+    """``runs``: the entries of :func:`exporter.publish.report.log`, oldest first. ``days``: all days of DIR, each with
+    the later days for which it has open messages. ``bytes``: size of the state on disk.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
@@ -59,20 +59,20 @@ class Earlier:
 
 @dataclass(frozen=True)
 class ExportInput:
-    """The input of an export. ``came``: the given rows. ``left``: what earlier runs left. ``changes``: whether an
+    """The input of an export. ``inputs``: the given rows. ``earlier``: what earlier runs left. ``changes``: whether an
     update writes its changes.
     """
 
-    came: InputOfViews
-    left: Earlier
+    inputs: InputOfViews
+    earlier: EarlierRuns
     changes: bool = True
 
 
-def earlier(place: Place, settings: Settings) -> Earlier:
+def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
     """What earlier runs left in DIR; empty if DIR does not exist. Raises UsageError if rows cannot be added to it."""
-    _can_be_by_day(settings)
+    _check_outputs(settings)
     if not place.exists() or place.names() == []:
-        return Earlier()
+        return EarlierRuns()
     manifest = _read(place, "manifest.json")
     log = _read(place, LOG)
     if manifest is None:
@@ -84,20 +84,20 @@ def earlier(place: Place, settings: Settings) -> Earlier:
         )
     _check(place.shown, manifest, settings)
     state = sum(file["bytes"] for file in manifest["files"] if file["path"].startswith(f"{STATE}/"))
-    return Earlier(tuple(log), log[-1]["days"], state)
+    return EarlierRuns(tuple(log), log[-1]["days"], state)
 
 
 def account_of(place: Place) -> str | None:
     """The account that DIR was made with; None if DIR is no export, or does not say."""
     try:
         settings = (_read(place, "manifest.json") or {}).get("settings", {})
-    except UsageError:  # what the work itself reports
+    except UsageError:  # the export itself reports it
         return None
     account = settings.get("account")
     return account if isinstance(account, str) else None
 
 
-def _can_be_by_day(settings: Settings) -> None:
+def _check_outputs(settings: Settings) -> None:
     """Raise UsageError for outputs that need all rows at once."""
     for output in ("catalog", "facts"):
         if output in settings.outputs:
@@ -122,7 +122,7 @@ def _read(place: Place, name: str) -> Any:
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
-    had, has = manifest.get("settings", {}), settings.for_manifest()
+    former, present = manifest.get("settings", {}), settings.for_manifest()
     if manifest.get("model") != MODEL:
         raise UsageError(
             f"{shown}: was made with version {manifest.get('model')} of the model, but this program has {MODEL}; make "
@@ -133,16 +133,17 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
             f"{shown}: was made by another version of the program, which keeps its state in another form; make it "
             "again with all rows, --update and --replace"
         )
-    for name in _MEANING:
-        if json.dumps(had.get(name), sort_keys=True) != json.dumps(has[name], sort_keys=True, default=list):
-            same = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
+    for name in _DECISIVE_SETTINGS:
+        if json.dumps(former.get(name), sort_keys=True) != json.dumps(present[name], sort_keys=True, default=list):
+            advice = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
             raise UsageError(
-                f"{shown}: was made with {name} {_shown(had.get(name))}, but now it is {_shown(has[name])}: the new "
-                f"content would not fit the old; {same}, or give another --out"
+                f"{shown}: was made with {name} {_setting_text(former.get(name))}, but now it is "
+                f"{_setting_text(present[name])}: the new content would not fit the old; {advice}, or give another "
+                "--out"
             )
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
@@ -173,19 +174,19 @@ def runs_as_text(listed: list[dict[str, Any]]) -> str:
         (str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in _COUNTS), _days(run)) for run in listed
     ]
     sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in _COUNTS), "")
-    widths = [max(len(row[place]) for row in (head, *rows, sums)) for place in range(len(head))]
+    widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     return "\n".join(_line(row, widths) for row in (head, *rows, sums))
 
 
 def _days(run: dict[str, Any]) -> str:
-    made = run.get("made", [])
-    return "-" if not made else made[0] if len(made) == 1 else f"{made[0]} to {made[-1]}, {len(made)}"
+    days = run.get("made", [])
+    return "-" if not days else days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}, {len(days)}"
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
     aligned = [
-        text.rjust(width) if 1 < place < len(row) - 1 else text.ljust(width)
-        for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        text.rjust(width) if 1 < column < len(row) - 1 else text.ljust(width)
+        for column, (text, width) in enumerate(zip(row, widths, strict=True))
     ]
     return "  ".join(aligned).rstrip()
 

@@ -42,17 +42,21 @@ WORK: Final = ".work"
 """The folder for temporary files in a folder under construction."""
 
 
-def described(folder: Path, before: Path | None = None) -> list[Json]:
+def file_entries(folder: Path, before: Path | None = None) -> list[Json]:
     """Path, bytes and sha256 of all files below a folder, sorted. Files that are hard links to files of ``before`` are
     taken from its manifest, so that an update does not read everything.
     """
-    known = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
+    known_entries = {entry["path"]: entry for entry in entries(read(before) if before else None) or ()}
     paths = [path for path in sorted(sizes(folder)) if path != MARK]
-    same = {path: known[path] for path in paths if path in known and _is_same(f"{folder}/{path}", f"{before}/{path}")}
+    same = {
+        path: known_entries[path]
+        for path in paths
+        if path in known_entries and _is_same(f"{folder}/{path}", f"{before}/{path}")
+    }
     others = [folder / path for path in paths if path not in same]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        found = same | {one["path"]: one for one in threads.map(lambda path: _described(path, folder), others)}
-    return [found[path] for path in paths]
+        by_path = same | {entry["path"]: entry for entry in threads.map(lambda path: _file_entry(path, folder), others)}
+    return [by_path[path] for path in paths]
 
 
 def _is_same(path: str, other: str) -> bool:
@@ -110,10 +114,10 @@ def refuse_in_export_here(shown: str, folder: Path) -> None:
     refuse_in_export(shown, map(str, folder.parents), lambda path: _read(Path(path)), os.path.isfile)
 
 
-class Compared(NamedTuple):
-    """A folder compared with its manifest, as sorted paths. ``others``: what the manifest does not name. ``changed``:
-    what it names, with other content. ``missing``: what it names and is not there. ``is_any``: whether any file is as
-    the manifest says.
+class ManifestDiff(NamedTuple):
+    """The differences of a folder from its manifest, as sorted paths. ``others``: files that the manifest does not
+    name. ``changed``: files with other content than it says. ``missing``: files that it names and are not there.
+    ``is_any``: whether any file is as the manifest says.
     """
 
     others: list[str]
@@ -122,16 +126,16 @@ class Compared(NamedTuple):
     is_any: bool
 
 
-def compared(files: list[Json], there: Mapping[str, int], is_same: Callable[[Json], bool]) -> Compared:
-    """Compare the entries of a manifest with the sizes of the files in its folder (``there``; negative for links, pipes
-    and devices). ``is_same``: whether a file of the right size has the right content.
+def diff_files(files: list[Json], sizes_of: Mapping[str, int], is_same: Callable[[Json], bool]) -> ManifestDiff:
+    """Compare the entries of a manifest with the sizes of the files in its folder (``sizes_of``; negative for links,
+    pipes and devices). ``is_same``: whether a file of the right size has the right content.
     """
-    named = {file["path"]: file for file in files}
-    named |= {name: {**named[path], "path": name} for path, name in copies(files).items()}
-    same = {path for path, entry in named.items() if there.get(path) == entry["bytes"] and is_same(entry)}
-    others = [path for path in there if path not in named and path != NAME and not _OF_PUSH.fullmatch(path)]
-    changed = [path for path in named if path in there and path not in same]
-    return Compared(sorted(others), sorted(changed), sorted(named.keys() - there.keys()), bool(same))
+    expected = {file["path"]: file for file in files}
+    expected |= {name: {**expected[path], "path": name} for path, name in copies(files).items()}
+    unchanged = {path for path, entry in expected.items() if sizes_of.get(path) == entry["bytes"] and is_same(entry)}
+    others = [path for path in sizes_of if path not in expected and path != NAME and not _OF_PUSH.fullmatch(path)]
+    changed = [path for path in expected if path in sizes_of and path not in unchanged]
+    return ManifestDiff(sorted(others), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
 
 
 def is_temporary(path: str) -> bool:
@@ -144,17 +148,17 @@ def sizes(folder: Path) -> dict[str, int]:
     followed.
     """
     by_path: dict[str, int] = {}
-    for above, folders, names in os.walk(folder):
-        inside = os.path.relpath(above, folder)
+    for parent, folders, names in os.walk(folder):
+        parent_path = os.path.relpath(parent, folder)
         for name in (*names, *folders):
-            about = os.lstat(f"{above}/{name}")
-            if not stat.S_ISDIR(about.st_mode):
-                path = name if inside == "." else f"{inside}/{name}"
-                by_path[path] = about.st_size if stat.S_ISREG(about.st_mode) else -1
+            status = os.lstat(f"{parent}/{name}")
+            if not stat.S_ISDIR(status.st_mode):
+                path = name if parent_path == "." else f"{parent_path}/{name}"
+                by_path[path] = status.st_size if stat.S_ISREG(status.st_mode) else -1
     return by_path
 
 
-def compared_here(folder: Path) -> Compared | None:
+def diff_folder(folder: Path) -> ManifestDiff | None:
     """A folder of this machine compared with its manifest; None if it has no manifest of an export.
 
     Reading a large export would take longer than an update of it. So the content of a file is read only if the file was
@@ -167,27 +171,27 @@ def compared_here(folder: Path) -> Compared | None:
 
     def is_same(entry: Json) -> bool:
         is_older = os.lstat(f"{folder}/{entry['path']}").st_mtime_ns < since
-        return is_older or bool(_described(folder / entry["path"], folder)["sha256"] == entry["sha256"])
+        return is_older or bool(_file_entry(folder / entry["path"], folder)["sha256"] == entry["sha256"])
 
-    result = compared(files, sizes(folder), is_same)
+    result = diff_files(files, sizes(folder), is_same)
     return result._replace(others=sorted([*result.others, *_empty(folder, files)]))
 
 
 def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
     """The empty folders that are not of an export with these files, as paths that end in a slash."""
-    own = set[str]()
+    known_folders = set[str]()
     for file in files:
-        above = file["path"].rpartition("/")[0]
-        while above and above not in own:  # the folders above a known one are known
-            own.add(above)
-            above = above.rpartition("/")[0]
-    for here, inner, names in os.walk(folder):
-        path = os.path.relpath(here, folder)
-        if not inner and not names and path not in own and not _LAYOUT.fullmatch(path):
+        parent = file["path"].rpartition("/")[0]
+        while parent and parent not in known_folders:  # the folders above a known one are known
+            known_folders.add(parent)
+            parent = parent.rpartition("/")[0]
+    for folder_path, inner, names in os.walk(folder):
+        path = os.path.relpath(folder_path, folder)
+        if not inner and not names and path not in known_folders and not _LAYOUT.fullmatch(path):
             yield f"{path}/"
 
 
-def _described(path: Path, folder: Path) -> Json:
+def _file_entry(path: Path, folder: Path) -> Json:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {"path": path.relative_to(folder).as_posix(), "bytes": file.tell(), "sha256": digest}
@@ -218,8 +222,8 @@ def sync(folder: Path) -> None:
     several hard links was taken over from an export, which wrote it to the disk.
     """
     paths = list[str]()
-    for above, _, names in os.walk(folder):
-        paths += [above, *(path for path in (f"{above}/{name}" for name in names) if os.lstat(path).st_nlink == 1)]
+    for parent, _, names in os.walk(folder):
+        paths += [parent, *(path for path in (f"{parent}/{name}" for name in names) if os.lstat(path).st_nlink == 1)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(_sync, paths))
 
@@ -263,21 +267,21 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
         return
     expected = {file["path"]: (file["bytes"], file["sha256"]) for file in files}
     expected |= {name: expected[path] for path, name in copies(files).items()}
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for path, (size, digest) in expected.items():
-        wrong = _wrong(folder, path, size, digest) if path in there else "is missing"
+        wrong = _difference(folder, path, size, digest) if path in present else "is missing"
         if wrong:
             yield f"{folder / path}: {wrong}"
-    for path in sorted(there - expected.keys() - {NAME, MARK}):
+    for path in sorted(present - expected.keys() - {NAME, MARK}):
         if not path.startswith(f"{DELIVERIES}/"):
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 
-def _wrong(folder: Path, path: str, size: int, digest: str) -> str | None:
+def _difference(folder: Path, path: str, size: int, digest: str) -> str | None:
     try:
-        now = _described(folder / path, folder)
+        entry = _file_entry(folder / path, folder)
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    if now["bytes"] != size:
-        return f"has {now['bytes']:,} bytes, but {NAME} says {size:,}"
-    return None if now["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"
+    if entry["bytes"] != size:
+        return f"has {entry['bytes']:,} bytes, but {NAME} says {size:,}"
+    return None if entry["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"

@@ -65,7 +65,7 @@ class Publication:
         self.shown, self.is_uri = place.shown, place.is_uri
         check(place, replace=replace, update=update, force=force)
         self._is_published = False
-        self._left: set[str] = set()
+        self._not_moved: set[str] = set()
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
         self.work = f"{self.folder}/{manifest.WORK}"
 
@@ -88,18 +88,18 @@ class Publication:
         """Move the texts below ``texts`` to their places: ``to=events/part-…`` becomes ``events/part-00000.ndjson``.
         ``day``: as in :func:`path_of`.
         """
-        taken: set[str] = set()
+        written: set[str] = set()
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
                 path = path_of(to, number, day, is_compressed=part.endswith(compressed.ENDING))
-                if path in taken:
+                if path in written:
                     raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
-                    taken.add(path)
+                    written.add(path)
                     self._place.move(part, f"{self.folder}/{path}")
 
-    def plain_ones(self, texts: str) -> list[str]:
+    def wrongly_compressed(self, texts: str) -> list[str]:
         """The folders below ``texts`` whose parts are compressed but must not be compressed in DIR."""
         folders = [text for text in self._place.listed(texts) if _is_plain(text.rpartition("/")[2].removeprefix("to="))]
         return [folder for folder in folders if any(part.endswith(compressed.ENDING) for part in self._parts(folder))]
@@ -131,39 +131,39 @@ class Publication:
         """Take over files and folders of the old DIR, if they exist; ``*`` at the end of a name matches any ending.
         A folder that they are in is listed once, however many names are given.
         """
-        there: dict[str, list[str]] = {}
+        names_in: dict[str, list[str]] = {}
         for name in names:
-            above, begin = name.rpartition("/")[0], name.removesuffix("*")
-            if above not in there:
-                there[above] = self.names_before(above)
-            after = islice(there[above], bisect_left(there[above], begin), None)
-            for found in after:
-                if found != name and (begin == name or not found.startswith(begin)):
+            parent, begin = name.rpartition("/")[0], name.removesuffix("*")
+            if parent not in names_in:
+                names_in[parent] = self.names_before(parent)
+            candidates = islice(names_in[parent], bisect_left(names_in[parent], begin), None)
+            for path in candidates:
+                if path != name and (begin == name or not path.startswith(begin)):
                     break
-                if not self._place.carry(found, self.folder):
-                    self._left.add(found)
+                if not self._place.carry(path, self.folder):
+                    self._not_moved.add(path)
 
     def drop(self, name: str) -> None:
         """Remove a file or folder of the new DIR, if it exists; ``*`` as in :meth:`carry`."""
         above, _, last = name.rpartition("/")
-        for one in self.names(above):
-            if one.rpartition("/")[2].startswith(last[:-1]) if last.endswith("*") else one == name:
-                self._left.discard(one)
-                self._place.delete(f"{self.folder}/{one}")
+        for path in self.names(above):
+            if path.rpartition("/")[2].startswith(last[:-1]) if last.endswith("*") else path == name:
+                self._not_moved.discard(path)
+                self._place.delete(f"{self.folder}/{path}")
 
     def path(self, name: str) -> str:
         """The full path of a file or folder of the new DIR: in its own folder, or where it was left in the old one."""
-        is_left = any(above in self._left for above in _and_above(name))
+        is_left = any(parent_or_self in self._not_moved for parent_or_self in _path_and_parents(name))
         return self._place.inside(name) if is_left else f"{self.folder}/{name}"
 
     def names(self, folder: str) -> list[str]:
         """The sorted names in a folder of the new DIR, below it; empty if it does not exist."""
-        left = {name for name in self._left if name.rpartition("/")[0] == folder}
-        return sorted({*_below(folder, self._place.listed(self.path(folder))), *left})
+        not_moved = {name for name in self._not_moved if name.rpartition("/")[0] == folder}
+        return sorted({*_paths_in(folder, self._place.listed(self.path(folder))), *not_moved})
 
     def names_before(self, folder: str) -> list[str]:
         """The same of the old DIR."""
-        return _below(folder, self._place.listed(self.before(folder))) if self._place.exists() else []
+        return _paths_in(folder, self._place.listed(self.before(folder))) if self._place.exists() else []
 
     def has_before(self, name: str) -> bool:
         """Whether the old DIR has a file or folder with this path."""
@@ -171,17 +171,21 @@ class Publication:
 
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""
-        own = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
-        return [*own, *(entry["path"] for entry in self._entries_left())]
+        new_paths = [path for path in self._place.paths(self.folder) if not manifest.is_temporary(path)]
+        return [*new_paths, *(entry["path"] for entry in self._entries_not_moved())]
 
     def entries_before(self) -> list[dict[str, Any]]:
         """The entries of the old manifest: path, bytes and sha256 of each file."""
         return manifest.entries(self.text_before(manifest.NAME)) or []
 
-    def _entries_left(self) -> list[dict[str, Any]]:
+    def _entries_not_moved(self) -> list[dict[str, Any]]:
         """The entries of the old manifest for what was left where it is."""
-        before = self.entries_before() if self._left else []
-        return [entry for entry in before if any(above in self._left for above in _and_above(entry["path"]))]
+        before = self.entries_before() if self._not_moved else []
+        return [
+            entry
+            for entry in before
+            if any(parent_or_self in self._not_moved for parent_or_self in _path_and_parents(entry["path"]))
+        ]
 
     def has(self, name: str) -> bool:
         """Whether a folder in the new DIR has any content yet."""
@@ -204,24 +208,24 @@ class Publication:
         """Write a small file to the new DIR."""
         self._place.write(f"{self.folder}/{name}", content)
 
-    def publish(self, told: dict[str, Any]) -> None:
-        """Remove the temporary folder, complete the manifest (``told``) with the list of files, and move the folder to
-        DIR.
+    def publish(self, content: dict[str, Any]) -> None:
+        """Remove the temporary folder, complete the manifest (``content``) with the list of files, and move the folder
+        to DIR.
         """
         self._place.delete(self.work)
         listed = sorted(
-            [*self._place.described(self.folder), *self._entries_left()], key=lambda entry: str(entry["path"])
+            [*self._place.file_entries(self.folder), *self._entries_not_moved()], key=lambda entry: str(entry["path"])
         )
-        self._place.swap(self.folder, {"format": manifest.FORMAT, **told, "files": listed})
+        self._place.swap(self.folder, {"format": manifest.FORMAT, **content, "files": listed})
         self._is_published = True
 
 
-def _below(folder: str, paths: list[str]) -> list[str]:
-    above = f"{folder}/" if folder else ""
-    return [f"{above}{path.rpartition('/')[2]}" for path in paths]
+def _paths_in(folder: str, paths: list[str]) -> list[str]:
+    prefix = f"{folder}/" if folder else ""
+    return [f"{prefix}{path.rpartition('/')[2]}" for path in paths]
 
 
-def _and_above(path: str) -> Iterator[str]:
+def _path_and_parents(path: str) -> Iterator[str]:
     while path:
         yield path
         path = path.rpartition("/")[0]
@@ -238,28 +242,28 @@ def check(place: Place, *, replace: bool, update: bool = False, force: bool = Fa
     """
     if not place.exists() or place.names() == []:
         return
-    shown, compared = place.shown, place.compared()
-    if compared is None or not compared.is_any:
+    shown, diff = place.shown, place.diff()
+    if diff is None or not diff.is_any:
         raise UsageError(
             f"{shown}: exists and was not made by an export (it has no {manifest.NAME} that fits its files), so it is "
             "not replaced; give another --out"
         )
     if not (replace or update):
         raise UsageError(f"{shown}: exists already; give --replace to replace it by the new output, or another --out")
-    if compared.others:
-        what = "folders" if all(path.endswith("/") for path in compared.others) else "files"
+    if diff.others:
+        kind = "folders" if all(path.endswith("/") for path in diff.others) else "files"
         raise UsageError(
-            f"{shown}: has {what} that no export wrote, and replacing the folder would remove them: "
-            f"{named(compared.others)}. Move them to another folder, or give another --out. Nothing was changed"
+            f"{shown}: has {kind} that no export wrote, and replacing the folder would remove them: "
+            f"{named(diff.others)}. Move them to another folder, or give another --out. Nothing was changed"
         )
-    if compared.changed and not (force and replace):
+    if diff.changed and not (force and replace):
         raise UsageError(
-            f"{shown}: files were changed since the export wrote them: {named(compared.changed)}. To replace them, "
+            f"{shown}: files were changed since the export wrote them: {named(diff.changed)}. To replace them, "
             "give all rows with --replace and --force. Nothing was changed"
         )
-    if compared.missing and not replace:
+    if diff.missing and not replace:
         raise UsageError(
-            f"{shown}: files of the export are missing: {named(compared.missing)}. Restore them, or make the export "
+            f"{shown}: files of the export are missing: {named(diff.missing)}. Restore them, or make the export "
             "again from all rows, with --update and --replace. Nothing was changed"
         )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from exporter.pipeline.outcome import Outcome
     from exporter.privacy.filters import Filters
-    from exporter.publish.earlier import Earlier
+    from exporter.publish.earlier import EarlierRuns
     from exporter.publish.publication import Publication
     from exporter.settings import Settings
     from exporter.system.progress import Progress
@@ -105,7 +105,7 @@ class Report:
 def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     settings: Settings,
     skipped: tuple[str, ...],
-    before: Earlier,
+    earlier: EarlierRuns,
     outcome: Outcome,
     new: Publication,
     progress: Progress,
@@ -124,16 +124,16 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         nodes=counts.numbers["nodes"],
         nodes_checked=counts.numbers["checked"],
         violations=dict(sorted(outcome.refused.items())),
-        warnings={**dict(sorted(counts.warnings().items())), **_faulty(counts.numbers["faulty"])},
+        warnings={**dict(sorted(counts.warnings().items())), **_warning_of_faulty(counts.numbers["faulty"])},
         seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        period=_period(before, outcome),
+        period=_period(earlier, outcome),
         skipped_files=list(skipped),
         not_understood={
-            what: {"count": number, "example": f"{file}, {unit} {at}"}
-            for what, number, (file, at, unit) in counts.unknown.entries()
+            kind: {"count": number, "example": f"{file}, {unit} {number_in_file}"}
+            for kind, number, (file, number_in_file, unit) in counts.unknown.entries()
         },
         query_history=_of_history(settings, counts.numbers),
         aggregate=_of_aggregates(settings, counts.numbers),
@@ -146,7 +146,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         new.text(EXPORT_FILE, _provenance(report, settings.base))
     new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
     if settings.update:
-        new.text(LOG, log(before, report, outcome))
+        new.text(LOG, log(earlier, report, outcome))
     if settings.forget_user or settings.forget_before:
         report = replace(report, forgotten=_forgotten(counts.numbers, new))
     new.text("report.json", report.json() + "\n")
@@ -174,16 +174,20 @@ def _seconds(progress: Progress) -> dict[str, float]:
     return {**stages, "total": round(progress.total(), 3)}
 
 
-def _period(earlier: Earlier, outcome: Outcome) -> dict[str, str] | None:
+def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
     """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
-    before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
+    period_before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
-        return before if outcome.days else None
-    now = {"first": iso(counts.first), "last": iso(counts.last)}
-    return now if before is None or min(outcome.days) in outcome.made else {**now, "first": before["first"]}
+        return period_before if outcome.days else None
+    period_now = {"first": iso(counts.first), "last": iso(counts.last)}
+    return (
+        period_now
+        if period_before is None or min(outcome.days) in outcome.made
+        else {**period_now, "first": period_before["first"]}
+    )
 
 
-def _faulty(events: int) -> dict[str, int]:
+def _warning_of_faulty(events: int) -> dict[str, int]:
     return {"events of datasets that are not valid": events} if events else {}
 
 
@@ -216,9 +220,9 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
 
 def check_account(report: Report) -> None:
     """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
-    whole = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
-    for counts, view in ((whole, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
-        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in whole)
+    row_counts = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
+    for counts, view in ((row_counts, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
+        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in row_counts)
         accounted = exported + duplicates + quarantined
         if accounted != rows:
             raise ExporterError(
@@ -227,12 +231,12 @@ def check_account(report: Report) -> None:
             )
 
 
-def log(before: Earlier, report: Report, outcome: Outcome) -> str:
+def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
     """The log of DIR with this run added: its counts, its new rows, its time and version; and the days of DIR, which
     only the last run has. JSON.
     """
     entry = {
-        "run": before.run,
+        "run": earlier.run,
         "at": report.at,
         "period": report.period,
         "version": report.version,
@@ -244,7 +248,7 @@ def log(before: Earlier, report: Report, outcome: Outcome) -> str:
         "made": outcome.made,
         "days": outcome.days,
     }
-    runs = [{name: value for name, value in run.items() if name != "days"} for run in before.runs]
+    runs = [{name: value for name, value in run.items() if name != "days"} for run in earlier.runs]
     # Of a year it has many lines, for which json's own indent takes five times as long.
     return msgspec.json.format(json.dumps([*runs, entry]), indent=1) + "\n"
 
@@ -292,10 +296,10 @@ def _check_size(settings: Settings, report: Report, new: Publication) -> None:
                 f"{_unchanged(settings)}. Give --force to publish anyway"
             )
     elif settings.replace and report.exported:  # an export without rows was allowed above
-        before = _before(new)
-        if report.exported * _SHARE < before:
+        rows_before = _before(new)
+        if report.exported * _SHARE < rows_before:
             raise UsageError(
-                f"{report.exported:,} rows were exported, fewer than half of the {before:,} in {settings.out}; "
+                f"{report.exported:,} rows were exported, fewer than half of the {rows_before:,} in {settings.out}; "
                 f"{_unchanged(settings)}. Give --force to replace it anyway, or --min-rows N for another limit"
             )
 
@@ -323,7 +327,7 @@ def _json(text: str | None) -> Any:
 def _reasons(new: Publication) -> str:
     """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
     counts, places = Counter[str](), dict[str, str]()
-    for row in _set_aside(new):
+    for row in _quarantined_rows(new):
         # The text after a colon is quoted from the row.
         reason = str(row.get("reason")).partition(": ")[0]
         counts[reason] += 1
@@ -333,7 +337,7 @@ def _reasons(new: Publication) -> str:
     return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""
 
 
-def _set_aside(new: Publication) -> Iterator[dict[str, Any]]:
+def _quarantined_rows(new: Publication) -> Iterator[dict[str, Any]]:
     """The first quarantined rows."""
     for line in new.beginning("quarantine").splitlines():
         row = _json(line)  # the last line may be incomplete

@@ -37,7 +37,7 @@ class QuarantinedRow(NamedTuple):
     cannot be read.
     """
 
-    told: dict[str, Any]
+    entry: dict[str, Any]
     run: int
     query_id: str | None
 
@@ -50,10 +50,10 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
     """
     if not (folder / "report.json").is_file():
         raise UsageError(f"{folder}: {no_export(folder)}")
-    taken = _taken(folder)
+    accepted_in = _accepting_runs(folder)
     by_reason: dict[str, dict[str, Any]] = {}
-    for entry, run, query_id in _set_aside(folder):
-        is_again = _is_given_again(QuarantinedRow(entry, run, query_id), taken)
+    for entry, run, query_id in _quarantined_rows(folder):
+        is_again = _is_given_again(QuarantinedRow(entry, run, query_id), accepted_in)
         new = {"reason": entry["reason"], "rows": 0, "given_again": 0, "example": entry}
         group = by_reason.setdefault(entry["reason"], new)
         if group["rows"] == group["given_again"] and not is_again:
@@ -63,12 +63,12 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
     return sorted(by_reason.values(), key=lambda group: (-group["rows"], group["reason"]))
 
 
-def _is_given_again(row: QuarantinedRow, taken: Mapping[str, int]) -> bool:
+def _is_given_again(row: QuarantinedRow, accepted_in: Mapping[str, int]) -> bool:
     """Whether a later run exported the query of the row."""
-    return row.run > 0 and row.query_id is not None and taken.get(row.query_id, 0) > row.run
+    return row.run > 0 and row.query_id is not None and accepted_in.get(row.query_id, 0) > row.run
 
 
-def _set_aside(folder: Path) -> Iterator[QuarantinedRow]:
+def _quarantined_rows(folder: Path) -> Iterator[QuarantinedRow]:
     for path in files.find_files(folder / "quarantine", ".ndjson"):
         of_run = _of_run(path.name)
         with path.open(encoding="utf-8") as lines:
@@ -82,39 +82,41 @@ def _set_aside(folder: Path) -> Iterator[QuarantinedRow]:
 def _query_id(text: str) -> str | None:
     """The query id in a row; None if the text is not a JSON object or has no query id."""
     try:
-        given = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    names = given if isinstance(given, dict) else {}
+    names = document if isinstance(document, dict) else {}
     query_id = next((value for name, value in names.items() if name.lower() == "query_id"), None)
     # A row whose id has half of a surrogate pair is never accepted, so no later run has it.
     return query_id if isinstance(query_id, str) and _HALF.search(query_id) is None else None
 
 
-def _taken(folder: Path) -> dict[str, int]:
+def _accepting_runs(folder: Path) -> dict[str, int]:
     """Query id -> the last run that accepted a row of the query, for the queries of quarantined rows."""
-    wanted = {
-        quarantined_row.query_id for quarantined_row in _set_aside(folder) if quarantined_row.query_id is not None
+    query_ids = {
+        quarantined_row.query_id
+        for quarantined_row in _quarantined_rows(folder)
+        if quarantined_row.query_id is not None
     }
-    files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if wanted else []
+    files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if query_ids else []
     latest: dict[str, int] = {}
     for path in files:
-        for query_id, order in _rows_of(path, wanted):
+        for query_id, order in _rows_of(path, query_ids):
             latest[query_id] = max(latest.get(query_id, 0), time_and_query(order)[0])
     return latest
 
 
-def _rows_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
+def _rows_of(path: Path, query_ids: set[str]) -> Iterator[tuple[str, bytes]]:
     """The rows of these queries in a file of the state: query id, and order (which contains the run)."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and seldom needed
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
     from pyarrow import parquet  # noqa: PLC0415 - as above
 
-    ids = pa.array(sorted(wanted), pa.string())
+    ids = pa.array(sorted(query_ids), pa.string())
     for batch in parquet.ParquetFile(path).iter_batches(columns=["to", "key", "order"]):
         is_row = pc.match_substring_regex(batch.column("to"), _DAYS)
-        chosen = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
-        yield from zip(chosen.column("key").to_pylist(), chosen.column("order").to_pylist(), strict=True)
+        matching = batch.filter(pc.and_(is_row, pc.is_in(batch.column("key"), value_set=ids)))
+        yield from zip(matching.column("key").to_pylist(), matching.column("order").to_pylist(), strict=True)
 
 
 # --- to be mended -----------------------------------------------------------------------------------------------------
@@ -139,9 +141,9 @@ class RowsToMend:
         self._folder, self._counts, self._places = folder, Counter[str](), dict[str, str]()
 
     def __iter__(self) -> Iterator[str]:
-        taken = _taken(self._folder)
-        for row in _set_aside(self._folder):
-            line = None if self._is_left_out(row, taken) else self._line(row)
+        accepted_in = _accepting_runs(self._folder)
+        for row in _quarantined_rows(self._folder):
+            line = None if self._is_left_out(row, accepted_in) else self._line(row)
             if line is not None:
                 yield line
 
@@ -150,41 +152,41 @@ class RowsToMend:
         self._counts[what] += 1
         self._places.setdefault(what, f"{entry['file']}, {unit} {entry.get(unit, '?')}")
 
-    def _is_left_out(self, row: QuarantinedRow, taken: Mapping[str, int]) -> bool:
+    def _is_left_out(self, row: QuarantinedRow, accepted_in: Mapping[str, int]) -> bool:
         """Whether the row is not written: nothing is to be done, or the quarantine does not have it."""
-        if _is_given_again(row, taken):
-            self._count("again", row.told)
-        elif not row.told["as_it_came"]:
-            self._count("hidden", row.told)
-        elif _CUT in row.told["reason"]:
-            self._count("cut", row.told)
+        if _is_given_again(row, accepted_in):
+            self._count("again", row.entry)
+        elif not row.entry["as_it_came"]:
+            self._count("hidden", row.entry)
+        elif _CUT in row.entry["reason"]:
+            self._count("cut", row.entry)
         else:
             return False
         return True
 
     def _line(self, row: QuarantinedRow) -> str:
-        text: str = row.told["as_it_came"]
-        if DAMAGED in row.told["reason"] and "\ufffd" in text:
-            self._count("damaged", row.told)
+        text: str = row.entry["as_it_came"]
+        if DAMAGED in row.entry["reason"] and "\ufffd" in text:
+            self._count("damaged", row.entry)
             text = with_damage(text)  # otherwise the next export would take it as it is
         names = _names(text)
         if names is None:
-            self._count("no_json", row.told)
+            self._count("no_json", row.entry)
             return json.dumps({"as_it_came": text}, ensure_ascii=False) if _LINE_END.search(text) else text
         if _AGGREGATE in names:
-            self._count("aggregate", row.told)
+            self._count("aggregate", row.entry)
         return _LINE_END.sub(" ", text)  # in JSON they are between the values
 
     def notes(self) -> list[str]:
         """One line for each kind of rows, with the place of the first one."""
         return [
             f"{_rows(number)} {words} ({'first ' if number > 1 else ''}{self._places[what]})"
-            for what, words in _TO_KNOW.items()
+            for what, words in _NOTES.items()
             if (number := self._counts[what])
         ]
 
 
-_TO_KNOW: Final = {
+_NOTES: Final = {
     "again": "not written: a later run exported the query",
     "hidden": "not written: with pseudonyms or filters the text of such a row is not kept; take it from the input",
     "cut": "not written: too long, and only the beginning is kept; take it from the input",
@@ -202,10 +204,10 @@ def _rows(number: int) -> str:
 def _names(text: str) -> set[str] | None:
     """The keys of a JSON object, in lower case; None for any other text, and where a line ends within a string."""
     try:
-        given = json.loads(text, strict=_LINE_END.search(text) is not None)
+        document = json.loads(text, strict=_LINE_END.search(text) is not None)
     except (ValueError, RecursionError):
         return None
-    return {name.lower() for name in given} if isinstance(given, dict) else None
+    return {name.lower() for name in document} if isinstance(document, dict) else None
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -215,14 +217,14 @@ def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
     """The reasons as text for people, and what to do."""
     if not groups:
         return "Nothing was quarantined."
-    texts = [_reason(group) for group in groups]
+    reasons = [_reason(group) for group in groups]
     is_done = all(group["rows"] == group["given_again"] for group in groups)
     todo = (
         f"To correct them:  exporter quarantine {visible(shlex.quote(folder))} --rows > rows.ndjson\n"
         "Then export rows.ndjson: with --update they are added to the existing output."
     )
     done = "A later run exported all these queries; nothing is left to correct."
-    return "\n\n".join([*texts, done if is_done else todo])
+    return "\n\n".join([*reasons, done if is_done else todo])
 
 
 def _reason(group: dict[str, Any]) -> str:

@@ -24,25 +24,25 @@ _MOST: Final = 16 << 20
 """The bytes of a file by which it is known."""
 
 
-def check(out: Path, owns: Callable[[bytes], bool], what: str) -> None:
-    """Raises UsageError where the file cannot be written, or would replace one that is not the program's. ``owns``:
+def check(out: Path, is_own: Callable[[bytes], bool], what: str) -> None:
+    """Raises UsageError where the file cannot be written, or would replace one that is not the program's. ``is_own``:
     whether the beginning of a file is that of one that the program wrote; ``what``: such a file, in words.
     """
-    place, mode = _place(out), _mode(out)
+    target, mode = _place(out), _mode(out)
     if mode is not None and stat.S_ISDIR(mode):
         raise UsageError(f"--out {out}: is a folder; give a file")
     if mode is not None and not stat.S_ISREG(mode):
         raise UsageError(f"--out {out}: is a pipe or a device; give a file")
-    if not place.parent.is_dir():
+    if not target.parent.is_dir():
         raise UsageError(f"--out {out}: cannot be written: its folder does not exist")
-    refuse_in_export_here(f"--out {out}", place)
+    refuse_in_export_here(f"--out {out}", target)
     if mode is None:
         return
     try:
-        data = files.read(place, _MOST)
+        data = files.read(target, _MOST)
     except OSError as error:
         raise UsageError(f"--out {out}: is there already and cannot be read: {error.strerror}") from None
-    if data and not owns(data):
+    if data and not is_own(data):
         raise UsageError(f"--out {out}: is there already and is not {what}. Remove it, or give another --out")
 
 
@@ -50,18 +50,18 @@ def save(out: Path, text: str) -> None:
     """Writes the file; one that is there is replaced, and a link to it stays. Raises UsageError where it cannot be
     written.
     """
-    place, making = _place(out), ""
+    target, temporary = _place(out), ""
     try:
-        file, making = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
-        with os.fdopen(file, "wb") as made:
-            made.write(text.encode("utf-8"))
-        Path(making).replace(place)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+        Path(temporary).replace(target)
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}") from None
     finally:
-        if making:
+        if temporary:
             with suppress(FileNotFoundError):
-                Path(making).unlink()
+                Path(temporary).unlink()
 
 
 def _place(out: Path) -> Path:

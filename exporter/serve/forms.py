@@ -292,8 +292,8 @@ def forms(site: Site) -> Blueprint:
     def ask(name: str) -> tuple[str, int, dict[str, str]] | str:
         question = _question(site, name)
         params = _params(question)
-        line, here = command_line(name, params, str(site.graph)), ask_href(name, params)
-        context = {"question": question, "fields": _fields(question, params), "line": line, "here": here}
+        line, address = command_line(name, params, str(site.graph)), ask_href(name, params)
+        context = {"question": question, "fields": _fields(question, params), "line": line, "address": address}
         if not (params or "ask" in request.args or not question.parameters):
             return render_template("ask.html", **context)
         try:

@@ -124,11 +124,11 @@ class Site:
         """
         if question not in self.questions:
             return None
-        known = {parameter.name for parameter in self.questions[question].parameters}
-        domain = {"domain": thing.kind} if "domain" in known else {}
-        if thing.id is not None and "object_id" in known:
+        parameter_names = {parameter.name for parameter in self.questions[question].parameters}
+        domain = {"domain": thing.kind} if "domain" in parameter_names else {}
+        if thing.id is not None and "object_id" in parameter_names:
             return {"object_id": thing.id, **domain}
-        if thing.name is not None and "object_name" in known:
+        if thing.name is not None and "object_name" in parameter_names:
             return {"object_name": thing.name, **domain}
         return None
 

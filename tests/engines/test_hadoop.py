@@ -86,7 +86,7 @@ def test_a_sum_is_that_of_the_bytes_whatever_the_lines(text: str, tmp_path: Path
     (folder / "below" / "file.txt").write_bytes(text.encode())
     (folder / "other").write_bytes(b"PAR1\n\xff\x00\n")
     (folder / "packed.gz").write_bytes(packed := gzip.compress(text.encode()))
-    assert place(tmp_path / "out").described(str(folder)) == [
+    assert place(tmp_path / "out").file_entries(str(folder)) == [
         {"path": path, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for path, data in (("below/file.txt", text.encode()), ("other", b"PAR1\n\xff\x00\n"), ("packed.gz", packed))
     ]
@@ -97,7 +97,7 @@ def test_sums_leave_the_session_as_it_was(spark: SparkSession, tmp_path: Path) -
     spark.conf.set(names[0], "1000000")
     try:
         (tmp_path / "file").write_text("text")
-        place(tmp_path / "out").described(str(tmp_path))
+        place(tmp_path / "out").file_entries(str(tmp_path))
         assert spark.conf.get(names[0]) == "1000000"
         assert spark.conf.get(names[1], None) is None
     finally:
@@ -304,7 +304,9 @@ def whole(out: Path) -> dict[str, bytes]:
 def test_killed_at_any_step_dir_is_the_old_or_the_new_one_and_the_next_run_continues_from_it(
     *, is_there: bool, dying: Dying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HadoopPlace, "described", lambda _, folder: manifest.described(Path(folder.partition(":")[2])))
+    monkeypatch.setattr(
+        HadoopPlace, "file_entries", lambda _, folder: manifest.file_entries(Path(folder.partition(":")[2]))
+    )
     published(place(tmp_path / "a" / "out"), NEW)
     published(place(tmp_path / "b" / "out"), OLD)
     new, old, seen = whole(tmp_path / "a" / "out"), whole(tmp_path / "b" / "out"), set[str]()

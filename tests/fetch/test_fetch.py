@@ -16,7 +16,7 @@ from exporter.errors import ExporterError, UsageError
 from exporter.fetch import run, state
 from exporter.fetch import snowflake as connection
 from exporter.fetch import snowflake as views
-from exporter.fetch.run import Fetched, Period, Wanted, fetch
+from exporter.fetch.run import Fetched, FetchOptions, Period, fetch
 from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, QUERY_HISTORY
 from exporter.fetch.state import FetchState, RowsSource
 from exporter.system.progress import Progress
@@ -50,7 +50,7 @@ def lines() -> list[Json]:
 def fetched(out: Path, now: datetime = NOW, schema: str = views.SCHEMAS["account"], **wanted: Any) -> Fetched:
     """A fetch at a time, of the month from its first day on."""
     period = wanted.pop("period", Period(since=SINCE))
-    asked = Wanted(out, period, schema, **wanted)
+    asked = FetchOptions(out, period, schema, **wanted)
     return fetch(asked, lambda: connection.opened("lineage", schema), Progress(), lambda: now)
 
 
@@ -118,7 +118,7 @@ def breaks_after(days: int) -> Iterator[Any]:
 
 def test_a_fetch_that_breaks_keeps_whole_days_and_the_next_one_continues(snowflake: Snow, tmp_path: Path) -> None:
     snowflake.put(ACCESS_HISTORY, rows())
-    wanted = Wanted(tmp_path / "rows", Period(since=SINCE, overlap=0), query_history=False)
+    wanted = FetchOptions(tmp_path / "rows", Period(since=SINCE, overlap=0), query_history=False)
     with pytest.raises(ExporterError, match="the network is gone"):
         fetch(wanted, lambda: breaks_after(3), Progress(), lambda: NOW)
     assert list(files(tmp_path / "rows")) == [f"access_history/2026-09-0{day}.parquet" for day in (1, 2, 3)]
@@ -215,13 +215,13 @@ def test_rows_of_another_source_are_refused(snowflake: Snow, tmp_path: Path) -> 
 def test_a_damaged_state_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "fetch.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="is damaged"):
-        fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
 
 
 def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.doc").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="holds other files"):
-        fetch(Wanted(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o777])
@@ -285,5 +285,5 @@ def test_a_view_of_short_queries_that_cannot_be_read_leaves_the_others(snowflake
     done = fetched(tmp_path / "rows", aggregate=True)
     assert sum(done.rows["access_history"].values()) == 1
     assert "AGGREGATE_ACCESS_HISTORY" in done.not_read["aggregate_access_history"]
-    wanted = Wanted(tmp_path / "rows", Period(), aggregate=True)
+    wanted = FetchOptions(tmp_path / "rows", Period(), aggregate=True)
     assert any("short queries on hybrid tables are missing" in line for line in run.advice(done, wanted))

@@ -11,7 +11,7 @@ import pytest
 
 from exporter.fetch import snowflake as connection
 from exporter.fetch import snowflake as views
-from exporter.fetch.run import Period, Wanted, fetch
+from exporter.fetch.run import FetchOptions, Period, fetch
 from exporter.input import files, find
 from exporter.input.reading import read_line
 from exporter.input.row import Row
@@ -37,7 +37,7 @@ def test_a_hundred_thousand_rows_come_and_are_read_back(snowflake: Snow, tmp_pat
         f"'{READ}' from range({ROWS}) of_rows(n)"
     )
     schema = views.SCHEMAS["account"]
-    wanted = Wanted(tmp_path / "rows", Period(date(2026, 9, 1), date(2026, 9, 5)), query_history=False)
+    wanted = FetchOptions(tmp_path / "rows", Period(date(2026, 9, 1), date(2026, 9, 5)), query_history=False)
     clock = lambda: datetime(2026, 9, 9, tzinfo=UTC)  # noqa: E731 - a clock that stands
     done = fetch(wanted, lambda: connection.opened("lineage", schema), Progress(), clock)
     assert done.rows["access_history"] == dict.fromkeys([date(2026, 9, day) for day in range(1, 5)], ROWS // 4)

@@ -7,7 +7,15 @@ from datetime import date
 import pytest
 
 from exporter.errors import UsageError
-from exporter.fetch.snowflake import ACCESS_HISTORY, QUERY_HISTORY, asked_for, bounds, columns_sql, rows_sql, schema_of
+from exporter.fetch.snowflake import (
+    ACCESS_HISTORY,
+    QUERY_HISTORY,
+    bounds,
+    columns_sql,
+    columns_to_read,
+    rows_sql,
+    schema_of,
+)
 from exporter.input import aggregates, query_history, reading
 
 
@@ -24,12 +32,12 @@ def test_every_column_of_query_history_that_is_read_is_asked_for() -> None:
 
 def test_sql_text_stays_where_it_is_unless_it_is_wanted() -> None:
     there = [name.upper() for name in QUERY_HISTORY.columns]
-    assert "query_text" not in asked_for(QUERY_HISTORY, there, query_text=False)
-    assert "query_text" in asked_for(QUERY_HISTORY, there, query_text=True)
+    assert "query_text" not in columns_to_read(QUERY_HISTORY, there, query_text=False)
+    assert "query_text" in columns_to_read(QUERY_HISTORY, there, query_text=True)
 
 
 def test_a_column_that_the_view_lacks_is_not_asked_for() -> None:
-    assert asked_for(ACCESS_HISTORY, ["USER_NAME", "QUERY_ID", "NEW_ONE"], query_text=False) == (
+    assert columns_to_read(ACCESS_HISTORY, ["USER_NAME", "QUERY_ID", "NEW_ONE"], query_text=False) == (
         "query_id",
         "user_name",
     )

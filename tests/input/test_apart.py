@@ -151,11 +151,11 @@ def test_a_copy_without_its_times_is_an_export(out: Path) -> None:
 
 
 def test_a_file_older_than_the_manifest_is_not_read(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "_described", lambda path, _: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(manifest, "_file_entry", lambda path, _: pytest.fail(f"{path} was read"))
     for path in out.rglob("*"):
         os.utime(path, (1, 1))
     os.utime(out / "manifest.json", (2, 2))
-    found = manifest.compared_here(out)
+    found = manifest.diff_folder(out)
     assert found == ([], [], [], True)
 
 

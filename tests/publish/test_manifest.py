@@ -97,12 +97,12 @@ def test_an_unchanged_file_of_an_update_is_not_read_again(out: Path, tmp_path: P
     for one in told["files"]:
         one["sha256"] = "as the manifest has it"
     (out / "manifest.json").write_text(json.dumps(told))
-    sums = {one["path"]: one["sha256"] for one in manifest.described(new, out)}
+    sums = {one["path"]: one["sha256"] for one in manifest.file_entries(new, out)}
     assert sums == {carried: "as the manifest has it", "report.json": hashlib.sha256(b"{}").hexdigest()}
 
 
 def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong, times = manifest._wrong, list[int]()
+    wrong, times = manifest._difference, list[int]()
 
     def replaced(*given: Any) -> str | None:
         if not times:
@@ -110,7 +110,7 @@ def test_a_folder_that_is_replaced_meanwhile_is_looked_at_again(out: Path, monke
             publish(out, NEW)
         return wrong(*given)
 
-    monkeypatch.setattr(manifest, "_wrong", replaced)
+    monkeypatch.setattr(manifest, "_difference", replaced)
     assert manifest.problems(out) == []
     assert (out / "events" / "part-00000.ndjson").read_text() == "new\n"
 

@@ -212,7 +212,7 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
         for name, count in asdict(backend_push.counts).items():
             setattr(total, name, getattr(total, name) + count)
     verified = [backend_push.verified for backend_push in finished if backend_push.verified]
-    return Pushed(total, [one.summary() for one in finished], interrupted, verified)
+    return Pushed(total, [backend_push.summary() for backend_push in finished], interrupted, verified)
 
 
 class _Push:

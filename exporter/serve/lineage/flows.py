@@ -99,15 +99,15 @@ class Lineage:
         return (self.up if direction == "up" else self.down).get(place, {})
 
     def _beyond_helpers(
-        self, direction: Direction, place: LineageNode, seen: set[LineageNode]
+        self, direction: Direction, place: LineageNode, visited: set[LineageNode]
     ) -> dict[LineageNode, Flow]:
         beyond: dict[LineageNode, Flow] = {}
         for other, flow in self._direct(direction, place).items():
             if not self.labels[other].is_helper:
                 beyond[other] = flow
-            elif other not in seen:
+            elif other not in visited:
                 name = self.labels[other].name
-                for last, final in self._beyond_helpers(direction, other, seen | {other}).items():
+                for last, final in self._beyond_helpers(direction, other, visited | {other}).items():
                     beyond.setdefault(last, replace(final, through=(name, *final.through)))
         return beyond
 
@@ -131,13 +131,13 @@ class ExportLineage(Lineage):
     lock: RLock = field(default_factory=RLock)
 
     def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
-        known = self.up if direction == "up" else self.down
+        flows = self.up if direction == "up" else self.down
         with self.lock:  # several requests share a lineage
-            fresh = [place for place in dict.fromkeys(places) if place not in known]
+            fresh = [place for place in dict.fromkeys(places) if place not in flows]
             for place in fresh:
                 self._load_ends_through_views(direction, place)
             if fresh:
-                known.update((place, {}) for place in fresh)
+                flows.update((place, {}) for place in fresh)
                 self._add_view_flows(direction, fresh)
                 self._add_query_flows(direction, fresh)
 
@@ -167,18 +167,20 @@ class ExportLineage(Lineage):
 
     def columns_between(self, objects: Iterable[str]) -> dict[tuple[LineageNode, LineageNode], Flow]:
         """The flows between columns of these objects, source first, as far as the edges of the objects were read."""
-        wanted = set(objects)
+        object_set = set(objects)
         flows = {
-            ends: flow for ends, flow in self.view_columns.items() if ends[0].iri in wanted and ends[1].iri in wanted
+            ends: flow
+            for ends, flow in self.view_columns.items()
+            if ends[0].iri in object_set and ends[1].iri in object_set
         }
         for direction in DIRECTIONS:
-            ends = [end for iri in sorted(wanted) for end in self.ends[direction].get(LineageNode(iri), ())]
+            ends = [end for iri in sorted(object_set) for end in self.ends[direction].get(LineageNode(iri), ())]
             question = "page-column-sources" if direction == "up" else "page-column-targets"
             params = {"version": ends, **self._times(direction)}
             for row in self.rows_of(question, params, _MOST_NEIGHBOURS) if ends else ():
                 node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
                 other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
-                if other.iri in wanted and node != other:
+                if other.iri in object_set and node != other:
                     flows.setdefault((other, node) if direction == "up" else (node, other), _flow(row))
         return flows
 
@@ -201,12 +203,12 @@ class ExportLineage(Lineage):
         columns. As of a day, views that no query had read by then are left out; a source of a view was its source
         before the view was read.
         """
-        wanted = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEWS}
-        if not wanted:
+        viewed = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEWS}
+        if not viewed:
             return
-        known = self.up if direction == "up" else self.down
+        flows = self.up if direction == "up" else self.down
         question = "page-shows" if direction == "up" else "page-shown"
-        params = {"object": sorted({place.iri for place in wanted})}
+        params = {"object": sorted({place.iri for place in viewed})}
         for row in self.site.rows(question, params, _MOST_NEIGHBOURS):
             node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
             other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
@@ -217,11 +219,11 @@ class ExportLineage(Lineage):
             flow = Flow(0, row["first_seen"] or "", last_seen, row["evidence"] or "")
             if node.column:
                 self.view_columns.setdefault((other, node) if direction == "up" else (node, other), flow)
-            if node not in wanted:
+            if node not in viewed:
                 continue
             self._name(other, row)
-            if other not in known[node] or known[node][other].evidence != "CERTAIN":
-                known[node][other] = flow
+            if other not in flows[node] or flows[node][other].evidence != "CERTAIN":
+                flows[node][other] = flow
             if (
                 direction == "down" or node == self.focus
             ):  # a query that read the view has the objects behind it, as of then
@@ -238,7 +240,7 @@ class ExportLineage(Lineage):
 
     def _add_query_flows(self, direction: Direction, places: list[LineageNode]) -> None:
         """Adds the places from which or to which queries moved data."""
-        known = self.up if direction == "up" else self.down
+        flows = self.up if direction == "up" else self.down
         ends = [end for place in places for end in self.ends.get(direction, {}).get(place, ())]
         question = "page-sources" if direction == "up" else "page-targets"
         params = {"version": ends, **self._times(direction)}
@@ -246,8 +248,8 @@ class ExportLineage(Lineage):
             node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
             other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
             self._name(other, row)
-            if node in known and other != node:
-                known[node][other] = _flow(row)
+            if node in flows and other != node:
+                flows[node][other] = _flow(row)
 
     def _name(self, place: LineageNode, row: Mapping[str, str | None]) -> None:
         is_helper = row["is_helper"] == "true"
@@ -339,10 +341,10 @@ def _end(day: date) -> str:
 
 def walk(lineage: Lineage, direction: Direction) -> Iterator[tuple[LineageNode, LineageNode, Flow]]:
     """Every edge of one direction, from the focus on: place, neighbour, flow."""
-    step, seen = [lineage.focus], {lineage.focus}
+    step, visited = [lineage.focus], {lineage.focus}
     while step:
         lineage.load(direction, step)
         edges = [(place, other, flow) for place in step for other, flow in lineage.neighbours(direction, place).items()]
         yield from edges
-        step = [other for _, other, _ in edges if other not in seen]
-        seen.update(step)
+        step = [other for _, other, _ in edges if other not in visited]
+        visited.update(step)

@@ -195,11 +195,11 @@ def parts(name: str) -> list[str]:
     >>> parts('DB."a.b".T')
     ['DB', '"a.b"', 'T']
     """
-    found, quoted = [""], False
+    name_parts, quoted = [""], False
     for letter in name:
         quoted ^= letter == '"'
         if letter == "." and not quoted:
-            found.append("")
+            name_parts.append("")
         else:
-            found[-1] += letter
-    return found
+            name_parts[-1] += letter
+    return name_parts
