@@ -98,6 +98,16 @@ def test_what_is_not_there_is_named(out: Path, tmp_path: Path) -> None:
         graph.ask("who-acessed")
 
 
+def test_an_export_without_a_graph_is_not_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its other Turtle says nothing of rows, so every answer would be empty."""
+    folder = tmp_path / "events"
+    exporter.export(EXAMPLE, folder, outputs="events", **ACCOUNT)
+    with pytest.raises(exporter.UsageError, match="has no graph: it was exported with other outputs"):
+        exporter.Graph(folder)
+    assert main(["query", "user-history", str(folder)]) == 2
+    assert "Export it again with graph among --outputs" in capsys.readouterr().err
+
+
 def test_a_push_names_a_choice_that_there_is_not(out: Path) -> None:
     with pytest.raises(exporter.UsageError, match=r"dry_run: no such setting; there are concurrency.*runs"):
         exporter.push(out, dry_run=True)

@@ -36,6 +36,11 @@ def load(graph: Path) -> Store:
 
 def fill(store: Store, graph: Path) -> Store:
     """Loads the triples of ``graph`` into the store, which it returns; errors as in :func:`load`."""
+    if (graph / "manifest.json").is_file() and not (graph / "graph").is_dir():  # its other Turtle says nothing of rows
+        raise UsageError(
+            f"{graph} has no graph: it was exported with other outputs. Export it again with graph among --outputs, or "
+            "give one of its files of Turtle."
+        )
     for path in graph_files(graph):
         _load_file(store, path)
     if next(iter(store), None) is None:
