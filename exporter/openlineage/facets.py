@@ -162,7 +162,7 @@ def query(query: QueryFacts, producer: str) -> Json:
         "rowsUpdated": history.rows_updated,
         "rowsDeleted": history.rows_deleted,
         "eventSource": query.event_source,
-        "additionalProperties": query.additional_properties,
+        "additionalPropertiesJson": query.additional_properties,
         "invokerIdentity": query.invoker_identity,
         "organizationName": query.organization_name,
         "accountName": query.account_name,

@@ -214,6 +214,14 @@ WHOLE: Final[dict[str, tuple[Reply, Callable[[Any], bool]]]] = {
         lambda counts: counts["left"] == ALL,
     ),
     "page": (Reply(200, "<!DOCTYPE html><html>"), lambda counts: counts["left"] == ALL),
+    "Egeria's 404": (
+        Reply(200, '{"class": "VoidResponse", "relatedHTTPCode": 404}'),
+        lambda counts: counts["left"] == ALL,
+    ),
+    "Egeria's 403": (
+        Reply(200, '{"class": "VoidResponse", "relatedHTTPCode": 403}'),
+        lambda counts: counts["left"] == ALL,
+    ),
     "503": (Reply(503), lambda counts: counts["left"] == ALL),
     "429": (Reply(429, headers={"Retry-After": "0"}), lambda counts: counts["left"] == ALL),
     "429 for long": (Reply(429, headers={"Retry-After": "86400"}), lambda counts: counts["left"] == ALL),
@@ -239,6 +247,17 @@ def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
         )
         assert ill == "400" or "are left for the next push" in said
     with Hostile() as server:
+        assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"relatedHTTPCode": 200}', '{"relatedHTTPCode": "no"}', '["relatedHTTPCode"]', '{"relatedHTTPCode"', "", "ok"],
+)
+def test_an_answer_of_200_that_says_nothing_else_is_a_delivery(
+    text: str, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda _: Reply(200, text)) as server:
         assert push(events, server.url, capsys)[:2] == (0, counted(delivered=ALL))
 
 

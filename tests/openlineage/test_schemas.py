@@ -115,6 +115,26 @@ def test_our_facets_hold_no_field_that_their_schema_does_not_name() -> None:
                 assert set(facet) - {"_producer", "_schemaURL"} <= set(_properties(facet["_schemaURL"]))
 
 
+@pytest.mark.parametrize("file", sorted(OURS.rglob("*.json")), ids=lambda file: file.stem)
+def test_no_field_has_the_name_of_one_that_javas_client_keeps_for_itself(file: Path) -> None:
+    """OpenLineage's client for Java keeps the fields that it does not know in a map ``additionalProperties``. Its
+    versions 1.50 and 1.51 with Jackson 2.21, which DataHub has, refuse an event with a field of this name.
+    """
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    for definition in schema["$defs"].values():
+        assert "additionalProperties" not in _property_names(definition)
+
+
+def _property_names(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return set().union(*map(_property_names, schema))
+    if not isinstance(schema, dict):
+        return set()
+    inner = _property_names([value for name, value in schema.items() if name != "properties"])
+    named = schema.get("properties", {})
+    return {*named, *inner, *_property_names(list(named.values()))}
+
+
 @cache
 def _properties(url: str) -> dict[str, Any]:
     path, name = url.removeprefix(f"{OWN}/").split("#/$defs/")

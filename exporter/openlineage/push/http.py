@@ -344,7 +344,9 @@ class HttpSender:
         elif 200 <= status < 300 and is_page:
             return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
         elif 200 <= status < 300:
-            return TAKEN
+            status = _related_code(text)
+            if status < 400:
+                return TAKEN
         return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
 
     def is_marquez(self) -> bool | None:
@@ -424,6 +426,19 @@ def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
         authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or DEFAULT_CA_BUNDLE_PATH
     folder = os.path.isdir(authorities)  # noqa: PTH112 - it may be any text
     return {**certificate, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
+
+
+def _related_code(text: str) -> int:
+    """The status that Egeria gives in the body of its answers, which are all 200; 200 where there is none
+    (docs/backends/egeria.md).
+    """
+    if '"relatedHTTPCode"' in text:
+        with contextlib.suppress(ValueError, RecursionError):
+            body = json.loads(text)
+            code = body.get("relatedHTTPCode") if isinstance(body, dict) else None
+            if isinstance(code, int):
+                return code
+    return 200
 
 
 def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
