@@ -28,6 +28,7 @@ from exporter import cli, errors
 from exporter.ask.questions import questions
 from exporter.cli import configuration
 from exporter.openlineage.settings import OpenLineageSettings
+from exporter.publish.report import Report
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
 from tests.test_left_behind import wait_until_empty
 
@@ -194,6 +195,10 @@ def test_the_files_of_an_export(example: tuple[Path, str]) -> None:
     only_if_wanted |= {"facts/*/*.parquet", "pseudonyms.txt"}
     assert {pattern for pattern, files in found.items() if not files} == {"quarantine/*.ndjson", *only_if_wanted}
     assert set().union(*found.values()) == {path for path in example[0].rglob("*") if path.is_file()}
+
+
+def test_the_keys_of_the_report() -> None:
+    assert named(INTERFACE["report.json"]) == {one.name for one in fields(Report)}
 
 
 # --- examples in docstrings -------------------------------------------------------------------------------------------
