@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from exporter.model.facts import History
 
 Fact = TypeVar("Fact")
-Document = TypeVar("Document", bound=ObjectDocument)
+Element = TypeVar("Element", bound=ObjectDocument)
 Key = tuple[str, ...]
 _NO_COLUMN_ID: Final = ("0", "-1", "")
 ARRAYS: Final = {
@@ -102,25 +102,25 @@ def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
     return object_key(kind_of(normal_domain(text(domain))), usable_id(text(object_id)), known_text(name))
 
 
-def objects_of_array(documents: Iterable[Document | None] | None) -> Iterator[tuple[Document, Thing]]:
+def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tuple[Element, Thing]]:
     """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
     element that identifies nothing is left out.
     """
-    for document in documents or ():
-        if document is not None:
-            for place in document.locations or (document.location,):
+    for element in elements or ():
+        if element is not None:
+            for place in element.locations or (element.location,):
                 thing = thing_of(
-                    document.object_domain,
-                    document.object_id,
-                    document.object_name,
-                    document.argument_signature,
-                    document.data_type,
-                    document.stage_kind,
+                    element.object_domain,
+                    element.object_id,
+                    element.object_name,
+                    element.argument_signature,
+                    element.data_type,
+                    element.stage_kind,
                     place,
-                    document.account_name,
+                    element.account_name,
                 )
                 if thing is not None:
-                    yield document, thing
+                    yield element, thing
 
 
 def source(source_document: SourceDocument) -> Thing | None:
