@@ -75,24 +75,25 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     account: Text = None,
 ) -> Thing | None:
     """The thing that the fields of a row describe; None if they identify nothing."""
-    ident, normal, place, owner = (
-        text(object_id),
-        normal_domain(text(domain)),
-        known_text(location),
-        known_text(stage_kind),
-    )
-    kind, number, own_name, arguments = (
-        kind_of(normal, owner, place),
-        usable_id(ident),
-        known_text(name),
-        known_text(signature),
-    )
+    ident, normal = text(object_id), normal_domain(text(domain))
+    own_name, arguments = known_text(name), known_text(signature)
+    own_location, own_stage = known_text(location), known_text(stage_kind)
+    kind, number = kind_of(normal, own_stage, own_location), usable_id(ident)
     of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
-    key = object_key(kind, number, own_name or of_id, arguments, place)
+    key = object_key(kind, number, own_name or of_id, arguments, own_location)
     if key is None:
         return None
     return Thing(
-        key, kind, normal, number, own_name, arguments, known_text(data_type), owner, place, known_text(account)
+        key,
+        kind,
+        domain=normal,
+        object_id=number,
+        name=own_name,
+        signature=arguments,
+        data_type=known_text(data_type),
+        stage_kind=own_stage,
+        location=own_location,
+        account=known_text(account),
     )
 
 
