@@ -92,27 +92,27 @@ def accesses(direct: ReadDocuments, base: ReadDocuments, provider_base: ReadDocu
 
 def accesses_once(facts: Iterable[Access]) -> tuple[Access, ...]:
     """One access per kind of access and object."""
-    return once(facts, _access_key, _one_access)
+    return once(facts, _access_key, _merged_access)
 
 
 def _access_key(fact: Access) -> Key:
     return fact.access, fact.thing.key
 
 
-def _one_access(access: Access, other: Access) -> Access:
+def _merged_access(access: Access, other: Access) -> Access:
     return Access(access.access, both(access.thing, other.thing), joined_columns(access.columns, other.columns))
 
 
 def writes_once(facts: Iterable[Write]) -> tuple[Write, ...]:
     """One write per object."""
-    return once(facts, _write_key, _one_write)
+    return once(facts, _write_key, _merged_write)
 
 
 def _write_key(fact: Write) -> Key:
     return (fact.thing.key,)
 
 
-def _one_write(write: Write, other: Write) -> Write:
+def _merged_write(write: Write, other: Write) -> Write:
     return Write(both(write.thing, other.thing), joined_columns(write.columns, other.columns))
 
 
@@ -134,14 +134,14 @@ def _join(left: Thing, document: JoinDocument) -> Iterator[Join]:
 
 def joins_once(facts: Iterable[Join]) -> tuple[Join, ...]:
     """One join per left object, type and right object."""
-    return once(facts, _join_key, _one_join)
+    return once(facts, _join_key, _merged_join)
 
 
 def _join_key(fact: Join) -> Key:
     return fact.left.key, fact.join_type or "", fact.right.key
 
 
-def _one_join(join: Join, other: Join) -> Join:
+def _merged_join(join: Join, other: Join) -> Join:
     return Join(both(join.left, other.left), join.join_type, both(join.right, other.right))
 
 

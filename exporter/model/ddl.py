@@ -179,17 +179,17 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     """One change per object, operation and properties. If several share the object and the operation, a hash of their
     properties makes their keys different.
     """
-    every = once(facts, _says, _one)
+    every = once(facts, _change_key, _merged_change)
     alike = Counter((change.thing.key, change.operation) for change in every)
     keyed = [change if alike[change.thing.key, change.operation] == 1 else _with_digest(change) for change in every]
     return tuple(sorted(keyed, key=attrgetter("change_key")))
 
 
-def _says(fact: Change) -> Key:
+def _change_key(fact: Change) -> Key:
     return fact.thing.key, fact.operation, canonical_form(fact.normal)
 
 
-def _one(change: Change, other: Change) -> Change:
+def _merged_change(change: Change, other: Change) -> Change:
     return replace(min(change, other, key=_rank), thing=both(change.thing, other.thing))
 
 

@@ -349,24 +349,30 @@ class VersionHistory:
 
     def saved_history(self) -> SavedHistory:
         """The present state of the version history, from which :meth:`continued` continues."""
+        held, drops, drops_of_elements, taken_elements = self._settings.kept()
+        moments, copies = self.copies.kept()
         return SavedHistory(
-            self._first,
-            self._made,
-            self._dropped,
-            self._last_made,
-            self._last_created,
-            self._columns,
-            *self._settings.kept(),
-            self._unrecorded,
-            sorted(self._unrecorded_columns),
-            self._names.kept(),
-            self._sources.definitions,
-            self._taken,
-            *self.copies.kept(),
-            sorted(self._lost),
-            self.passed,
-            self._sources.created,
-            self._restored_in_force(),
+            first=self._first,
+            made=self._made,
+            dropped=self._dropped,
+            last_made=self._last_made,
+            last_created=self._last_created,
+            columns=self._columns,
+            held=held,
+            drops=drops,
+            drops_of_elements=drops_of_elements,
+            taken_elements=taken_elements,
+            unrecorded=self._unrecorded,
+            unrecorded_columns=sorted(self._unrecorded_columns),
+            names=self._names.kept(),
+            definitions=self._sources.definitions,
+            taken=self._taken,
+            moments=moments,
+            copies=copies,
+            lost=sorted(self._lost),
+            passed=self.passed,
+            created=self._sources.created,
+            restored=self._restored_in_force(),
         )
 
     def continued(self, before: SavedHistory) -> None:

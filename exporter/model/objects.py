@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from exporter.model.facts import History
 
 Fact = TypeVar("Fact")
-Document = TypeVar("Document", bound=ObjectDocument)
+Element = TypeVar("Element", bound=ObjectDocument)
 Key = tuple[str, ...]
 _NO_COLUMN_ID: Final = ("0", "-1", "")
 ARRAYS: Final = {
@@ -75,24 +75,25 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     account: Text = None,
 ) -> Thing | None:
     """The thing that the fields of a row describe; None if they identify nothing."""
-    ident, normal, place, owner = (
-        text(object_id),
-        normal_domain(text(domain)),
-        known_text(location),
-        known_text(stage_kind),
-    )
-    kind, number, own_name, arguments = (
-        kind_of(normal, owner, place),
-        usable_id(ident),
-        known_text(name),
-        known_text(signature),
-    )
+    ident, normal = text(object_id), normal_domain(text(domain))
+    own_name, arguments = known_text(name), known_text(signature)
+    own_location, own_stage = known_text(location), known_text(stage_kind)
+    kind, number = kind_of(normal, own_stage, own_location), usable_id(ident)
     of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
-    key = object_key(kind, number, own_name or of_id, arguments, place)
+    key = object_key(kind, number, own_name or of_id, arguments, own_location)
     if key is None:
         return None
     return Thing(
-        key, kind, normal, number, own_name, arguments, known_text(data_type), owner, place, known_text(account)
+        key,
+        kind,
+        domain=normal,
+        object_id=number,
+        name=own_name,
+        signature=arguments,
+        data_type=known_text(data_type),
+        stage_kind=own_stage,
+        location=own_location,
+        account=known_text(account),
     )
 
 
@@ -102,25 +103,25 @@ def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
     return object_key(kind_of(normal_domain(text(domain))), usable_id(text(object_id)), known_text(name))
 
 
-def objects_of_array(documents: Iterable[Document | None] | None) -> Iterator[tuple[Document, Thing]]:
+def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tuple[Element, Thing]]:
     """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
     element that identifies nothing is left out.
     """
-    for document in documents or ():
-        if document is not None:
-            for place in document.locations or (document.location,):
+    for element in elements or ():
+        if element is not None:
+            for place in element.locations or (element.location,):
                 thing = thing_of(
-                    document.object_domain,
-                    document.object_id,
-                    document.object_name,
-                    document.argument_signature,
-                    document.data_type,
-                    document.stage_kind,
+                    element.object_domain,
+                    element.object_id,
+                    element.object_name,
+                    element.argument_signature,
+                    element.data_type,
+                    element.stage_kind,
                     place,
-                    document.account_name,
+                    element.account_name,
                 )
                 if thing is not None:
-                    yield document, thing
+                    yield element, thing
 
 
 def source(source_document: SourceDocument) -> Thing | None:

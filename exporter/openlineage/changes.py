@@ -158,21 +158,21 @@ def grants_of(setting: Setting) -> list[Json]:
 def _grant(operation: str, of: dict[str, bytes]) -> Json:
     return {
         "operation": operation,
-        "privileges": _several(of.get("PRIVILEGES", b"null")),
-        "roles": _several(of.get("ROLES", b"null")),
-        **{new: _one(of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
+        "privileges": _as_texts(of.get("PRIVILEGES", b"null")),
+        "roles": _as_texts(of.get("ROLES", b"null")),
+        **{new: _as_text(of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
     }
 
 
-def _several(value: bytes) -> list[str | None] | None:
+def _as_texts(value: bytes) -> list[str | None] | None:
     """An array of texts, or a single text, as an array; None for null."""
     if value.startswith(b"["):
-        return [_one(bytes(element)) for element in _elements(value)]
-    text = _one(value)
+        return [_as_text(bytes(element)) for element in _elements(value)]
+    text = _as_text(value)
     return None if text is None else [text]
 
 
-def _one(value: bytes) -> str | None:
+def _as_text(value: bytes) -> str | None:
     """A text; other JSON as its text without white space; None for null."""
     if value == b"null":
         return None

@@ -134,14 +134,13 @@ def as_thing(profile: Profile) -> Thing:
     return Thing(
         profile.key,
         profile.kind,
-        min(profile.domains, default=None),
-        profile.object_id,
-        None,
-        min(profile.signatures, default=None),
-        min(profile.data_types, default=None),
-        min(profile.stage_kinds, default=None),
-        min(profile.locations, default=None),
-        min(profile.accounts, default=None),
+        domain=min(profile.domains, default=None),
+        object_id=profile.object_id,
+        signature=min(profile.signatures, default=None),
+        data_type=min(profile.data_types, default=None),
+        stage_kind=min(profile.stage_kinds, default=None),
+        location=min(profile.locations, default=None),
+        account=min(profile.accounts, default=None),
     )
 
 

@@ -68,25 +68,25 @@ def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
     return Node(SOFTWARE_AGENT, iris.path(agent_path(agent)), SOFTWARE_AGENT.types, values)
 
 
-def associations(query_context: QueryContext) -> list[Node]:
+def associations(query: QueryContext) -> list[Node]:
     """The position of each agent in the chain that led to a query; 1 is the nearest."""
     return [
         Node(
             AGENT_ASSOCIATION,
-            f"{query_context.query}/association/{position - 1}",
+            f"{query.iri}/association/{position - 1}",
             AGENT_ASSOCIATION.types,
-            {"prov:agent": (query_context.iris.path(agent_path(agent)),), "ah:position": (position,)},
+            {"prov:agent": (query.iris.path(agent_path(agent)),), "ah:position": (position,)},
         )
-        for position, agent in named_agents(query_context.content)
+        for position, agent in named_agents(query.content)
     ]
 
 
-def user_association(query_context: QueryContext) -> Node:
+def user_association(query: QueryContext) -> Node:
     """The user's association with a query that also has agents. Where some associations are qualified, tools read the
     plain ones as repetitions of these, so the user needs a qualified one too.
     """
-    user = query_context.iris.user(query_context.facts.user_name)
-    iri = f"{query_context.query}/association-of/user/{segment(query_context.facts.user_name)}"
+    user = query.iris.user(query.facts.user_name)
+    iri = f"{query.iri}/association-of/user/{segment(query.facts.user_name)}"
     return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exporter.model.object_history import ObjectAnswer
 
 
-def grants(change: Change, change_iri: str, query_context: QueryContext) -> list[Node]:
+def grants(change: Change, change_iri: str, query: QueryContext) -> list[Node]:
     """``CHANGE/granted/PATH``, one entity for each grant that the change makes. A revoke makes no node: it is the end
     of an earlier grant.
     """
@@ -36,54 +36,51 @@ def grants(change: Change, change_iri: str, query_context: QueryContext) -> list
             GRANT,
             f"{change_iri}/{GRANTED}{path_of(grant)}",
             GRANT.types,
-            _grant(change, grant, grant.grantee, query_context),
+            _grant(change, grant, grant.grantee, query),
         )
         for grant in change.grants
         if not grant.is_revoked and grant.grantee is not None
     ]
 
 
-def _grant(change: Change, grant: Grant, grantee: Thing, query_context: QueryContext) -> Values:
+def _grant(change: Change, grant: Grant, grantee: Thing, query: QueryContext) -> Values:
     held = change.change_key, None, *setting_of_grant(grant, change.thing)
     return single(
         {
-            "prov:wasGeneratedBy": query_context.query,
-            "ah:grantedObject": query_context.iris.object(grant.thing.key),
+            "prov:wasGeneratedBy": query.iri,
+            "ah:grantedObject": query.iris.object(grant.thing.key),
             "ah:objectName": grant.thing.name,
             "ah:onAll": grant.on_all,
             "ah:privilege": grant.privilege,
-            "ah:grantee": query_context.iris.object(grantee.key),
+            "ah:grantee": query.iris.object(grantee.key),
             "ah:granteeName": grantee.name,
             "ah:grantedTo": grantee.domain or grantee.kind.upper(),
-            "ah:validFrom": query_context.start,
-            "ah:validUntil": query_context.answers.settings.get(held),
+            "ah:validFrom": query.start,
+            "ah:validUntil": query.answers.settings.get(held),
         }
     )
 
 
-def changes(query_context: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
+def changes(query: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
     """One activity for each DDL change, as a part of its query; with it the nodes of its settings and grants."""
-    for change in query_context.content.changes:
-        iri = f"{query_context.query}/change/{change.change_key}"
-        settings = [_setting(iri, setting, query_context) for setting in change.settings]
-        granted = grants(change, iri, query_context)
-        carried = list(_carried(change.change_key, query_context)) if query_context.answers.carried else []
+    for change in query.content.changes:
+        iri = f"{query.iri}/change/{change.change_key}"
+        settings = [_setting(iri, setting, query) for setting in change.settings]
+        granted = grants(change, iri, query)
+        carried = list(_carried(change.change_key, query)) if query.answers.carried else []
         yield (
-            Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, query_context)),
+            Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, query)),
             [*settings, *granted, *carried],
         )
 
 
-def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
+def _carried(change_key: str, query: QueryContext) -> Iterator[Node]:
     """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
     refer to them; each refers to what it was under the former name.
     """
-    iris = query_context.iris
+    iris = query.iris
     for object_key, query_id, before, now in sorted(
-        (key, *one)
-        for key, each in query_context.answers.carried.items()
-        for one in each
-        if one[2].change_key == change_key
+        (key, *one) for key, each in query.answers.carried.items() for one in each if one[2].change_key == change_key
     ):
         _, column, property_, element_key, names, known = now
         assert column is not None, "only settings of columns are carried"
@@ -98,21 +95,21 @@ def _carried(change_key: str, query_context: QueryContext) -> Iterator[Node]:
                     "ah:element": name,
                     "ah:elementObject": iris.path(element_key),
                     "ah:carriedFrom": former,
-                    "ah:validFrom": query_context.end,
+                    "ah:validFrom": query.end,
                     "ah:value": value,
-                    "ah:validUntil": query_context.answers.settings.get(now.of_change),
+                    "ah:validUntil": query.answers.settings.get(now.of_change),
                 }
             )
-            iri = setting_iri(f"{query_context.query}/change/{change_key}", column, property_, name)
+            iri = setting_iri(f"{query.iri}/change/{change_key}", column, property_, name)
             yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
-def _change(change: Change, settings: list[Node], granted: list[Node], query_context: QueryContext) -> Values:
-    iris = query_context.iris
+def _change(change: Change, settings: list[Node], granted: list[Node], query: QueryContext) -> Values:
+    iris = query.iris
     values = single(
         {
-            "dcterms:isPartOf": query_context.query,
-            "prov:startedAtTime": query_context.start,
+            "dcterms:isPartOf": query.iri,
+            "prov:startedAtTime": query.start,
             "ah:operation": change.operation,
             "ah:changedObject": iris.object(change.thing.key),
             "ah:objectName": change.thing.name,
@@ -133,9 +130,9 @@ def _change(change: Change, settings: list[Node], granted: list[Node], query_con
     return values
 
 
-def _setting(change_iri: str, setting: Setting, query_context: QueryContext) -> Node:
+def _setting(change_iri: str, setting: Setting, query: QueryContext) -> Node:
     """``CHANGE/setting/[column/COLUMN/]PROPERTY[/ELEMENT]``."""
-    iris, column = query_context.iris, setting.column_name
+    iris, column = query.iris, setting.column_name
     values = single(
         {
             "ah:property": setting.property,
@@ -150,9 +147,7 @@ def _setting(change_iri: str, setting: Setting, query_context: QueryContext) -> 
     )
     if is_set(setting):
         held = setting.change_key, column, setting.property, setting.element_key
-        values |= single(
-            {"ah:validFrom": query_context.start, "ah:validUntil": query_context.answers.settings.get(held)}
-        )
+        values |= single({"ah:validFrom": query.start, "ah:validUntil": query.answers.settings.get(held)})
     iri = setting_iri(change_iri, column, setting.property, setting.element)
     return Node(SETTING, iri, setting_types(setting.property, is_plain=setting.element is None), values)
 

@@ -97,11 +97,11 @@ def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -
     return values
 
 
-def leading_to_patterns(nodes: list[Node], query_context: QueryContext) -> list[Node]:
+def leading_to_patterns(nodes: list[Node], query: QueryContext) -> list[Node]:
     """The nodes, with references from versions of columns to their patterns."""
     by_version = {
-        query_context.iris.column_state(key, query_context.version, column): tuple([node.iri for node in each])
-        for (key, column), each in derivation_patterns(query_context.content, query_context.iris).items()
+        query.iris.column_state(key, query.version, column): tuple([node.iri for node in each])
+        for (key, column), each in derivation_patterns(query.content, query.iris).items()
     }
     return [_leading(node, by_version.get(node.iri)) for node in nodes]
 
@@ -123,19 +123,19 @@ def _of_accesses(content: Content, iris: Iris) -> list[Node]:
     return [node for alike in accessed(content) if (node := pattern(alike, iris)) is not None]
 
 
-def sharing_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
+def sharing_nodes(query: QueryContext) -> tuple[list[Node], Links]:
     """The result of :func:`exporter.graph.nodes.queries.statement_nodes`, without what the statement shares."""
-    return without_shared(*statement_nodes(query_context), query_context)
+    return without_shared(*statement_nodes(query), query)
 
 
-def without_shared(nodes: list[Node], links: Links, query_context: QueryContext) -> tuple[list[Node], Links]:
+def without_shared(nodes: list[Node], links: Links, query: QueryContext) -> tuple[list[Node], Links]:
     """The nodes and links of a statement, with references to its patterns. Those of a statement that only reads are
     returned as they are: its reads are added up by day.
     """
-    if only_reads(query_context.content):
+    if only_reads(query.content):
         return nodes, links
-    used = tuple(sorted(node.iri for node in _of_accesses(query_context.content, query_context.iris)))
-    remaining = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], query_context)
+    used = tuple(sorted(node.iri for node in _of_accesses(query.content, query.iris)))
+    remaining = leading_to_patterns([node for node in nodes if node.of not in _NOT_WRITTEN], query)
     return remaining, links._replace(usages=(), derivations={}, patterns=used)
 
 
@@ -321,14 +321,14 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
     return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
 
 
-def shared_enforcements(query_context: QueryContext) -> list[Node]:
+def shared_enforcements(query: QueryContext) -> list[Node]:
     """``enforced/DIGEST``: the policies that were enforced, in the order of the facts. Queries share a node where the
     same version of a policy was enforced in the same way.
     """
     enforcements = []
-    for reference in query_context.content.policies:
-        values = enforcement_values(reference, query_context)
-        iri = shared_iri("enforced", query_context.iris, *sorted(values.items()))
+    for reference in query.content.policies:
+        values = enforcement_values(reference, query)
+        iri = shared_iri("enforced", query.iris, *sorted(values.items()))
         enforcements.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
     return enforcements
 

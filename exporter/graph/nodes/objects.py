@@ -208,7 +208,7 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     history = ObjectHistory()
     made: list[Node] = []
     for copy in inferred:
-        made += _copy(profile.key, copy, iris)
+        made += _copied(profile.key, copy, iris)
         if not is_recorded(copy.state):
             history.unrecorded[copy.state] = None
         history.unrecorded_columns.update(
@@ -221,7 +221,8 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     yield from made
 
 
-def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
+def _copied(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
+    """The version that a CLONE made of a table, the state in which the first query found it, and their columns."""
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
     made, found = state_made_by(event.query_id), state_before(copy.first)
@@ -251,10 +252,11 @@ def _copy(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
         before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
     yield Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before)
     for name, (state, _) in columns:
-        yield from _column(source, inferred, name, state, iris)
+        yield from _copied_column(source, inferred, name, state, iris)
 
 
-def _column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
+def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
+    """The versions of a column of the copy, and its derivation. ``state``: that of the column of the source."""
     copy, event = inferred.copy, inferred.copy.event
     query = iris.query(event.query_id)
     made, found = state_made_by(event.query_id), state_before(copy.first)

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from exporter.model.facts import Join, PolicyReference, QueryFacts
 
 
-def enforcements(query_context: QueryContext) -> list[Node]:
+def enforcements(query: QueryContext) -> list[Node]:
     """One node for each policy and what it protects, with the version of the policy that was in force."""
-    return [_enforcement(reference, query_context) for reference in query_context.content.policies]
+    return [_enforcement(reference, query) for reference in query.content.policies]
 
 
-def enforcement_values(reference: PolicyReference, query_context: QueryContext) -> Values:
+def enforcement_values(reference: PolicyReference, query: QueryContext) -> Values:
     """The values of a node of an enforced policy."""
-    iris, policy, thing, column = query_context.iris, reference.policy_key, reference.protected, reference.column_name
+    iris, policy, thing, column = query.iris, reference.policy_key, reference.protected, reference.column_name
     return single(
         {
             "ah:policy": iris.path(policy),
-            "ah:policyVersion": iris.state(policy, query_context.answers.states[policy]),
+            "ah:policyVersion": iris.state(policy, query.answers.states[policy]),
             "ah:policyKind": reference.policy_kind,
             "ah:policyName": reference.policy_name,
             "ah:protectedObject": iris.object(thing.key),
@@ -45,35 +45,35 @@ def enforcement_values(reference: PolicyReference, query_context: QueryContext) 
     )
 
 
-def _enforcement(reference: PolicyReference, query_context: QueryContext) -> Node:
+def _enforcement(reference: PolicyReference, query: QueryContext) -> Node:
     """``query/Q/enforced/POLICY/on/OBJECT[/column/COLUMN]``; a policy that the provider set has a path of its own."""
     policy, protected, column = reference.policy_key, reference.protected.key, reference.column_name
     if column is not None:
         protected = f"{protected}/column/{segment(column)}"
     side = "enforced-by-provider" if reference.provider else "enforced"
-    iri = f"{query_context.query}/{side}/{policy}/on/{protected}"
-    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, query_context))
+    iri = f"{query.iri}/{side}/{policy}/on/{protected}"
+    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, query))
 
 
-def joins(query_context: QueryContext) -> list[Node]:
+def joins(query: QueryContext) -> list[Node]:
     """One node for each join."""
-    return [_join(join, query_context) for join in query_context.content.joins]
+    return [_join(join, query) for join in query.content.joins]
 
 
-def _join(join: Join, query_context: QueryContext) -> Node:
+def _join(join: Join, query: QueryContext) -> Node:
     """``query/Q/join/type/TYPE/LEFT/with/RIGHT``."""
     left, right = join.left, join.right
     values = single(
         {
-            "ah:leftObject": query_context.iris.object(left.key),
+            "ah:leftObject": query.iris.object(left.key),
             "ah:leftName": left.name,
             "ah:joinType": join.join_type,
-            "ah:rightObject": query_context.iris.object(right.key),
+            "ah:rightObject": query.iris.object(right.key),
             "ah:rightName": right.name,
         }
     )
     kind = "untyped" if join.join_type is None else f"type/{segment(join.join_type)}"
-    return Node(JOIN, f"{query_context.query}/join/{kind}/{left.key}/with/{right.key}", JOIN.types, values)
+    return Node(JOIN, f"{query.iri}/join/{kind}/{left.key}/with/{right.key}", JOIN.types, values)
 
 
 def _unchanged(columns: Collection[str]) -> dict[str, str]:
@@ -101,37 +101,37 @@ class Links(NamedTuple):
     patterns: tuple[str, ...] = ()
 
 
-def statement_nodes(query_context: QueryContext) -> tuple[list[Node], Links]:
+def statement_nodes(query: QueryContext) -> tuple[list[Node], Links]:
     """The nodes that follow only from the statement and from the states of its objects, and their links. Each run of
     the statement that finds the same states has the same nodes, except for the query id in them. Raises KeyError
     where an answer is missing for an object that the query read, derived data from, or was protected by.
     """
     used, enforced, joined, derived = (
-        accesses(query_context),
-        enforcements(query_context),
-        joins(query_context),
-        derivations(query_context),
+        accesses(query),
+        enforcements(query),
+        joins(query),
+        derivations(query),
     )
     targets: dict[str, list[str]] = {}
-    for derivation, node in zip(query_context.content.derivations, derived, strict=True):
+    for derivation, node in zip(query.content.derivations, derived, strict=True):
         targets.setdefault(derivation.target_key, []).append(node.iri)
     by_target = {key: tuple(sorted(iris)) for key, iris in targets.items()}
     links = Links(_iris(used), _iris(enforced), _iris(joined), by_target)
-    return [*used, *enforced, *joined, *derived, *column_versions(query_context, derived)], links
+    return [*used, *enforced, *joined, *derived, *column_versions(query, derived)], links
 
 
 def _iris(nodes: list[Node]) -> tuple[str, ...]:
     return tuple(sorted([node.iri for node in nodes]))
 
 
-def run_nodes(query_context: QueryContext, links: Links) -> Iterator[Node]:
+def run_nodes(query: QueryContext, links: Links) -> Iterator[Node]:
     """All other nodes: the query, its agents, its DDL changes, the versions of objects that it made. Raises KeyError as
     :func:`statement_nodes` does.
     """
-    associated = associations(query_context)
+    associated = associations(query)
     if associated:
-        associated.insert(0, user_association(query_context))
-    changed = list(changes(query_context)) if query_context.content.changes else []
+        associated.insert(0, user_association(query))
+    changed = list(changes(query)) if query.content.changes else []
     parts = {
         "prov:qualifiedUsage": links.usages,
         "ah:accessPattern": links.patterns,
@@ -139,19 +139,19 @@ def run_nodes(query_context: QueryContext, links: Links) -> Iterator[Node]:
         "ah:hasJoin": links.joins,
         "ah:hasChange": _iris([change for change, _ in changed]),
     }
-    of = QUERY if query_context.facts.calls is None else AGGREGATED_QUERIES
-    yield Node(of, query_context.query, of.types, _query(query_context, associated, parts))
+    of = QUERY if query.facts.calls is None else AGGREGATED_QUERIES
+    yield Node(of, query.iri, of.types, _query(query, associated, parts))
     yield from associated
     for change, settings in changed:
         yield change
         yield from settings
-    yield from versions(query_context, links.derivations)
+    yield from versions(query, links.derivations)
 
 
-def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
-    facts, iris = query_context.facts, query_context.iris
+def _query(query: QueryContext, associated: list[Node], parts: Mapping[str, tuple[str, ...]]) -> Values:
+    facts, iris = query.facts, query.iris
     own: Values = {"ah:queryId": (facts.query_id,)} if facts.calls is None else {"ah:queryCount": (facts.calls,)}
-    values: Values = {**own, "prov:startedAtTime": (query_context.start,)}
+    values: Values = {**own, "prov:startedAtTime": (query.start,)}
     if facts.history.end_time is not None:
         values["prov:endedAtTime"] = (facts.history.end_time,)
     agents = [iri for node in associated for iri in node.values["prov:agent"]]
@@ -162,16 +162,16 @@ def _query(query_context: QueryContext, associated: list[Node], parts: Mapping[s
         values["dcterms:isPartOf"] = (iris.query(facts.parent_query_id),)
     if facts.root_query_id is not None:
         values["ah:rootQuery"] = (iris.query(facts.root_query_id),)
-    states = query_context.answers.states
-    used = [iris.state(key, states[key]) for key, effect in query_context.effects.items() if effect.is_data]
+    states = query.answers.states
+    used = [iris.state(key, states[key]) for key, effect in query.effects.items() if effect.is_data]
     if used:
         values["prov:used"] = tuple(sorted(used))
-    made = [iris.state(key, query_context.version) for key, effect in query_context.effects.items() if effect.makes]
+    made = [iris.state(key, query.version) for key, effect in query.effects.items() if effect.makes]
     if made:
         values["ah:madeVersion"] = tuple(sorted(made))
     values.update({term: iris for term, iris in parts.items() if iris})
-    if query_context.content.incomplete:
-        values["ah:incomplete"] = query_context.content.incomplete
+    if query.content.incomplete:
+        values["ah:incomplete"] = query.content.incomplete
     if facts.unknown_columns:
         values["ah:unknownColumns"] = facts.unknown_columns
     _add_unchanged(facts, iris, values)

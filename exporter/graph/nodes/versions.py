@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class QueryContext:
-    """A query with its facts and answers. ``query``: its IRI; ``version``: the state that it made."""
+    """A query with its facts and answers. ``iri``: of its node; ``version``: the state that it made."""
 
-    __slots__ = ("answers", "content", "effects", "end", "facts", "iris", "query", "start", "version")
+    __slots__ = ("answers", "content", "effects", "end", "facts", "iri", "iris", "start", "version")
 
     def __init__(self, facts: QueryFacts, answers: Answers, iris: Iris) -> None:
         self.facts = facts
@@ -48,27 +48,27 @@ class QueryContext:
         self.effects = effects(facts.content)
         self.start = facts.start
         self.end = facts.end
-        self.query = iris.query(facts.query_id)
+        self.iri = iris.query(facts.query_id)
         self.version = state_made_by(facts.query_id)
 
 
-def accesses(query_context: QueryContext) -> list[Node]:
+def accesses(query: QueryContext) -> list[Node]:
     """One usage for each kind of access and object, with the version and the columns that were read."""
-    states, below, query = query_context.answers.states, query_context.iris.below, query_context.query
+    states, below, query_iri = query.answers.states, query.iris.below, query.iri
     usages = []
-    for access in query_context.content.accesses:
+    for access in query.content.accesses:
         thing = access.thing
         key = thing.key
         values: Values = {
             "prov:entity": (f"{below}{key}/{states[key]}",),
             "ah:accessType": (access.access,),
-            "ah:accessedObject": (query_context.iris.object(key),),
+            "ah:accessedObject": (query.iris.object(key),),
         }
         if thing.name is not None:
             values["ah:objectName"] = (thing.name,)
         if access.columns:
             values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
-        usages.append(Node(ACCESS, f"{query}/access/{access.access.lower()}/{key}", ACCESS.types, values))
+        usages.append(Node(ACCESS, f"{query_iri}/access/{access.access.lower()}/{key}", ACCESS.types, values))
     return usages
 
 
@@ -77,21 +77,21 @@ def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([f"{thing}/column/{segment(column.name)}" for column in columns]))
 
 
-def derivations(query_context: QueryContext) -> list[Node]:
+def derivations(query: QueryContext) -> list[Node]:
     """One derivation for each written column, kind of source and source, in the order of the facts."""
-    return [_derivation(derivation, query_context) for derivation in query_context.content.derivations]
+    return [_derivation(derivation, query) for derivation in query.content.derivations]
 
 
-def _derivation(derivation: Derivation, query_context: QueryContext) -> Node:
+def _derivation(derivation: Derivation, query: QueryContext) -> Node:
     """``OBJECT/version/QUERY/derivation/COLUMN/KIND/SOURCE[/column/COLUMN]``."""
-    below, source, source_column = query_context.iris.below, derivation.source, derivation.source_column
+    below, source, source_column = query.iris.below, derivation.source, derivation.source_column
     key, target = source.key, f"{below}{derivation.target_key}"
-    state, target_column = query_context.answers.states[key], segment(derivation.target_column)
+    state, target_column = query.answers.states[key], segment(derivation.target_column)
     values: Values = {
         "prov:entity": (f"{below}{key}/{state}",),
-        "prov:hadActivity": (query_context.query,),
+        "prov:hadActivity": (query.iri,),
         "ah:sourceType": (derivation.source_type,),
-        "ah:sourceObject": (query_context.iris.object(key),),
+        "ah:sourceObject": (query.iris.object(key),),
     }
     if source.name is not None:
         values["ah:sourceName"] = (source.name,)
@@ -100,68 +100,62 @@ def _derivation(derivation: Derivation, query_context: QueryContext) -> Node:
         name = segment(source_column)
         path = f"{key}/column/{name}"
         values["ah:sourceColumn"] = (f"{below}{path}",)
-        values["ah:sourceColumnVersion"] = (
-            f"{below}{key}/{query_context.answers.columns[key, source_column]}/column/{name}",
-        )
+        values["ah:sourceColumnVersion"] = (f"{below}{key}/{query.answers.columns[key, source_column]}/column/{name}",)
     if source.kind in ROUTINE_KINDS:
         values["ah:viaFunction"] = (f"{below}{key}",)
     values["ah:targetColumn"] = (f"{target}/column/{target_column}",)
-    values["ah:targetColumnVersion"] = (f"{target}/{query_context.version}/column/{target_column}",)
+    values["ah:targetColumnVersion"] = (f"{target}/{query.version}/column/{target_column}",)
     if derivation.target_name is not None:
         values["ah:targetName"] = (derivation.target_name,)
-    iri = f"{target}/{query_context.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
+    iri = f"{target}/{query.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
     return Node(COLUMN_DERIVATION, iri, COLUMN_DERIVATION.types, values)
 
 
 # --- made by a query ----------------------------------------------------------------------------------------------
 
 
-def versions(query_context: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
+def versions(query: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
     """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key."""
-    made = [(key, effect) for key, effect in query_context.effects.items() if effect.makes]
+    made = [(key, effect) for key, effect in query.effects.items() if effect.makes]
     if not made:
         return
-    sources = _sources(query_context)
-    writes = {write.thing.key: write for write in query_context.content.writes}
+    sources = _sources(query)
+    writes = {write.thing.key: write for write in query.content.writes}
     for key, effect in made:
-        values = _made(key, query_context)
+        values = _made(key, query)
         if not effect.empties:
             values |= sources
         if key in derived:
             values["prov:qualifiedDerivation"] = derived[key]
         if key in writes:
-            _add_write(writes[key], f"{query_context.iris.below}{key}", values)
+            _add_write(writes[key], f"{query.iris.below}{key}", values)
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
-        _add_drop(query_context.answers.endings.get(key), query_context.iris, values)
-        yield Node(VERSION, query_context.iris.state(key, query_context.version), VERSION_TYPES, values)
+        _add_drop(query.answers.endings.get(key), query.iris, values)
+        yield Node(VERSION, query.iris.state(key, query.version), VERSION_TYPES, values)
 
 
-def _made(key: str, query_context: QueryContext) -> Values:
+def _made(key: str, query: QueryContext) -> Values:
     """When the version was made, how long it was current, and which version came before it."""
     values: Values = {
-        "prov:specializationOf": (query_context.iris.object(key),),
-        "prov:wasGeneratedBy": (query_context.query,),
-        "prov:generatedAtTime": (query_context.end,),
+        "prov:specializationOf": (query.iris.object(key),),
+        "prov:wasGeneratedBy": (query.iri,),
+        "prov:generatedAtTime": (query.end,),
     }
-    ending, prior = query_context.answers.endings.get(key), query_context.answers.priors.get(key)
+    ending, prior = query.answers.endings.get(key), query.answers.priors.get(key)
     _add_until(ending, values)
     if prior is not None:
-        values["ah:priorVersion"] = (query_context.iris.state(key, prior),)
+        values["ah:priorVersion"] = (query.iris.state(key, prior),)
     return values
 
 
-def _sources(query_context: QueryContext) -> Values:
+def _sources(query: QueryContext) -> Values:
     """The versions that a query read, and those of them in base_objects_accessed: its own versions derive from
     these.
     """
-    states, below = query_context.answers.states, query_context.iris.below
+    states, below = query.answers.states, query.iris.below
     read = sorted(
-        [
-            (f"{below}{key}/{states[key]}", effect.is_base)
-            for key, effect in query_context.effects.items()
-            if effect.is_data
-        ]
+        [(f"{below}{key}/{states[key]}", effect.is_base) for key, effect in query.effects.items() if effect.is_data]
     )
     values: Values = {}
     if read:
@@ -200,14 +194,14 @@ def _add_drop(ending: Ending | None, iris: Iris, values: Values) -> None:
             values["prov:invalidatedAtTime"] = (ending.at,)
 
 
-def column_versions(query_context: QueryContext, derivations: Sequence[Node]) -> Iterator[Node]:
+def column_versions(query: QueryContext, derivations: Sequence[Node]) -> Iterator[Node]:
     """The versions of columns that a query wrote, added or renamed, with the column versions that they derive from."""
     filled = _filled(derivations)
-    for key, effect in query_context.effects.items():
+    for key, effect in query.effects.items():
         if not effect.written:
             continue
         for column, _ in effect.written:
-            yield _column_version(key, column, query_context, filled, _renamed_to(column, effect))
+            yield _column_version(key, column, query, filled, _renamed_to(column, effect))
 
 
 def _filled(derivations: Sequence[Node]) -> Mapping[Value, dict[Value, Value]]:
@@ -227,25 +221,25 @@ def _renamed_to(column: str, effect: Effect) -> list[str]:
 def _column_version(
     key: str,
     column: str,
-    query_context: QueryContext,
+    query: QueryContext,
     filled: Mapping[Value, dict[Value, Value]],
     former: Sequence[str],
 ) -> Node:
-    thing, name = f"{query_context.iris.below}{key}", segment(column)
-    version = f"{thing}/{query_context.version}"
+    thing, name = f"{query.iris.below}{key}", segment(column)
+    version = f"{thing}/{query.version}"
     iri = f"{version}/column/{name}"
     values: Values = {
         "prov:specializationOf": (f"{thing}/column/{name}",),
         "dcterms:isPartOf": (version,),
-        "prov:wasGeneratedBy": (query_context.query,),
+        "prov:wasGeneratedBy": (query.iri,),
     }
-    prior = query_context.answers.column_priors.get((key, column))
+    prior = query.answers.column_priors.get((key, column))
     if prior is not None:
         values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
     sources = dict(filled.get(iri, {}))
     for old in former:
-        state = query_context.answers.columns[key, old]
-        sources[f"{thing}/column/{segment(old)}"] = query_context.iris.column_state(key, state, old)
+        state = query.answers.columns[key, old]
+        sources[f"{thing}/column/{segment(old)}"] = query.iris.column_state(key, state, old)
     if sources:
         # By column, which is the same in all runs of a statement; by version, it would not be.
         values["prov:wasDerivedFrom"] = tuple(

@@ -261,33 +261,36 @@ def inner_shapes(constraint: Constraint) -> tuple[Shape, ...]:
 
 def is_local(shape: Shape) -> bool:
     """Whether a shape with targets reads nothing but each focus node."""
-    return not (shape.targets.nodes or shape.targets.objects_of) and _of_focus(shape)
+    return not (shape.targets.nodes or shape.targets.objects_of) and _is_local_at_node(shape)
 
 
-def _of_focus(shape: Shape) -> bool:
-    """The same for a shape whose focus node is the node itself."""
+def _is_local_at_node(shape: Shape) -> bool:
+    """Whether a shape whose focus node is the validated node reads nothing but that node."""
     if shape.is_deactivated:
         return True
     if shape.path and not shape.path.is_near:
         return False
-    return all(_of_value(constraint) if shape.path else _of_node(constraint) for constraint in shape.constraints)
+    return all(
+        _is_local_on_values(constraint) if shape.path else _is_local_on_node(constraint)
+        for constraint in shape.constraints
+    )
 
 
-def _of_node(constraint: Constraint) -> bool:
-    """The same for a constraint whose only value is the node itself."""
-    return all(map(_of_focus, inner_shapes(constraint)))
+def _is_local_on_node(constraint: Constraint) -> bool:
+    """Whether a constraint whose only value is the validated node reads nothing but that node."""
+    return all(map(_is_local_at_node, inner_shapes(constraint)))
 
 
-def _of_value(constraint: Constraint) -> bool:
-    """The same for a constraint whose values are values of the node."""
+def _is_local_on_values(constraint: Constraint) -> bool:
+    """Whether a constraint on values of the validated node reads only what each of them shows by itself."""
     if isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
         return False
-    return not isinstance(constraint, Closed | OfProperty) and all(map(_of_other, inner_shapes(constraint)))
+    return not isinstance(constraint, Closed | OfProperty) and all(map(_is_local_at_value, inner_shapes(constraint)))
 
 
-def _of_other(shape: Shape) -> bool:
-    """The same for a shape whose focus node is a value of the node."""
+def _is_local_at_value(shape: Shape) -> bool:
+    """Whether a shape whose focus node is a value of the validated node reads only what it shows by itself."""
     if shape.is_deactivated:
         return True
     is_alone = not any(isinstance(constraint, Equals | Disjoint) for constraint in shape.constraints)
-    return is_alone and shape.path is None and all(map(_of_value, shape.constraints))
+    return is_alone and shape.path is None and all(map(_is_local_on_values, shape.constraints))

@@ -166,7 +166,7 @@ def class_of_path(path: str) -> str:
     """The class by a path below the place of an account."""
     kind, _, rest = path.partition("/")
     if kind == "query" and rest:
-        class_ = _of_query(rest)
+        class_ = _class_in_query(rest)
         if class_:
             return class_
     elif kind in _BY_NAME and rest and "/" not in rest:
@@ -177,10 +177,10 @@ def class_of_path(path: str) -> str:
         return _SHARED[kind]
     elif path in _SINGLE or path.rpartition("/")[0] in _DECLARED:
         return _SINGLE.get(path) or _DECLARED[path.rpartition("/")[0]]
-    return (_of_object(path.split("/")) if "/" in rest else None) or _of_kind(kind)
+    return (_class_in_object(path.split("/")) if "/" in rest else None) or _class_of_kind(kind)
 
 
-def _of_query(rest: str) -> str | None:
+def _class_in_query(rest: str) -> str | None:
     """The class by what follows ``query/``: ``ID``, or a part of the query."""
     query_id, slash, rest = rest.partition("/")
     if not slash:
@@ -192,26 +192,27 @@ def _of_query(rest: str) -> str | None:
     return _OF_CHANGE[inside[1]] if inside else _OF_QUERY.get(part)
 
 
-def _of_object(parts: list[str]) -> str | None:
+def _class_in_object(parts: list[str]) -> str | None:
     """The class of a part of an object. The object is two segments, or three where the second is ``name``."""
     if not (parts[0] and parts[1]):
         return None
-    possible = [_of_part(parts[2:])]
+    possible = [_class_of_part(parts[2:])]
     if parts[1] == "name" and parts[2]:
-        possible.append(_of_part(parts[3:]))
+        possible.append(_class_of_part(parts[3:]))
     return min((class_ for class_ in possible if class_), key=_OF_OBJECT.index, default=None)
 
 
-def _of_part(rest: list[str]) -> str | None:
+def _class_of_part(rest: list[str]) -> str | None:
+    """The class by what follows the object: ``column/NAME``, ``called/TIME/NAME``, or a state; None for others."""
     head, count = rest[0] if rest else "", len(rest)
     if head == "column":
         return "ah:Column" if count == 2 and rest[1] else None
     if head == "called":
         return "ah:ObjectName" if count == 3 and rest[1] and rest[2] else None
-    return _of_state(head, rest[2:]) if head in _STATES and count > 1 and rest[1] else None
+    return _class_of_state(head, rest[2:]) if head in _STATES and count > 1 and rest[1] else None
 
 
-def _of_state(head: str, rest: list[str]) -> str | None:
+def _class_of_state(head: str, rest: list[str]) -> str | None:
     """The class of a state of an object, or of a part of the state."""
     if not rest:
         return "ah:Version"
@@ -223,7 +224,7 @@ def _of_state(head: str, rest: list[str]) -> str | None:
 
 
 @lru_cache(maxsize=1_000)
-def _of_kind(kind: str) -> str:
+def _class_of_kind(kind: str) -> str:
     """The class of an object by its kind."""
     known = KIND_CLASSES.get(kind)
     return known[0] if known else "ah:Policy" if kind.endswith("-policy") else "ah:SnowflakeObject"
@@ -386,12 +387,12 @@ def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
         rest = of_all(most, each, [])
         return lambda values: rest(values) and all(test(values) for test in others)
     if most == 1:
-        return _of_one(each)
-    of_many = _of_many(each)
+        return _test_of_one(each)
+    of_many = _test_of_many(each)
     return of_many if most is None else lambda values: len(values) <= most and of_many(values)
 
 
-def _of_one(each: list[Test]) -> OfAll:
+def _test_of_one(each: list[Test]) -> OfAll:
     if not each:
         return lambda values: len(values) == 1
     if len(each) > 1:
@@ -403,7 +404,7 @@ def _of_one(each: list[Test]) -> OfAll:
     return lambda values: len(values) == 1 and test(values[0])
 
 
-def _of_many(each: list[Test]) -> OfAll:
+def _test_of_many(each: list[Test]) -> OfAll:
     if not each:
         return lambda found: True  # noqa: ARG005 - a test
     if len(each) > 1:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from exporter.model import profiles as mentions
+from exporter.model import profiles
 from exporter.model.facts import Thing
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, merge
@@ -68,9 +68,9 @@ def things(value: Any) -> Iterator[Thing]:
 
 
 def shows_each_thing(query: QueryFacts) -> None:
-    profiles = known(query)
+    found = known(query)
     for thing in [*things(query.content), *(one.thing for one in written(query.content))]:
-        profile = profiles[query.account, thing.key]
+        profile = found[query.account, thing.key]
         assert {thing.name} - {None} <= profile.names.keys() | profile.old_names.keys()
         assert {thing.account} - {None} <= profile.accounts
         seen = [one for one in spellings(profile, as_thing(profile), SETTINGS) if one.is_seen]
@@ -200,7 +200,7 @@ def test_results_do_not_depend_on_the_cache(monkeypatch: pytest.MonkeyPatch) -> 
         for number in range(50)
     ]
     whole = known(*queries)
-    monkeypatch.setattr(mentions, "_recent", Recent(2))
+    monkeypatch.setattr(profiles, "_recent", Recent(2))
     assert known(*queries) == whole
-    monkeypatch.setattr(mentions, "_WIDE", -1)
+    monkeypatch.setattr(profiles, "_WIDE", -1)
     assert known(*queries) == whole
