@@ -53,7 +53,7 @@ _Uses = dict[tuple[_Name, str], bool]
 
 
 class _UnknownError(Exception):
-    """The text does not say what it did with a column."""
+    """The SQL text does not show how the statement used a column."""
 
 
 class _Copied(NamedTuple):

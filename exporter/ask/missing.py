@@ -401,7 +401,7 @@ def _of_agents(store: Store, question: str, params: ParameterValues, answer: Ans
 
 
 def _of_policies(store: Store, question: str, params: ParameterValues, things: Collection[str]) -> Iterator[str]:
-    """For an empty answer to a question that is only about what has a mask, a tag or a grant."""
+    """For an empty answer to a question that is only about objects with a mask, a tag or a grant."""
     covered = period(store)
     first = "the first row" if covered is None else covered[0]
     if question == "exposure":
@@ -469,7 +469,7 @@ def _has_tag(store: Store, thing: str) -> bool:
 
 
 def _shared(store: Store, question: Question, things: Collection[str]) -> Iterator[str]:
-    """Readers in other accounts of what is open to them through a share."""
+    """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
     if "reads" not in question.needs:
         return
     to_share, granted = NamedNode(full("ah:grantedTo")), NamedNode(full("ah:grantedObject"))

@@ -2,7 +2,7 @@
 
 A step is a query that read one object as a base object and wrote another. A path takes a step only if the step reads
 what the step before it had written by then: that version, or a later one in the same chain. (A table that is created
-anew begins a new chain, and is another object on the path.) Of all ways along the same chains only the earliest is
+anew begins a new chain, and is another object on the path.) Of all paths along the same chains only the earliest is
 kept: it can continue wherever a later one can. So a table that is written a thousand times does not make a thousand
 paths. No chain appears twice on a path.
 """
@@ -68,7 +68,7 @@ _OBJECT: Final = (Parameter("object", "the object", kind="thing"),)
 
 @dataclass
 class Route:
-    """All steps along one :data:`Way`: pairs of the version of the source that is read and that of the target
+    """All steps along one :data:`ChainEdge`: pairs of the version of the source that is read and that of the target
     written.
     """
 
@@ -97,8 +97,8 @@ class Route:
 
 
 @dataclass(frozen=True, order=True)
-class Way:
-    """From a chain of versions of one object to a chain of versions of ``target``; ``called``: its name when it was
+class ChainEdge:
+    """From a chain of versions of one object to a chain of versions of ``target``; ``name``: its name when it was
     written. A chain is identified by its first version.
     """
 
@@ -108,7 +108,7 @@ class Way:
     to_chain: str
 
 
-Routes = Mapping[Way, Route]
+Routes = Mapping[ChainEdge, Route]
 
 
 @dataclass(frozen=True)
@@ -142,36 +142,36 @@ class Movement:
             waiting.extend(self._continued(path))
 
     def _continued(self, path: Path) -> Iterator[Path]:
-        for way, route in sorted(self._routes_from(path.target).items(), key=itemgetter(0)):
+        for edge, route in sorted(self._routes_from(path.target).items(), key=itemgetter(0)):
             onwards = route.onwards(path.arrival)
-            if onwards and way.from_chain == path.chains[-1] and way.to_chain not in path.chains:
-                yield Path((*path.chains, way.to_chain), (*path.names, way.name), way.target, *onwards)
+            if onwards and edge.from_chain == path.chains[-1] and edge.to_chain not in path.chains:
+                yield Path((*path.chains, edge.to_chain), (*path.names, edge.name), edge.target, *onwards)
 
     def _first_paths(self) -> Iterator[Path]:
-        routes: dict[tuple[str, Way], Route] = defaultdict(Route)
+        routes: dict[tuple[str, ChainEdge], Route] = defaultdict(Route)
         for row in self._select(_FIRST_STEPS, {}):
-            way, positions, column = self._step(row)
-            routes[row["source_name"].value, way].steps[positions].update(column)
-        for (source_name, way), route in sorted(routes.items(), key=itemgetter(0)):
+            edge, positions, column = self._step(row)
+            routes[row["source_name"].value, edge].steps[positions].update(column)
+        for (source_name, edge), route in sorted(routes.items(), key=itemgetter(0)):
             onwards = route.onwards(0)
-            if onwards and way.to_chain != way.from_chain:
-                yield Path((way.from_chain, way.to_chain), (source_name, way.name), way.target, *onwards)
+            if onwards and edge.to_chain != edge.from_chain:
+                yield Path((edge.from_chain, edge.to_chain), (source_name, edge.name), edge.target, *onwards)
 
     def _routes_from(self, source: str) -> Routes:
         if source not in self._routes:
-            routes: dict[Way, Route] = defaultdict(Route)
+            routes: dict[ChainEdge, Route] = defaultdict(Route)
             for row in self._select(_STEPS, {"object": source}):
-                way, positions, column = self._step(row)
-                routes[way].steps[positions].update(column)
+                edge, positions, column = self._step(row)
+                routes[edge].steps[positions].update(column)
             self._routes[source] = routes
         return self._routes[source]
 
-    def _step(self, row: QuerySolution) -> tuple[Way, tuple[int, int], set[str]]:
-        """The way, the positions of the versions read and written in their chains, and the column written, if any."""
+    def _step(self, row: QuerySolution) -> tuple[ChainEdge, tuple[int, int], set[str]]:
+        """The edge, the positions of the versions read and written in their chains, and the column written, if any."""
         from_chain, read = self._place(row["read"])
         to_chain, written = self._place(row["written"])
         column = {row["column"].value} if row["column"] is not None else set()
-        return Way(row["target"].value, row["name"].value, from_chain, to_chain), (read, written), column
+        return ChainEdge(row["target"].value, row["name"].value, from_chain, to_chain), (read, written), column
 
     def _place(self, version: NamedNode) -> tuple[str, int]:
         """The first version of the chain that ``version`` is in, and its position in that chain."""

@@ -276,7 +276,7 @@ def _look_up_texts(
 
 
 def _look_up_columns(lookups: Lookups, parameter: Parameter, things: set[str], resolved: ResolvedParameters) -> None:
-    """Looks up columns of the objects that are meant; without such objects there is nothing to add."""
+    """Looks up columns of the resolved objects; without such objects there is nothing to add."""
     for value in resolved.params[parameter.name] if things else ():
         if not lookups.has_column(value, things):
             resolved.notes.append(_none("column", value, lookups.columns(things)).replace("the graph", "the object"))
@@ -445,7 +445,7 @@ def _dropped(lookups: Lookups, name: str, holders: list[NameHolder], params: Par
         of_account = [holder for holder in holders if holder.account == account]
         last, names = of_account[-1], lookups.names_of(of_account[-1].iri)
         former = dict.fromkeys(name_holder.name for name_holder in names[:-1])
-        is_dropped = last.until is not None and names[-1] == last  # its last name, and nobody took it
+        is_dropped = last.until is not None and names[-1] == last  # its last name, and no other object took it
         if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):
             yield (
                 f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "

@@ -1,4 +1,4 @@
-"""The SPARQL lines that say which objects a name or an id means, and when. They are the same in every question.
+"""The graph pattern of SPARQL that resolves a name or an id to objects and periods. It is the same in every question.
 
 A name means every object for as long as it had that name, so a table that is created again each night is one table. The
 object that had the name last (at ``at``, before ``until``, or at the end of the record) also counts from the beginning,

@@ -177,7 +177,7 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
 
 
 def _accepted(reply: Reply, kind: type[_T]) -> _T:
-    """The reply, if it is no refusal; else the error that it stands for."""
+    """The reply. Raises the error of a refusal."""
     if isinstance(reply, Refusal):
         if reply.kind in _ERRORS:
             raise _ERRORS[reply.kind](reply.why)
@@ -246,7 +246,7 @@ class Pool:
         is_gone: Callable[[], bool] | None = None,
     ) -> QueryResult:
         """The answer to a query in one of the media types. Raises BusyError where too many others wait. ``is_gone``:
-        whether nobody waits for the answer any more; then the process is ended, for the questions of others.
+        whether the client is gone; then the process is ended, so that others can ask.
         """
         return self._reply(QueryRequest(query, solutions, triples, most, self._seconds, base), QueryResult, is_gone)
 

@@ -94,9 +94,9 @@ def _asked(  # noqa: PLR0913 - a question, and how it is asked
         if of_page:
             query = links.with_objects(question.name, query)
         is_stopped = question.name == tag_stops.QUESTION and values_of(params, tag_stops.PARAMETER)
-        columns, rows = _answered(store, links.with_columns(query, tag_stops.WAY) if is_stopped else query)
+        columns, rows = _answered(store, links.with_columns(query, tag_stops.PATH_ENDS) if is_stopped else query)
         if is_stopped:
-            columns = columns[: -len(tag_stops.WAY)]
+            columns = columns[: -len(tag_stops.PATH_ENDS)]
             remaining, notes = tag_stops.without_stopped(store, params, columns, list(rows))
             rows = iter(remaining)
         # One more than are wanted shows whether there are more.

@@ -2,13 +2,13 @@
 those that copied only an aggregate of it.
 
 A path of SPARQL cannot look at the steps that it takes. So the query finds the copies, each with the version of the
-tagged column where the way begins and the version of the copy where it ends, and here each way is gone again, step by
-step, without the steps at which it is to stop. A copy stays in the answer if one of its ways remains.
+tagged column where the path begins and the version of the copy where it ends. This module follows each path again, step
+by step, without the steps at which it is to stop. A copy stays in the answer if one of its paths remains.
 
 A step leads from a version of a column that a query read to the version that the query filled from it. Where a query
-reads a view, rows list its columns as direct sources, and those of the tables behind it as base sources. Which of them
-is behind which, they do not say. So a step from what is a source of one kind alone stops if it is stopped from all that
-are sources of the other kind alone.
+reads a view, rows list its columns as direct sources, and those of the tables behind it as base sources. Rows do not
+say which base column is behind which direct one. So a step from a column that is a source of one kind alone stops if
+the steps from all columns that are sources of the other kind alone stop.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ QUESTION: Final = "tag-reach"
 PARAMETER: Final = "stop_at"
 MASKS: Final = "masks"
 AGGREGATES: Final = "aggregates"
-WAY: Final = {"seed_iri": "seed", "reached_iri": "reached"}
-"""The columns to add to the answer -> the variables of the question: where a way begins, and where it ends."""
+PATH_ENDS: Final = {"seed_iri": "seed", "reached_iri": "reached"}
+"""The columns to add to the answer -> the variables of the question: where a path begins, and where it ends."""
 _Sources = dict[str, dict[str, tuple[str, str]]]
 """Kind of source (DIRECT, BASE) -> column -> the names of its object and of the target, at that time."""
 
@@ -78,36 +78,36 @@ def _stops(params: ParameterValues) -> frozenset[str]:
 def without_stopped(
     store: Store, params: ParameterValues, columns: Sequence[str], rows: Sequence[Row]
 ) -> tuple[list[Row], list[str]]:
-    """``rows`` of the answer with the columns of :data:`WAY` at their end: those with a way that does not stop,
-    without these columns; and notes on the rows left out, and why these may be too few.
+    """Those of ``rows`` with a path that does not stop, and notes on the rows left out, and why these may be too few.
+    The last columns of ``rows`` are those of :data:`PATH_ENDS`; the returned rows are without them.
     """
-    ways = _Ways(store, _stops(params))
+    paths = _Paths(store, _stops(params))
     remaining: dict[Row, None] = {}
     stopped: dict[Row, None] = {}
     for row in rows:
         *cells, seed, reached = row
-        rows_of_kind = remaining if seed and reached in ways.from_(seed) else stopped
+        rows_of_kind = remaining if seed and reached in paths.reachable_from(seed) else stopped
         rows_of_kind[tuple(cells)] = None
     visible = [number for number, name in enumerate(columns) if not name.endswith("_iri")]
     all_stopped, all_remaining = (
         {tuple(row[number] for number in visible) for row in rows_of_kind} for rows_of_kind in (stopped, remaining)
     )
-    return list(remaining), list(ways.notes(len(all_stopped - all_remaining)))
+    return list(remaining), list(paths.notes(len(all_stopped - all_remaining)))
 
 
-class _Ways:
-    """The ways of data through the graph that do not stop. ``stops``: :data:`MASKS`, :data:`AGGREGATES` or both."""
+class _Paths:
+    """The paths of data through the graph that do not stop. ``stops``: :data:`MASKS`, :data:`AGGREGATES` or both."""
 
     def __init__(self, store: Store, stops: AbstractSet[str]) -> None:
         self._store, self._stops = store, stops
         self._without_text: set[str] = set()
         self._not_understood: set[str] = set()
-        self.from_ = cache(self._from)
+        self.reachable_from = cache(self._reachable_from)
         self._stops_at = cache(self._is_stopped)
         self._masked = cache(self._masked_in)
         self._sources = cache(self._sources_of)
 
-    def _from(self, seed: str) -> AbstractSet[str]:
+    def _reachable_from(self, seed: str) -> AbstractSet[str]:
         """The versions of columns to which data of ``seed`` came, and ``seed``."""
         reached, waiting = {seed}, [seed]
         while waiting:

@@ -262,7 +262,7 @@ def _made(store: Store, question: str, params: ParameterValues) -> list[str]:
 
 
 def _reached(store: Store, asked_names: set[str], *, is_up: bool) -> set[str]:
-    """The names of what data came from or went to, and those that are asked for."""
+    """The names of the objects that data came from or went to, and the names that are asked for."""
     names = " ".join(str(Literal(name)) for name in sorted(asked_names))
     path = _UP if is_up else _DOWN
     answer = store.query(_REACHED.replace("PATH", path).replace("NAMES", names))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _MOST_FILES: Final = 1_000
 """How many files of a store may be open where the system does not say how many are."""
 _MARGIN: Final = 10
-"""Seconds of CPU beyond the time limit after which the process ends by itself, if nobody ended it."""
+"""Seconds of CPU beyond the time limit after which the process ends by itself, if its parent did not end it."""
 
 
 class _Limited(BytesIO):

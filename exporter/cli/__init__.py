@@ -99,8 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _flush_at_end() -> Iterator[None]:
-    """Writes what is still held back of standard output, which Python would do at its exit. If its reader is gone, that
-    is no fault of the program, and not its exit code.
+    """Flushes standard output, which Python would do at its exit. If its reader is gone, that is no fault of the
+    program, and does not change its exit code.
     """
     yield
     try:

@@ -25,7 +25,7 @@ SHELLS: Final = ("bash", "zsh", "fish")
 
 
 class _Fish(FishComplete):
-    """fish reads what a completion means up to the first comma."""
+    """fish shows the description of a completion only up to the first comma."""
 
     def format_completion(self, item: CompletionItem) -> str:
         text = item.help and item.help.replace(",", ";")
@@ -36,7 +36,7 @@ add_completion_class(_Fish)
 
 
 def answer_shell(program: Program) -> int | None:
-    """Answers the script of a shell; the exit code, or None where the program was started by somebody else."""
+    """Answers the script of a shell; the exit code, or None where no completion script started the program."""
     instruction = os.environ.get(VARIABLE)
     return shell_complete(program, {}, "exporter", VARIABLE, instruction) if instruction else None
 

@@ -84,7 +84,7 @@ def counted(number: int, text: str, several: str) -> str:
 
 def _of_rows(report: Report) -> str:
     """What the exported rows are. Of an update, they are those that DIR did not have: the queries of the days that it
-    writes again are told with the days.
+    writes again are in the line of the days.
     """
     if report.made is None:
         return _of_queries(report)

@@ -258,7 +258,7 @@ def _view_of(names: Collection[str]) -> str | None:
     """The view that has these columns; None where they do not say."""
     has_objects, has_id = not OBJECTS.isdisjoint(names), "query_id" in names
     if not OF_INTERVALS.isdisjoint(names):
-        if has_id:  # rows of several views, which are told apart one by one
+        if has_id:  # rows of several views: the view of each row is found when it is read
             return None
         is_of_queries = not has_objects and "query_text" in names
         return "AGGREGATE_QUERY_HISTORY" if is_of_queries else AGGREGATE_ACCESS_HISTORY
@@ -318,7 +318,7 @@ class InputOfViews:
 
     @property
     def first_paths(self) -> str:
-        """The first paths of what rows are exported from, for a message."""
+        """The first paths of the rows to export, for a message."""
         return ", ".join(
             inputs.first_paths for inputs in (self.rows, self.aggregates) if inputs is not None and inputs.sources
         )

@@ -138,7 +138,7 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
         reader.note("properties")
     objects = [_members(text) for text in texts if text.startswith("{")]
     if any(raws.keys() == {_NAME} and not bytes(raws[_NAME]).startswith(b"{") for raws in objects):
-        reader.note(f"[].{_NAME}")  # a new name, or an element of which nothing but the name is said
+        reader.note(f"[].{_NAME}")  # a new name, or an element with nothing but a name
     return _object((name, bytes(raw).decode()) for raws in objects for name, raw in raws.items())
 
 
@@ -242,7 +242,7 @@ class _Reader:
         return f'{{"value":{value}}}'
 
     def _text(self, name: str, value: Json, property_path: str) -> str | None:
-        """The value of an atomic property; None for null, and for what is no name in the place of one."""
+        """The value of an atomic property; None for null, and for a value that is no name where a name is expected."""
         source_member, text = is_of_source(name), _text(value)
         is_name = name in _NAMES or (source_member is not None and source_member[1].lower() != "id")
         if is_name or name in _LISTS:

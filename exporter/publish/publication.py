@@ -238,7 +238,7 @@ def _is_plain(to: str) -> bool:
 
 def check(place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:
     """Raise UsageError unless DIR may be replaced: it does not exist, is empty, or is an export, known by the content
-    of its manifest, without any file of somebody else.
+    of its manifest, without any file that no export wrote.
     """
     if not place.exists() or place.names() == []:
         return

@@ -1,4 +1,4 @@
-"""The report of an export: what became of every row, what was validated; and why it may not be published.
+"""The report of an export: the fate of every row, what was validated, and why the export may not be published.
 
 An export without rows, or with far fewer rows than the one that it would replace, is refused. This is usually a
 mistake; options allow it.
@@ -154,7 +154,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
 
 
 def _forgotten(numbers: dict[str, int], new: Publication) -> dict[str, int]:
-    """What was removed. All files are made again: each can name what was removed."""
+    """The counts of removed rows and queries. All files are made again, since each can name what was removed."""
     files = {*new.files(), "report.json", NAME}
     return {"rows": numbers.get("forgotten", 0), "queries": numbers.get("forgotten_queries", 0), "files": len(files)}
 

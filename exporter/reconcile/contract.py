@@ -97,7 +97,7 @@ class Contract:
         return dataset(namespace, ".".join([*left_out_parts, *parts]) if parts else text, self.path), column
 
     def read(self, root: yaml.MappingNode, server: str | None) -> None:
-        """Reads the contract of a text. ``server``: the name of the server that is meant."""
+        """Reads the contract of a text. ``server``: the name of the server to use, if there are several."""
         root_mapping = _YamlMapping(root, self.path)
         self.version = root_mapping.text("apiVersion")
         if not self.version.startswith("v3."):

@@ -54,7 +54,7 @@ def check(declarations: list[Declaration], out: Path) -> None:
 
 
 def write(comparison: Comparison, path: Path) -> str:
-    """Writes the filled contract; a note of what was added."""
+    """Writes the filled contract; returns a note on the lines that were added."""
     contract = next(declaration.contract for declaration in comparison.declarations if declaration.contract is not None)
     names: dict[tuple[str, str], list[str]] = {}
     for edge in comparison.edges:

@@ -118,7 +118,7 @@ def event(text: bytes | msgspec.Raw, place: str) -> Event:
 
 @dataclass
 class _RunLineage:
-    """What the events of a run said so far. ``columns``: (source, its column, target, its column or None)."""
+    """The lineage in the events of a run so far. ``columns``: (source, its column, target, its column or None)."""
 
     job: str | None
     time: int

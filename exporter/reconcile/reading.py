@@ -36,7 +36,7 @@ _is_address: Final = re.compile("https?://", re.IGNORECASE).match
 
 
 class _Head(Struct):
-    """What tells the kinds of documents apart."""
+    """The keys by which the kinds of documents are recognised."""
 
     metadata: Raw = Raw()
     nodes: Raw = Raw()
@@ -51,7 +51,7 @@ _array: Final = msgspec.json.Decoder(list[Raw]).decode
 
 def read(file_or_address: str, server: str | None = None) -> Declaration:
     """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items.
-    ``server``: the name of the server that data contracts are meant for.
+    ``server``: the name of the server to compare with, for data contracts that have several.
     """
     return _marquez(file_or_address) if _is_address(file_or_address) else _file(file_or_address, server)
 

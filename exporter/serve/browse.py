@@ -26,7 +26,7 @@ NAMES: Final = "Part of the name"
 
 
 class Filter(NamedTuple):
-    """A field of a list: the parameter, what it says, and the type of the input."""
+    """A filter field of a list: the parameter, the label, and the type of the input."""
 
     name: str
     label: str

@@ -238,7 +238,7 @@ def _hrefs(site: Site, column: str, text: str, row: Row) -> list[tuple[str, str]
 
 
 def _label(path: str) -> str:
-    """How one of several objects of a name is told from the others.
+    """The text that distinguishes one of several objects with the same name.
 
     >>> _label("table/2051"), _label("row-access-policy/7"), _label("table/name/D.S.T")
     ('Table 2051', 'Row access policy 7', 'table/name/D.S.T')
@@ -253,7 +253,7 @@ def _paths(site: Site, row: Row, name: str) -> list[str]:
 
 _MOST_OF_CSV: Final = 100_000
 _WAIT: Final = 1.5
-"""The most seconds that a page waits for an answer before it says so, and loads again by itself."""
+"""The most seconds that a page waits for an answer before it shows a message, and loads again by itself."""
 _EXAMPLE: Final = """PREFIX ah: <https://w3id.org/access-history#>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 
@@ -267,9 +267,9 @@ ORDER BY DESC(?queries)
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter in a form. ``kind``: the type of the input; ``values``: what was given; ``is_needed``: required, and
-    no other parameter can replace it; ``either``: the other one, of two of which one is needed; ``choices``: all values
-    that it can have, if these are few.
+    """A parameter in a form. ``kind``: the type of the input; ``values``: the given values; ``is_needed``: required,
+    and no other parameter can replace it; ``either``: the other one, of two of which one is needed; ``choices``: all
+    values that it can have, if these are few.
     """
 
     parameter: Parameter

@@ -53,7 +53,7 @@ def names_of(host: str) -> frozenset[str]:
 
 def refusal(names: AbstractSet[str] | None, method: str, header: Header) -> tuple[int, str] | None:
     """Why a request is refused, as status and text; None if it is not. ``names``: of :func:`names_of`; None where the
-    server asks who somebody is: then any name is right, because a browser sends a login only to the name that it was
+    server has a login: then any name is right, because a browser sends a login only to the name that it was
     given at. ``header``: gives a header of the request.
     """
     host = header("Host") or ""

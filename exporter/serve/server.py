@@ -107,7 +107,7 @@ _after_marks: Final = re.compile(r"[^._/]*[._/]?").findall
 
 
 def make(site: Site, host: str, check: Check | None = None) -> Flask:
-    """The application with the pages and the endpoint, for a server that listens at ``host``. ``check``: who asks."""
+    """The application with the pages and the endpoint, for a server that listens at ``host``. ``check``: the login."""
     app = Flask(__name__)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host, check)

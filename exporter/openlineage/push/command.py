@@ -110,7 +110,7 @@ _VERIFICATIONS: Final = {
 }
 """The profiles whose backends can be read back."""
 _PAUSE: Final = 0.5
-"""Seconds between two questions to a backend that does not answer what it is."""
+"""Seconds between two questions to a backend that does not show yet whether it is a Marquez."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
         rules = profile(choices.profile or target.profile or "any")
         plan = Plan(folder, choices, target.name, rules, settings.is_filtered)
         with progress.Progress().stage("counting the events"), plan.index() as index:
-            plan.settle(index, Delivered(folder / "push" / target.folder))
+            plan.mark_delivered(index, Delivered(folder / "push" / target.folder))
         if target.may_be_marquez and not (choices.profile or target.profile):
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
         plan.counts.left = plan.counts.events - plan.counts.already_delivered
@@ -229,7 +229,7 @@ class _Push:
         self.verified: Verified | None = None
 
     def require_api(self) -> None:
-        """Raises UsageError where the backend cannot be read back, and SilentError where it does not say what it is,
+        """Raises UsageError where the backend cannot be read back, and SilentError where it does not answer,
         before anything is sent.
         """
         backend, choices, sender = self._backend, self._choices, self._backend.sender
@@ -285,7 +285,7 @@ class _Push:
                 )
                 self._plan = Plan(self._folder, choices, backend.name, rules, self._settings.is_filtered)
                 with self._plan.index() as index:
-                    for mark in self._plan.settle(index, ledger):  # so that a stopped push can continue
+                    for mark in self._plan.mark_delivered(index, ledger):  # so that a stopped push can continue
                         ledger.write(SENDING, mark)
                     interrupted = self._send(index, ledger)
                     return interrupted or self._verify(index)
@@ -374,7 +374,7 @@ class _Push:
 @contextmanager
 def _faults_as_messages(secrets: Secrets) -> Iterator[None]:
     """Turns faults into messages for people, and hides secrets in them: a fault can repeat a token or an address. It is
-    no fault where nobody reads our output any more (a closed pipe).
+    no fault where the reader of our output is gone (a closed pipe).
     """
     try:
         yield

@@ -268,7 +268,7 @@ class HttpSender:
         return self._read(response, float(limit.read_timeout or READ))
 
     def _auth_headers(self) -> dict[str, str] | BackendAnswer:
-        """The headers of a request; the answer that stands for it where the settings give no usable token."""
+        """The headers of a request; an answer of the kind DENIED where the settings give no usable token."""
         try:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's

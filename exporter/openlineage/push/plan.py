@@ -67,9 +67,9 @@ class Plan:
         """The events that may be sent. Raises UsageError where there are none, or a file holds other lines."""
         return Index(self._folder, self._left_out)
 
-    def settle(self, index: Index, delivered: Delivered) -> list[str]:
-        """Takes what was delivered out of the index, and says what is left out. Returns the fingerprints of delivered
-        events that have to be sent again, since an event that comes late belongs before them.
+    def mark_delivered(self, index: Index, delivered: Delivered) -> list[str]:
+        """Marks delivered events in the index, and prints which events are left out. Returns the fingerprints of
+        delivered events that have to be sent again, since an event that comes late belongs before them.
         """
         for kind, count in index.left_out.items():
             say(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")

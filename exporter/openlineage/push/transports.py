@@ -167,7 +167,7 @@ _OURS: Final = "exporter"
 
 
 def _show_console() -> None:
-    """Makes the console transport's log visible: without a handler, nobody sees what it writes."""
+    """Makes the console transport's log visible: without a handler, its output is not shown."""
     log = logging.getLogger("openlineage.client.transport.console")
     is_ours = any(handler.name == _OURS for handler in log.handlers)
     if is_ours or not log.isEnabledFor(logging.INFO) or not log.hasHandlers():

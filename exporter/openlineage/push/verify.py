@@ -1,7 +1,7 @@
 """``exporter push --verify``: reads back from a backend what it was sent, and names what is missing.
 
 A backend can accept an event and drop an edge of it. So what the events say is compared with what its public API shows.
-What it is known not to keep is counted apart, and so is what it has no API for: that is not checked, and never counted
+Parts that it is known not to keep are counted apart. So are parts without an API: they are not checked, and not counted
 as found. More than the events say is no finding: others may push to the same backend.
 
 :class:`Verification` is the comparison with a Marquez: of each dataset in the sample its columns and column lineage; of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 ALL_KINDS: Final = ("datasets", "columns", "column edges", "jobs", "job edges", "runs")
 SAMPLE: Final = 1_000
-"""How many datasets, jobs and runs are looked at, of each, where nothing is said."""
+"""How many datasets, jobs and runs are looked at, of each, by default."""
 ALL: Final = 2**62
 AGAIN: Final = 1.0
 """Seconds until something is looked at again that a backend may still be processing."""
@@ -222,7 +222,7 @@ class Verification:
                     progress.counted("things", number)
                     for finding in findings:
                         verified.add(finding)
-            except (NoAnswerError, UnreadableError) as error:  # what was looked at before counts
+            except (NoAnswerError, UnreadableError) as error:  # the findings so far count
                 self._why = self._why or str(error)
             finally:
                 pace.stop()

@@ -1,7 +1,7 @@
 """What an OpenMetadata has to show after it got these events in this order, and the comparison with what it shows.
 
 OpenMetadata makes an edge between each input and each output that it knows as tables, with the columns that the event
-tells of these two (open-metadata/OpenMetadata, OpenLineageMapper). It keeps no runs. One edge stands for all events
+lists for these two (open-metadata/OpenMetadata, OpenLineageMapper). It keeps no runs. One edge stands for all events
 about the same two tables, with what the last of them said (LineageRepository). Its versions differ in where they look
 for column lineage, and each answers 200 to an event of which it takes no edge.
 

@@ -77,7 +77,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An edge. ``ends``: the keys of its ends with their columns, for scripts; ``text``: what it stands for."""
+    """An edge. ``ends``: the keys of its ends with their columns, for scripts; ``text``: its description."""
 
     path: str
     classes: str
