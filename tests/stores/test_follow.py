@@ -170,3 +170,19 @@ def test_two_calls_do_not_mix_what_they_send(oxigraph: Endpoint, grown: tuple[Pa
     assert oxigraph.triples() == triples(grown[1])
     (tmp_path / "applied.lock").touch()  # as a call that was killed leaves it
     assert follow(grown[1], oxigraph, **given) == (0, "")
+
+
+@pytest.mark.parametrize("damaged", ["", "changes/1/update.ru.gz"])
+def test_a_dir_that_is_made_again_has_all_rows_that_are_given(damaged: str, tmp_path: Path) -> None:
+    """What the messages about damage advise: all rows, with --update and --replace. The former rows are no part of it:
+    they counted as duplicates, and the new DIR lacked their queries.
+    """
+    out, again, rows = tmp_path / "out", tmp_path / "again", exports.all_rows()
+    first, every = exports.ndjson(rows[:9], tmp_path / "1.ndjson"), exports.ndjson(rows[3:15], tmp_path / "2.ndjson")
+    assert exports.export([first], out, "--update", "--outputs", "graph") == 0
+    if damaged:
+        (out / damaged).unlink()
+    assert exports.export([every], out, "--update", "--outputs", "graph", "--replace") == 0
+    assert exports.export([every], again, "--update", "--outputs", "graph") == 0
+    assert triples(out) == triples(again) != set()
+    assert [path.name for path in (out / "changes").iterdir()] == ["1"]
