@@ -64,6 +64,7 @@ class Publication:
         self._place = place
         self.shown, self.is_uri = place.shown, place.is_uri
         check(place, replace=replace, update=update, force=force)
+        self._begins_anew = replace and update
         self._is_published = False
         self._not_moved: set[str] = set()
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
@@ -162,12 +163,14 @@ class Publication:
         return sorted({*_paths_in(folder, self._place.listed(self.path(folder))), *not_moved})
 
     def names_before(self, folder: str) -> list[str]:
-        """The same of the old DIR."""
-        return _paths_in(folder, self._place.listed(self.before(folder))) if self._place.exists() else []
+        """The same of the old DIR; none if an update replaces it, which begins anew from the rows that are given."""
+        if self._begins_anew or not self._place.exists():
+            return []
+        return _paths_in(folder, self._place.listed(self.before(folder)))
 
     def has_before(self, name: str) -> bool:
-        """Whether the old DIR has a file or folder with this path."""
-        return self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+        """Whether the old DIR has a file or folder with this path; as in :meth:`names_before`."""
+        return not self._begins_anew and self._place.exists() and bool(self._place.listed(self._place.inside(name)))
 
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""

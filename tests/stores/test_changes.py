@@ -147,7 +147,7 @@ def test_changes_that_have_started_again_are_not_added_to_the_old_ones(oxigraph:
         (lambda file: file.unlink(), "update.ru.gz is missing"),
         (lambda file: shutil.rmtree(file.parent), "update.ru.gz is missing"),
         (lambda file: (file.parents[2] / "manifest.json").unlink(), "manifest.json is missing"),
-        (lambda file: (file.parents[2] / "manifest.json").write_text("{"), "has no changes"),
+        (lambda file: (file.parents[2] / "manifest.json").write_text("{"), "manifest.json is damaged"),
     ],
 )
 @pytest.mark.parametrize("number", [1, 2])
@@ -166,7 +166,7 @@ def test_a_damaged_update_is_reported_and_not_passed_over(
     damage(out / "changes" / str(number) / "update.ru.gz")
     code, words = follow(out, oxigraph, APPLIED=str(applied))
     assert (code, said in words, "exporter " in words) == (2, True, True), words
-    if number == 2 and "manifest" not in said and "no changes" not in said:
+    if number == 2 and "manifest" not in said:
         assert applied.read_text().startswith("1 "), "the update before it is applied"
     else:
         assert (applied.exists(), oxigraph.triples()) == (False, set())
