@@ -60,8 +60,8 @@ def summary(report: Report, settings: Settings) -> str:
         ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
         ("duplicates", f"{report.duplicates:>{_WIDTH},}   {_copies(report)}"),
         ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_quarantine_hint(report)}"),
-        ("events", f"{report.events:>{_WIDTH},}   {_output_prefix(report)}{report.out}/events"),
-        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_output_prefix(report)}{report.out}/graph{_checked(report)}"),
+        ("events", f"{report.events:>{_WIDTH},}   {_written(report, settings, 'events')}"),
+        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_written(report, settings, 'graph')}{_checked(report)}"),
         ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
     ]
     rows[1:1] = _left_out(report)
@@ -106,9 +106,11 @@ def _copies(report: Report) -> str:
     return "exact copies, dropped" if report.made is None else "exact copies, also of rows that DIR had, dropped"
 
 
-def _output_prefix(report: Report) -> str:
-    """Of an update, the counts of what is written are those of whole days."""
-    return "" if report.made is None else "of the days written, in "
+def _written(report: Report, settings: Settings, output: str) -> str:
+    """Where an output is. Of an update, the counts of what is written are those of whole days."""
+    if output not in settings.outputs:
+        return "not among --outputs"
+    return f"{'' if report.made is None else 'of the days written, in '}{report.out}/{output}"
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:

@@ -69,6 +69,14 @@ def _lines(printed: str) -> dict[str, str]:
     return {line[2:14].strip(): " ".join(line[14:].split()) for line in lines}
 
 
+def test_the_summary_names_no_output_that_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--outputs", "events") == 0
+    said = _lines(capsys.readouterr().out)
+    assert said["events"].endswith(f"{tmp_path / 'out'}/events")
+    assert said["graph nodes"].endswith("not among --outputs, all validated with the shapes")
+
+
 def test_the_summary_of_an_update_tells_new_rows_from_what_is_written_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
