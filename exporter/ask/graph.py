@@ -60,7 +60,7 @@ class Graph:
         """The answer with at most ``most`` rows. :func:`exporter.ask.questions.check_all` has to be called before."""
         found = questions.ask(self.store, question, given, most, of_page=of_page)
         is_unexplained = questions.is_shipped(question) and not found.rows and not found.notes
-        empty = [missing.no_row(self.store)] if is_unexplained else []
+        empty = [missing.no_row(self.store, given)] if is_unexplained else []
         return replace(found, notes=[*found.notes, *empty, *self._notes])
 
     def sparql(self, query: str) -> Answer:

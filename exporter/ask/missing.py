@@ -7,9 +7,11 @@ again by id only if the answer is empty and the question is quick.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
@@ -24,6 +26,7 @@ from exporter.ask.tag_times import tags_of_another_time
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
 from exporter.publish import manifest
+from exporter.publish.earlier import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
     Asks = Callable[[Given, int], Answer]
 
+_of_run: Final = re.compile(r"run=(\d+)-").match
+"""Matches files of the quarantine with the rows of one run of an update."""
 _TYPE: Final = NamedNode(full("rdf:type"))
 _AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
 _COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
@@ -124,7 +129,15 @@ ASK {
 }
 """
 _AROUND: Final = ("Database", "Schema")
-_NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
+_NO_DATA: Final = (
+    "View",
+    "Materialized view",
+    "Semantic View",
+    "Stream",
+    "Function",
+    "Procedure",
+    "External function",
+)
 
 
 def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer and what they mean
@@ -221,8 +234,15 @@ def left_out(graph: Path) -> list[str]:
         if texts:
             what = " and ".join(texts)
             notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
-    if isinstance(report.get("quarantined"), int) and report["quarantined"]:
-        rows = report["quarantined"]
+    rows, former = report.get("quarantined"), _quarantined_before(graph)
+    if former:
+        rows = former + (rows if isinstance(rows, int) else 0)
+        notes.append(
+            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of all runs {'is' if rows == 1 else 'are'} in quarantine; "
+            f"answers lack {'it if no later run exported it' if rows == 1 else 'those that no later run exported'} "
+            "(exporter quarantine shows which, and why)."
+        )
+    elif isinstance(rows, int) and rows:
         notes.append(
             f"{'1 row' if rows == 1 else f'{rows:,} rows'} of the last run {'is' if rows == 1 else 'are'} in "
             f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
@@ -230,16 +250,41 @@ def left_out(graph: Path) -> list[str]:
     return notes
 
 
+def _quarantined_before(graph: Path) -> int:
+    """How many rows the runs of an update before the last one quarantined, of those whose files are still there."""
+    there = {int(found[1]) for path in (graph / "quarantine").glob("run=*") if (found := _of_run(path.name))}
+    runs = _read_json(graph / LOG) if there else []
+    told = (one for one in runs[:-1] if isinstance(one, dict)) if isinstance(runs, list) else ()
+    rows = (one.get("quarantined") for one in told if one.get("run") in there)
+    return sum(one for one in rows if isinstance(one, int))
+
+
 def _json_of(path: Path) -> dict[str, Any]:
+    told = _read_json(path)
+    return told if isinstance(told, dict) else {}
+
+
+def _read_json(path: Path) -> Any:
+    """What is in a file of JSON; None where there is no such file, or it cannot be read."""
     with suppress(OSError, ValueError):
-        told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return told if isinstance(told, dict) else {}
-    return {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return None
 
 
-def no_row(store: Store) -> str:
-    """The note on an empty answer of which nothing else is known."""
+def no_row(store: Store, given: Given = MappingProxyType({})) -> str:
+    """The note on an empty answer of which nothing else is known. ``given``: the parameters, of which ``since``,
+    ``until`` and ``at`` leave a part of the record.
+    """
     known = period(store)
+    if known is not None:
+        first, last = known
+        begins = [instant("since", value) for value in values_of(given, "since")]
+        ends = [instant(name, value) for name in ("until", "at") for value in values_of(given, name)]
+        if begins and min(begins) > _instant(first):
+            first = _in_graph(min(begins))
+        if ends and max(ends) < _instant(last):
+            last = _in_graph(max(ends))
+        known = first, last
     when = "" if known is None else f" from {known[0]} to {known[1]}"
     return f"No row{when} has what this question asks for."
 
@@ -286,6 +331,11 @@ def _outside(store: Store, question: Question, given: Given) -> Iterator[str]:
 
 def _instant(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone(UTC)
+
+
+def _in_graph(time: datetime) -> str:
+    """A time in the form of the graph."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 # --- the same question by id ------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def _of_question(graph: OpenGraph, question: Question, arguments: Arguments) -> 
     found = graph.ask(question.name, given, most)
     notes = [note for note in found.notes if _CUT not in note]
     if not found.rows:
-        notes += [] if notes else [graph.no_row()]
+        notes += [] if notes else [graph.no_row(given)]
     notes += graph.notes()
     if not found.rows:
         notes.append(_NOT_RECORDED)
