@@ -109,6 +109,11 @@ SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
   } UNION {
     ?change ah:changedObject ?thing ; ah:operation ?done ; dcterms:isPartOf ?query .
     FILTER(?done IN ("DROP", "REPLACE", "UNDROP"))
+  } UNION {
+    # With its schema or database.
+    ?state prov:specializationOf ?thing ; prov:wasInvalidatedBy|prov:wasGeneratedBy ?query .
+    ?change_around dcterms:isPartOf ?query ; ah:operation ?done ; ah:changedObject/ah:domain ?around .
+    FILTER(?around IN ("Schema", "Database") && ?done IN ("DROP", "REPLACE", "UNDROP"))
   }
   ?query prov:startedAtTime ?start .
   OPTIONAL { ?query prov:endedAtTime ?end }
@@ -168,6 +173,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         return [*notes, *_truncated(store, question, given)]
     notes += unrecorded.of_containers(store, name, given, answer, about)
     notes += _of_former_columns(store, name, given, things)
+    notes += _of_letter_case(store, name, things)
     notes += _of_agents(store, name, given, answer)
     if not answer.rows:
         notes += _emptied(store, name, given, things)
@@ -201,6 +207,55 @@ def _of_former_columns(store: Store, name: str, given: Given, things: Collection
                     f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
                     f"Ask for {' and '.join(others)}, too."
                 )
+
+
+_CASES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?object ?spelled ?other WHERE {
+  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
+  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
+  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
+  FILTER(?same != ?column)
+}
+"""
+"""Columns with tags or policies that rows also give in another letter case."""
+_BY_SETTING: Final = frozenset(
+    (
+        "agent-reads",
+        "policy-coverage",
+        "tag-history",
+        "tag-reach",
+        "unmasked-copies",
+        "unmasked-reads",
+    )
+)
+_SHOWN_CASES: Final = 5
+
+
+def _of_letter_case(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
+    """Tags and policies count for the spelling of a column with which rows set them."""
+    if question not in _BY_SETTING:
+        return
+    found = store.query(_CASES)
+    known = sorted(
+        {
+            (row["object"].value, *sorted((row["spelled"].value, row["other"].value)))
+            for row in (found if isinstance(found, QuerySolutions) else ())
+            if not things or row["object"].value in things
+        }
+    )
+    texts = [
+        f"{one} and {other} of {min(_values(store, thing, 'rdfs:label'), default=thing)}"
+        for thing, one, other in known[:_SHOWN_CASES]
+    ]
+    if texts:
+        more = f" and {len(known) - _SHOWN_CASES} more" if len(known) > _SHOWN_CASES else ""
+        yield (
+            f"Rows give columns in several letter cases: {', '.join(texts)}{more}. A tag or policy counts for the "
+            "spelling with which it was set or unset, and not for the other, though it may be the same column: the "
+            "answer may lack rows, and have some that do not hold."
+        )
 
 
 def _renames(store: Store, thing: str) -> Iterator[tuple[str, str]]:
@@ -248,6 +303,18 @@ def left_out(graph: Path) -> list[str]:
             f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
         )
     return notes
+
+
+SINGLE_READS: Final = (
+    "This graph has reads by day (export --reads daily): queries that only read are not among the queries, and cannot "
+    "be found by their ids."
+)
+
+
+def has_no_single_reads(graph: Path) -> bool:
+    """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
+    settings = _json_of(graph / manifest.NAME).get("settings")
+    return isinstance(settings, dict) and settings.get("reads") == "daily"
 
 
 def _quarantined_before(graph: Path) -> int:

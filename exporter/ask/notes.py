@@ -353,9 +353,9 @@ def _over_by_day(store: Store, holders: set[str], answered: set[str], period: _P
     over = _reached(store, holders, _SOURCE, period).certain - answered
     if over:
         yield (
-            f"Over what was asked for or what its data went to, and not in the answer: {_listed(store, over)}. Reads by "
-            "day do not say which of them went through a view or stream, so the answer lacks these, and shares that "
-            "open them (exposure has the shares). downstream-users has who reads these."
+            f"Over what was asked for or what its data went to, and not in the answer: {_listed(store, over)}. Reads "
+            "by day do not say which of them went through a view or stream, so the answer lacks these, and shares "
+            "that open them (exposure has the shares). downstream-users has who reads these."
         )
 
 

@@ -150,7 +150,7 @@ def shown(thing: SiteObject) -> Json:
 
 def _about(graph: OpenGraph, arguments: Arguments) -> Json:
     found = graph.site.ask("page-period")
-    return graph.table(found, 1, 0, graph.notes(), arguments, is_all=True)
+    return graph.table(found, 1, 0, [*graph.site.on_queries, *graph.notes()], arguments, is_all=True)
 
 
 def _search(graph: OpenGraph, arguments: Arguments) -> Json:
@@ -176,7 +176,8 @@ def _object(graph: OpenGraph, arguments: Arguments) -> Json:
 def _query(graph: OpenGraph, arguments: Arguments) -> Json:
     ident = arguments.needed("query_id")
     if not graph.site.rows("page-query", {"query_id": ident}):
-        raise UsageError(f"There is no query {ident} in the graph. The tool user-history lists queries of a user.")
+        missed = " ".join([f"There is no query {ident} in the graph.", *graph.site.on_queries])
+        raise UsageError(f"{missed} The tool user-history lists queries of a user.")
     parts = {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()}
     found = _parts(graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"})
     for part in found["parts"]:
