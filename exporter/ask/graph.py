@@ -62,7 +62,7 @@ class Graph:
         """The answer with at most ``most`` rows. :func:`exporter.ask.questions.check_all` has to be called before."""
         answer = questions.ask(self.store, question, params, most, of_page=of_page)
         is_unexplained = questions.is_shipped(question) and not answer.rows and not answer.notes
-        empty = [missing.no_row(self.store)] if is_unexplained else []
+        empty = [missing.no_row(self.store, params)] if is_unexplained else []
         return replace(answer, notes=[*answer.notes, *empty, *self._notes])
 
     def sparql(self, query: str) -> Answer:

@@ -7,9 +7,11 @@ again by id only if the answer is empty and the question is quick.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
@@ -24,6 +26,7 @@ from exporter.ask.tag_times import tags_of_another_time
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
 from exporter.publish import manifest
+from exporter.publish.earlier import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
     Asks = Callable[[ParameterValues, int], Answer]
 
+_of_run: Final = re.compile(r"run=(\d+)-").match
+"""Matches files of the quarantine with the rows of one run of an update."""
 _TYPE: Final = NamedNode(full("rdf:type"))
 _AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
 _COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
@@ -104,6 +109,11 @@ SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
   } UNION {
     ?change ah:changedObject ?thing ; ah:operation ?done ; dcterms:isPartOf ?query .
     FILTER(?done IN ("DROP", "REPLACE", "UNDROP"))
+  } UNION {
+    # With its schema or database.
+    ?state prov:specializationOf ?thing ; prov:wasInvalidatedBy|prov:wasGeneratedBy ?query .
+    ?change_around dcterms:isPartOf ?query ; ah:operation ?done ; ah:changedObject/ah:domain ?around .
+    FILTER(?around IN ("Schema", "Database") && ?done IN ("DROP", "REPLACE", "UNDROP"))
   }
   ?query prov:startedAtTime ?start .
   OPTIONAL { ?query prov:endedAtTime ?end }
@@ -124,7 +134,15 @@ ASK {
 }
 """
 _AROUND: Final = ("Database", "Schema")
-_NO_DATA: Final = ("View", "Materialized view", "Stream", "Function", "Procedure", "External function")
+_NO_DATA: Final = (
+    "View",
+    "Materialized view",
+    "Semantic View",
+    "Stream",
+    "Function",
+    "Procedure",
+    "External function",
+)
 
 
 def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer and what they mean
@@ -155,6 +173,7 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
         return [*notes, *_truncated(store, question, params)]
     notes += unrecorded.of_containers(store, name, params, answer, about)
     notes += _of_former_columns(store, name, params, things)
+    notes += _of_letter_case(store, name, things)
     notes += _of_agents(store, name, params, answer)
     if not answer.rows:
         notes += _emptied(store, name, params, things)
@@ -190,6 +209,55 @@ def _of_former_columns(store: Store, question: str, params: ParameterValues, thi
                 )
 
 
+_CASES: Final = """\
+PREFIX ah: <https://w3id.org/access-history#>
+SELECT DISTINCT ?object ?spelled ?other WHERE {
+  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
+  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
+  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
+  FILTER(?same != ?column)
+}
+"""
+"""Columns with tags or policies that rows also give in another letter case."""
+_BY_SETTING: Final = frozenset(
+    (
+        "agent-reads",
+        "policy-coverage",
+        "tag-history",
+        "tag-reach",
+        "unmasked-copies",
+        "unmasked-reads",
+    )
+)
+_SHOWN_CASES: Final = 5
+
+
+def _of_letter_case(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
+    """Tags and policies count for the spelling of a column with which rows set them."""
+    if question not in _BY_SETTING:
+        return
+    found = store.query(_CASES)
+    known = sorted(
+        {
+            (row["object"].value, *sorted((row["spelled"].value, row["other"].value)))
+            for row in (found if isinstance(found, QuerySolutions) else ())
+            if not things or row["object"].value in things
+        }
+    )
+    texts = [
+        f"{one} and {other} of {min(_values(store, thing, 'rdfs:label'), default=thing)}"
+        for thing, one, other in known[:_SHOWN_CASES]
+    ]
+    if texts:
+        more = f" and {len(known) - _SHOWN_CASES} more" if len(known) > _SHOWN_CASES else ""
+        yield (
+            f"Rows give columns in several letter cases: {', '.join(texts)}{more}. A tag or policy counts for the "
+            "spelling with which it was set or unset, and not for the other, though it may be the same column: the "
+            "answer may lack rows, and have some that do not hold."
+        )
+
+
 def _renames(store: Store, thing: str) -> Iterator[tuple[str, str]]:
     """The former and the new name of the renamed columns of an object, sorted."""
     pairs = set[tuple[str, str]]()
@@ -221,8 +289,15 @@ def left_out(graph: Path) -> list[str]:
         if texts:
             what = " and ".join(texts)
             notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
-    if isinstance(report.get("quarantined"), int) and report["quarantined"]:
-        rows = report["quarantined"]
+    rows, former = report.get("quarantined"), _quarantined_before(graph)
+    if former:
+        rows = former + (rows if isinstance(rows, int) else 0)
+        notes.append(
+            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of all runs {'is' if rows == 1 else 'are'} in quarantine; "
+            f"answers lack {'it if no later run exported it' if rows == 1 else 'those that no later run exported'} "
+            "(exporter quarantine shows which, and why)."
+        )
+    elif isinstance(rows, int) and rows:
         notes.append(
             f"{'1 row' if rows == 1 else f'{rows:,} rows'} of the last run {'is' if rows == 1 else 'are'} in "
             f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
@@ -230,16 +305,53 @@ def left_out(graph: Path) -> list[str]:
     return notes
 
 
+SINGLE_READS: Final = (
+    "This graph has reads by day (export --reads daily): queries that only read are not among the queries, and cannot "
+    "be found by their ids."
+)
+
+
+def has_no_single_reads(graph: Path) -> bool:
+    """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
+    settings = _json_of(graph / manifest.NAME).get("settings")
+    return isinstance(settings, dict) and settings.get("reads") == "daily"
+
+
+def _quarantined_before(graph: Path) -> int:
+    """How many rows the runs of an update before the last one quarantined, of those whose files are still there."""
+    there = {int(found[1]) for path in (graph / "quarantine").glob("run=*") if (found := _of_run(path.name))}
+    runs = _read_json(graph / LOG) if there else []
+    told = (one for one in runs[:-1] if isinstance(one, dict)) if isinstance(runs, list) else ()
+    rows = (one.get("quarantined") for one in told if one.get("run") in there)
+    return sum(one for one in rows if isinstance(one, int))
+
+
 def _json_of(path: Path) -> dict[str, Any]:
+    told = _read_json(path)
+    return told if isinstance(told, dict) else {}
+
+
+def _read_json(path: Path) -> Any:
+    """What is in a file of JSON; None where there is no such file, or it cannot be read."""
     with suppress(OSError, ValueError):
-        document = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        return document if isinstance(document, dict) else {}
-    return {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return None
 
 
-def no_row(store: Store) -> str:
-    """The note on an empty answer of which nothing else is known."""
+def no_row(store: Store, params: ParameterValues = MappingProxyType({})) -> str:
+    """The note on an empty answer of which nothing else is covered. ``params``: the parameters, of which ``since``,
+    ``until`` and ``at`` leave a part of the record.
+    """
     covered = period(store)
+    if covered is not None:
+        first, last = covered
+        begins = [instant("since", value) for value in values_of(params, "since")]
+        ends = [instant(name, value) for name in ("until", "at") for value in values_of(params, name)]
+        if begins and min(begins) > _instant(first):
+            first = _in_graph(min(begins))
+        if ends and max(ends) < _instant(last):
+            last = _in_graph(max(ends))
+        covered = first, last
     when = "" if covered is None else f" from {covered[0]} to {covered[1]}"
     return f"No row{when} has what this question asks for."
 
@@ -286,6 +398,11 @@ def _outside(store: Store, question: Question, params: ParameterValues) -> Itera
 
 def _instant(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone(UTC)
+
+
+def _in_graph(time: datetime) -> str:
+    """A time in the form of the graph."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 # --- the same question by id ------------------------------------------------------------------------------------------

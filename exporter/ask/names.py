@@ -19,6 +19,7 @@ from exporter.ask.parameters import Parameter, instant, values_of
 from exporter.errors import UsageError
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, full
 from exporter.model.identifiers import match_name
+from exporter.privacy.pseudonyms import PSEUDONYM
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -273,6 +274,11 @@ def _look_up_texts(
     for value in resolved.params[parameter.name]:
         if not has(value):
             resolved.notes.append(_none(parameter.kind, value, lookups.every(term)))
+            if parameter.kind == "user" and any(PSEUDONYM.fullmatch(name) for name in lookups.every(term)):
+                resolved.notes.append(
+                    "Users have pseudonyms in this graph (export --pseudonyms): ask by the pseudonym, which the key "
+                    "makes from the name (docs/privacy.md)."
+                )
 
 
 def _look_up_columns(lookups: Lookups, parameter: Parameter, things: set[str], resolved: ResolvedParameters) -> None:

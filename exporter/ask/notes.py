@@ -231,7 +231,10 @@ def notes_on_views(
         return [*_upward(store, holders, columns, _period(params)), *unknown]
     if question.name in DOWNWARD:
         answered = _answered(store, question.name, answer, things)
-        unfollowed = _over_objects(store, question.name, answer, answered, _period(params))
+        if question.name == "end-up" and is_by_day(store):
+            unfollowed = _over_by_day(store, {*things, *answered}, answered, _period(params))
+        else:
+            unfollowed = _over_objects(store, question.name, answer, answered, _period(params))
         return [*_downward(store, things, answered, _period(params)), *unfollowed, *unknown]
     return [*unknown]
 
@@ -340,6 +343,17 @@ def _over_objects(store: Store, question: str, answer: Answer, answered: set[str
             f"Over what the data went to, and not in the answer: {_listed(store, views)}. Data is followed through "
             "views and streams from what was asked for and from columns, not from objects that are known as a whole "
             "alone. downstream-users has who reads these."
+        )
+
+
+def _over_by_day(store: Store, holders: set[str], answered: set[str], period: _Period) -> Iterator[str]:
+    """That with reads by day end-up has a view only where a query that also wrote or was cut read it."""
+    over = _reached(store, holders, _SOURCE, period).certain - answered
+    if over:
+        yield (
+            f"Over what was asked for or what its data went to, and not in the answer: {_listed(store, over)}. Reads "
+            "by day do not say which of them went through a view or stream, so the answer lacks these, and shares "
+            "that open them (exposure has the shares). downstream-users has who reads these."
         )
 
 

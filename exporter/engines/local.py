@@ -57,7 +57,9 @@ def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob
     screen = job.screen.knowing(names, (before or "").split())
     if job.run:
         new.text(FILE, "".join(f"{pseudonym}\n" for pseudonym in screen.pseudonyms()))
-    return replace(job, screen=screen)
+    # A user may be called DBT: then the name of each helper of dbt has the pseudonym in it.
+    openlineage = replace(job.openlineage, helpers=screen.replaced(job.openlineage.helpers))
+    return replace(job, screen=screen, openlineage=openlineage)
 
 
 def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, day: str = "") -> None:

@@ -28,6 +28,9 @@ FORMATS: Final = {
 one is read.
 """
 
+_REPORT: Final = "report.json"
+"""The file by which a folder is one that export wrote."""
+
 
 def load(graph: Path) -> Store:
     """The triples of ``graph`` in a store; UsageError names what is missing, empty or does not parse."""
@@ -54,6 +57,9 @@ def graph_files(graph: Path) -> list[Path]:
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
         return [graph]
+    if (graph / _REPORT).is_file() and not (graph / "graph").is_dir():
+        # Files such as the validation report are Turtle, too, but to ask them would deny all that is on record.
+        raise UsageError(f"{graph} was exported without a graph. Export it with the output graph (--outputs).")
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
     by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
     files = next((paths for paths in by_format if paths), [])

@@ -69,9 +69,9 @@ class OpenGraph:
         """The answer to a shipped question, with its notes, as the command has it."""
         return self._pool.answer(question, params, most)
 
-    def no_row(self) -> str:
-        """The note on an empty answer of which nothing else is known."""
-        return missing.no_row(self._store)
+    def no_row(self, given: Mapping[str, Sequence[str]]) -> str:
+        """The note on an empty answer to these parameters of which nothing else is known."""
+        return missing.no_row(self._store, given)
 
     def notes(self) -> list[str]:
         """The notes on all answers: what the export left out, and whether there is a newer export."""

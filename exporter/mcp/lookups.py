@@ -126,7 +126,7 @@ def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments)
     answer = graph.ask(question.name, params, most)
     notes = [note for note in answer.notes if _CUT not in note]
     if not answer.rows:
-        notes += [] if notes else [graph.no_row()]
+        notes += [] if notes else [graph.no_row(params)]
     notes += graph.notes()
     if not answer.rows:
         notes.append(_NOT_RECORDED)
@@ -158,7 +158,7 @@ def object_json(thing: SiteObject) -> Json:
 
 def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
     answer = graph.site.ask("page-period")
-    return graph.table(answer, 1, 0, graph.notes(), arguments, is_all=True)
+    return graph.table(answer, 1, 0, [*graph.site.on_queries, *graph.notes()], arguments, is_all=True)
 
 
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
@@ -184,7 +184,8 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
 def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:
     ident = arguments.needed("query_id")
     if not graph.site.rows("page-query", {"query_id": ident}):
-        raise UsageError(f"There is no query {ident} in the graph. The tool user-history lists queries of a user.")
+        missed = " ".join([f"There is no query {ident} in the graph.", *graph.site.on_queries])
+        raise UsageError(f"{missed} The tool user-history lists queries of a user.")
     parts = {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()}
     answer = _answer_parts(
         graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"}

@@ -157,8 +157,8 @@ def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) 
                 yield from (source for source in given if source is not None)
 
 
-VIEW_KINDS: Final = ("view", "stream")
-"""Kinds of objects that show data of others."""
+VIEW_KINDS: Final = ("view", "stream", "semantic-view")
+"""Kinds of objects that show data of others. Ids of semantic views are not known to be those of views."""
 _PAIRS: Final = 10_000
 """Most pairs of columns that one statement may show as possible. A statement with more shows only objects; otherwise
 one query with thousands of columns would make millions of pairs of which hardly any is true."""

@@ -133,6 +133,13 @@ class Screen:
         of_names = () if key is None else (f"{key.pseudonym(name)} {key.folded(name)}" for name in self.names)
         return sorted({*of_names, *self.earlier})
 
+    def replaced(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """The texts, and those with the names of users replaced that these have: patterns of names find what rows are
+        called with and without pseudonyms.
+        """
+        given, lines = tuple(texts), self._lines()
+        return given if lines is None else tuple(dict.fromkeys((*given, *map(lines.text, given))))
+
     def _lines(self) -> Lines | None:
         """The replacer of names; None without pseudonyms."""
         return None if self.key is None else lines_of(self.key, self.names, self.earlier)

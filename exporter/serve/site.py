@@ -18,7 +18,7 @@ from flask import g
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
-from exporter.ask.missing import left_out
+from exporter.ask.missing import SINGLE_READS, has_no_single_reads, left_out
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
@@ -78,8 +78,9 @@ class SiteObject:
 
 class Site:
     """The pages of the export at ``graph``. ``pages`` answers their questions, ``background`` those that may take long,
-    ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``sensitive_tags``:
-    patterns for the names of tags that need a policy; by default :data:`exporter.serve.gaps.SENSITIVE`.
+    ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``on_queries``:
+    what a number of queries lacks, and a query that is not found. ``sensitive_tags``: patterns for the names of tags
+    that need a policy; by default :data:`exporter.serve.gaps.SENSITIVE`.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the processes, and a setting
@@ -96,6 +97,7 @@ class Site:
         self.name = graph.resolve().name
         self.base = _base(graph)
         self.left_out = left_out(graph)
+        self.on_queries = [SINGLE_READS] if has_no_single_reads(graph) else []
         self.sparql = sparql
         self.health = health or pages
         self._pages = pages

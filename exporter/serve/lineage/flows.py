@@ -61,7 +61,7 @@ class Flow:
     through: tuple[str, ...] = ()
 
 
-VIEWS: Final = frozenset({"VIEW", "STREAM"})
+VIEWS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
 """Kinds of objects that show data of others, in upper case."""
 NOT_SHOWN: Final = "No row shows what is behind it, so its data may come from anywhere."
 """The text where no query shows the sources of a view or stream."""
