@@ -76,7 +76,7 @@ _TABLES: Final = ("openlineage", "push", "serve", "lineage", "filter", "privacy"
 
 
 def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings from the command line (``given``; None: not given), the environment and the file. Raises
+    """The settings from the command line (``options``; None: not given), the environment and the file. Raises
     UsageError.
     """
     _refuse_empty(options)
@@ -206,7 +206,7 @@ def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _with_variables(value: Any, environ: Mapping[str, str], key_path: str) -> Any:
     """The value with environment variables replaced. Raises UsageError for a variable that is not set and has no
-    default; the message names the key (``where``).
+    default; the message names the key (``key_path``).
     """
     if isinstance(value, dict):
         return {key: _with_variables(item, environ, f"{key_path}{key}: ") for key, item in value.items()}

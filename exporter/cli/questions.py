@@ -49,8 +49,8 @@ def option_of(parameter: Parameter) -> str:
 
 
 def options_of(question: Question, used_options: Sequence[str]) -> list[click.Option]:
-    """An option for each parameter. ``taken``: options of the command, which a parameter cannot have; it is given by
-    --param.
+    """An option for each parameter. ``used_options``: options of the command, which a parameter cannot have; it is
+    given by --param.
     """
     return [
         _option(parameter, others)

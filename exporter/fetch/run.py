@@ -80,7 +80,7 @@ class Period:
         return None if self.keep is None else now.date() - self.keep * _DAY
 
     def days(self, now: datetime, last_asked: Mapping[date, datetime]) -> list[date]:
-        """The days to ask for, in order. ``asked``: when each day in ROWS was last asked for."""
+        """The days to ask for, in order. ``last_asked``: when each day in ROWS was last asked for."""
         end = min(self.until or date.max, now.date() + _DAY)
         first = self.first(now, min(last_asked, default=None))
         all_days = [first + number * _DAY for number in range((end - first).days)]

@@ -349,7 +349,7 @@ def schema_of(view: str) -> str:
 
 
 def columns_to_read(view: View, present: Iterable[str], *, query_text: bool) -> tuple[str, ...]:
-    """The columns to ask for, of those that are ``there``; SQL text only where it is wanted."""
+    """The columns to ask for, of those that are ``present``; SQL text only where it is wanted."""
     names = {name.lower() for name in present}
     return tuple(name for name in view.columns if name in names and (query_text or name != QUERY_TEXT))
 

@@ -58,8 +58,8 @@ _escape: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[tnr\\
 
 
 def without_names(store: Store, text: str, arguments: Collection[str] = ()) -> Json:
-    """A sentence of this program for an assistant, as above; ``given``: the values of arguments, which may have come
-    from a row.
+    """A sentence of this program for an assistant, as above; ``arguments``: the values of arguments, which may have
+    come from a row.
     """
     ends = [number for number in range(1, len(text) + 1) if _is_bound(text, number)]
     if len(ends) ** 2 > 2 * _MOST:

@@ -71,10 +71,10 @@ class End(NamedTuple):
 @dataclass
 class ComparedEdge:
     """An edge and its class, ``verdict``. ``reason``, ``why``: a word and a sentence, of what cannot be known and of
-    phantoms. ``by``: how it was seen: ``columns`` (a column's data came from there), ``reads`` (the query only read it)
-    or ``view`` (it is behind the view). ``runs``: the queries that show it, oldest first. ``declared``: the numbers of
-    the declarations that have it; ``first``, ``last``: the times of their runs, in microseconds since 1970 (UTC), None
-    where it is declared for every run. ``via``: the helpers and models between the two.
+    phantoms. ``by``: how it was observed: ``columns`` (a column's data came from there), ``reads`` (the query only read
+    it) or ``view`` (it is behind the view). ``runs``: the queries that show it, oldest first. ``declared``: the numbers
+    of the declarations that have it; ``first``, ``last``: the times of their runs, in microseconds since 1970 (UTC),
+    None where it is declared for every run. ``via``: the helpers and models between the two.
     """
 
     source: End

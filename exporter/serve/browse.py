@@ -94,7 +94,7 @@ def _other_fields(filters: Sequence[Filter]) -> list[tuple[str, str]]:
 def _listed(
     site: Site, title: str, question: str, filters: Sequence[Filter], fixed: Mapping[str, str | Sequence[str]]
 ) -> ResponseReturnValue:
-    """A list with its filters; ``given``: parameters that no filter sets."""
+    """A list with its filters; ``fixed``: parameters that no filter sets."""
     values = {list_filter.name: request.args.get(list_filter.name, "") for list_filter in filters}
     params = {**fixed, **{name: value for name, value in values.items() if value}}
     context = {

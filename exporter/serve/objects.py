@@ -393,7 +393,7 @@ def _weeks(site: Site, thing: SiteObject, column: str | None = None) -> list[tup
 def _shipped_part(
     site: Site, thing: SiteObject, shipped: tuple[str, str, str], column: str | None = None
 ) -> Iterator[PagePart]:
-    """The answer of a shipped question about the object or its column; ``wanted``: title, question, and what no row
+    """The answer of a shipped question about the object or its column; ``shipped``: title, question, and what no row
     does if there is none. Nothing where there is no such question, or where it cannot find the object.
     """
     title, question, empty = shipped

@@ -225,6 +225,6 @@ def test_modules_are_not_imported_from_the_current_folder(tmp_path: Path, monkey
 def test_a_fault_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pool._Worker, "asked", lambda *_: pool.Refused("KeyError: 'x'", "fault"))
+    monkeypatch.setattr(pool._Worker, "reply_to", lambda *_: pool.Refusal("KeyError: 'x'", "fault"))
     assert ask("ASK {}", tmp_path) == 4
     assert "a fault of the program: KeyError" in capsys.readouterr().err

@@ -143,7 +143,7 @@ def test_csv_is_data_for_a_program_and_text_for_a_person(monkeypatch: pytest.Mon
     for stream, shown in ((Terminal(), printable.visible_text(EVIL)), (io.StringIO(), EVIL)):
         monkeypatch.setattr(sys, "stdout", stream)
         with printable.guarded():
-            query._written(EVIL, "csv")
+            query._write(EVIL, "csv")
         assert stream.getvalue() == shown
 
 

@@ -114,7 +114,7 @@ ColumnFlows = dict[tuple[LineageNode, LineageNode], Flow]
 def drawing(  # noqa: PLR0913, PLR0917 - what a picture is made of
     site: Site, lineage: Lineage, picture: Picture, address: Address, facts: Facts, column_flows: ColumnFlows
 ) -> Drawing:
-    """The drawing of a picture. ``between``: the flows between the columns of its boxes."""
+    """The drawing of a picture. ``column_flows``: the flows between the columns of its boxes."""
     boxes = _boxes(site, lineage, picture, address, facts)
     flows = list(_visible_edges(lineage, picture, address, column_flows))
     numbers = {key: number for number, key in enumerate(boxes)}
