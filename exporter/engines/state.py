@@ -101,6 +101,9 @@ class LocalStore(StateFolders):
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return [message for name in names for message in _read(self._state, name, to)]
 
+    def load_before(self, name: str, to: Sequence[str]) -> list[Message]:
+        return list(_read(self._before, name, to))
+
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         keys = {message.key for message in chain.from_iterable(others)}
         return [message for name in names for message in _read(self._state, name, to, keys)] if keys else []

@@ -175,12 +175,15 @@ def _seconds(progress: Progress) -> dict[str, float]:
 
 
 def _period(earlier: Earlier, outcome: Outcome) -> dict[str, str] | None:
-    """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
+    """The period of DIR: of the days made now, or as before where its first or last day was not made again."""
     before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
         return before if outcome.days else None
     now = {"first": iso(counts.first), "last": iso(counts.last)}
-    return now if before is None or min(outcome.days) in outcome.made else {**now, "first": before["first"]}
+    if before is None:
+        return now
+    ends = {"first": min(outcome.days), "last": max(outcome.days)}
+    return {end: (now if day in outcome.made else before)[end] for end, day in ends.items()}
 
 
 def _faulty(events: int) -> dict[str, int]:
