@@ -6,6 +6,7 @@ Tables of facts are written as Parquet here too.
 from __future__ import annotations
 
 import json
+from functools import reduce
 from itertools import chain, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -65,6 +66,7 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 _SCHEMA: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
+_COLUMNS_OF_RECEIVER, _COLUMNS_OF_CONTENT = ["to", "key"], ["order", "body"]
 _ROWS: Final = 20_000
 
 
@@ -100,6 +102,9 @@ class LocalStore(StateFolders):
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return [message for name in names for message in _read(self._state, name, to)]
+
+    def load_before(self, name: str, to: Sequence[str]) -> list[Message]:
+        return list(_read(self._before, name, to))
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         keys = {message.key for message in chain.from_iterable(others)}
@@ -169,16 +174,32 @@ def _latest_of(state: Path, names: Sequence[str], to: Sequence[str], others: Ite
 def _read(
     state: Path, name: str, to: Sequence[str] | None = None, keys: Iterable[str] | None = None
 ) -> Iterator[Message]:
-    """The messages under a name: to these receivers, with these keys. None: any."""
+    """The messages under a name: to these receivers, with these keys. None: any. Of the many files most have none, so
+    the bodies are read only where there are some.
+    """
     wanted = [(place, pa.array(sorted(each), pa.string())) for place, each in enumerate((to, keys)) if each is not None]
     for path in sorted((state / name).glob("*.parquet")):
         # The files are small and many: threads and buffers would cost more than reading them.
         file = parquet.ParquetFile(path, pre_buffer=False)
-        groups = [number for number in range(file.num_row_groups) if to is None or _may_have(file, number, to)]
-        for batch in file.iter_batches(row_groups=groups, use_threads=False) if groups else ():
-            for place, each in wanted:
-                batch = batch.filter(pc.is_in(batch.column(place), value_set=each))  # noqa: PLW2901 - it is narrowed
-            yield from starmap(Message, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        for number in range(file.num_row_groups):
+            if to is not None and not _may_have(file, number, to):
+                continue
+            columns = _columns(file, number, _COLUMNS_OF_RECEIVER)
+            found = [pc.is_in(columns[place], value_set=each) for place, each in wanted]
+            if not all(one.true_count for one in found):
+                continue
+            columns += _columns(file, number, _COLUMNS_OF_CONTENT)
+            if found:
+                is_wanted = reduce(pc.and_, found)
+                columns = [column.filter(is_wanted) for column in columns]
+            yield from starmap(Message, zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def _columns(file: parquet.ParquetFile, group: int, names: list[str]) -> list[pa.Array]:
+    """Columns of a part of a file."""
+    rows = file.metadata.row_group(group).num_rows
+    (batch,) = file.iter_batches(rows, [group], names, use_threads=False)
+    return list(batch.columns)
 
 
 def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:

@@ -74,6 +74,10 @@ class SparkStore(StateFolders):
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._read(self._paths(names), to).select(*_COLUMNS)
 
+    def load_before(self, name: str, to: Sequence[str]) -> DataFrame:
+        is_there = name in self.names_before(name.rpartition("/")[0])
+        return self._read([self._new.before(f"state/{name}")] if is_there else [], to).select(*_COLUMNS)
+
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
 

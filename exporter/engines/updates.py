@@ -11,8 +11,9 @@ The older runs and days are put together, :data:`TOGETHER` at a time (``rows/000
 reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again. Older
 changes are put together too, so that DIR has fewer files.
 
-If a day changes what earlier days have used of it, they are made again: those with children of queries that it refuses
-or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
+Of the days after the first one with new rows, those are made again that it affects (:mod:`exporter.engines.affected`).
+If a day changes what earlier days have used of it, they are made again too: those with children of queries that it
+refuses or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from exporter.engines import changes
+from exporter.engines.affected import Affected
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
+from exporter.pipeline.affected import DUE, HAPPENED, KNEW
 from exporter.pipeline.extract import exclude_quarantined
-from exporter.pipeline.messages import THINGS, To
+from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
 from exporter.pipeline.rounds import Before, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
+    CHILDREN,
     DAY,
-    EARLIER,
     INDEX,
     LINES,
     MOVED,
@@ -63,10 +66,6 @@ if TYPE_CHECKING:
 
 Messages = TypeVar("Messages")
 T = TypeVar("T")
-_KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
-_DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
-_HAPPENED: Final = (To.CLONED, To.CLONED_FROM, To.CONTAINED)
-"""Receivers of which every day counts; of all others the last day that has messages for a key."""
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
 _ROWS: Final = "rows"
@@ -128,8 +127,11 @@ class Store(Protocol[Messages]):
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
 
+    def load_before(self, name: str, to: Sequence[str]) -> Messages:
+        """The same under a name in the old DIR."""
+
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """The same, but only with keys that occur among the others, whatever their receivers."""
+        """As :meth:`load`, but only with keys that occur among the others, whatever their receivers."""
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """As :meth:`load`, but for each receiver and key only from the last name that has messages for it."""
@@ -224,10 +226,14 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
     done.days, done.new = before, new
     todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
-    todo |= {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+    due = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+    todo |= due
     every = sorted({*before, *todo})
+    together = [name for name in store.names_before(THINGS_DAY) if _SPAN in name]
+    must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
+    affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *due, *must})
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-    _make(engine, store, job, todo, every, done, progress)
+    _make(engine, store, job, todo, every, affected, done, progress)
     with progress.stage("things"):
         texts = store.latest(store.names(THINGS_DAY), texts_of(job))
         stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
@@ -238,7 +244,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
             store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
     with progress.stage("join"):
         _join(store, _ROWS, None)
-        _join(store, THINGS_DAY, _HAPPENED)
+        _join(store, THINGS_DAY, HAPPENED)
         for numbers in _old(store.alone() if export_input.changes else []):
             store.join_changes(numbers)
     return done
@@ -274,17 +280,26 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
     job: ExportJob,
     days: Iterable[str],
     every: Sequence[str],
+    affected: Affected[Messages],
     done: Updated[Messages],
     progress: ProgressListener,
 ) -> None:
-    """Make these days, and the later ones on which their queries end."""
+    """Make those of these days that are affected, and the later ones on which their queries end."""
     todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
     late: list[Messages] = []
     while todo:
         day = min(todo)
         todo.remove(day)
-        made[day], earlier = _Day(engine, store, day, job, late).make(every, done, progress)
+        if not affected.has(day):
+            store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
+            done.days[day] = affected.left[day]
+            continue
+        made[day], others = _Day(engine, store, day, job, late).make(every, done, progress)
+        others += affected.add_every() if made[day].counts.first is None else []
+        earlier = min((other for other in others if other < day), default=None)
         if made[day].started is None:
+            affected.made(day, done.days[day])
+            affected.add(others)
             todo.update(later for later in done.days[day] if later > day)
         else:
             # The folders of the day's messages are written again.
@@ -297,6 +312,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
             turns += 1
             if turns > rounds.TURNS:
                 raise rounds.endless(made[day].refused, job)
+            affected.add_every()
             earlier = begin(earlier, store.names(THINGS_DAY))
             again = [day for day in done.days if day >= earlier]
             store.drop(path for one in again for path in _paths(one))
@@ -364,18 +380,18 @@ class _Day(Generic[Messages]):
 
     def make(
         self, every: Sequence[str], done: Updated[Messages], progress: ProgressListener
-    ) -> tuple[rounds.Exported[Messages], str | None]:
-        """Make the day after those that are done; and the first day that has to be made again because of it, None if
-        there is none. ``every``: the days that have rows.
+    ) -> tuple[rounds.Exported[Messages], list[str]]:
+        """Make the day after those that are done; and the other days that have to be made again because of it.
+        ``every``: the days that have rows.
         """
         engine, store, day, job = self._engine, self._store, self._day, self._job
         store_before = [text for text in sorted(done.days) if text < day]
-        due_now = engine.map(store.load(_named("open", store_before[-1:]), _DUE), due, job)
+        due_now = engine.map(store.load(_named("open", store_before[-1:]), DUE), due, job)
         due_now = engine.persist(due_now, f"{day}due")
         things = [name for name in store.names(THINGS_DAY) if last_of(name) < day]
 
         def knew(others: Sequence[Messages]) -> Messages:
-            return store.latest_of(things, _KNEW, others)
+            return store.latest_of(things, KNEW, others)
 
         def happened(others: Sequence[Messages], to: Sequence[str]) -> Messages:
             return store.load_of(things, to, others)
@@ -401,7 +417,7 @@ class _Day(Generic[Messages]):
                 "quarantine lists these queries"
             ) from refused
         if made.started is not None:
-            return made, made.started
+            return made, [made.started]
         store.save(
             [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
         )
@@ -417,16 +433,16 @@ class _Day(Generic[Messages]):
             store.save(left, f"open/{day}")
         return made, self._compared(made)
 
-    def _compared(self, made: rounds.Exported[Messages]) -> str | None:
-        """Store what children on other days need of this day's queries. Returns the first earlier day with children of
-        queries for which this has changed; None if there is none.
+    def _compared(self, made: rounds.Exported[Messages]) -> list[str]:
+        """Store what children on other days need of this day's queries. Returns the days with children of queries for
+        which this has changed.
         """
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
         changed = [*made.quarantined, *self._late]
         if made.counts.numbers[JOBS]:
             changed.append(engine.filter(made.made[-1], [To.JOB]))
         if not (changed or store.has(name)):
-            return None
+            return []
         before = engine.persist(
             engine.map(store.load([name], [To.QUERY]), as_before, job), f"{self._day}parents-before"
         )
@@ -438,8 +454,8 @@ class _Day(Generic[Messages]):
         store.drop([f"state/{name}"])
         if now:
             store.save(now, name)
-        days = [text for text in engine.counts(compared).numbers if text.startswith(EARLIER)]
-        return min(days).removeprefix(EARLIER) if days else None
+        names = engine.counts(compared).numbers
+        return sorted(name.removeprefix(CHILDREN) for name in names if name.startswith(CHILDREN))
 
     def _runs(self) -> list[str]:
         return self._store.names(_ROWS)

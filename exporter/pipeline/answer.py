@@ -221,7 +221,8 @@ class _Before(Struct, array_like=True, gc=False):
     digest: bytes = b""
 
 
-_read_before: Final = msgspec.msgpack.Decoder(_Before).decode
+read_before: Final = msgspec.msgpack.Decoder(_Before).decode
+"""Reads the state of an object at the end of the day before."""
 
 
 class _Received:
@@ -241,7 +242,7 @@ class _Received:
     def add(self, message: Message, version_history: VersionHistory) -> None:
         what = message.order[0]
         if what == BEFORE:
-            before = _read_before(message.body)
+            before = read_before(message.body)
             version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)

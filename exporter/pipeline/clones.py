@@ -226,7 +226,12 @@ def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def _read_end(message: Message) -> Event | str:
     """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
-    return _read_event(message.body) if message.order[0] == _EVENT else _read_content(message.body).key
+    return _read_event(message.body) if is_event(message) else _read_content(message.body).key
+
+
+def is_event(message: Message) -> bool:
+    """Whether a message to a database says what happened to it or its schemas; others are of objects in them."""
+    return message.order[0] == _EVENT
 
 
 def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:

@@ -83,7 +83,8 @@ _NOW: Final = 1
 """The phase of a message of this day to a name; the state of the day before comes first."""
 _DAY_BEFORE: Final = ""
 """The sender of a dataset's state of the day before, in place of an object key."""
-_read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
+read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
+"""Reads a message to a dataset: the sender, and what it knows of the dataset."""
 
 
 def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -202,8 +203,8 @@ def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Me
 
 def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -> list[Message]:
     account, bodies, settings = parts(key)[0], [message.body for message in group], job.openlineage
-    each = [_read_dataset(body) for body in bodies]
-    before = None if each[0][0] else _read_dataset(bodies[0])[1]
+    each = [read_dataset(body) for body in bodies]
+    before = None if each[0][0] else read_dataset(bodies[0])[1]
     dataset = each[0][1]
     for _, other in each[1:]:
         dataset.add(other)

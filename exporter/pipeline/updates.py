@@ -84,8 +84,8 @@ _INDEXED: Final = 9
 """The rank of an index entry among the messages to a query."""
 _BEFORE: Final = 8
 """The rank of a message of :func:`as_parents` from when the day was made before."""
-DAY, MOVED, EARLIER = "day ", "moved", "earlier "
-"""Names of counts: new rows by day; queries whose day changes; days that were made with other quarantined parents."""
+DAY, MOVED, CHILDREN = "day ", "moved", "children "
+"""Names of counts: new rows by day; queries whose day changes; days with children whose parents have changed."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 
 
@@ -216,7 +216,7 @@ def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 
 def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """Count the earlier days with children of a query for which :func:`as_parents` gives something else than before.
+    """Count the other days with children of a query for which :func:`as_parents` gives something else than before.
     The messages of a query: those of now and before, and its entries in the index.
     """
     tally = Tally()
@@ -229,8 +229,8 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                 (before if message.order[0] == _BEFORE else now).add(message.body)
         if now != before:
             for day in _Known(index).children:
-                if day < job.day:
-                    tally.named(f"{EARLIER}{day}")
+                if day != job.day:
+                    tally.named(f"{CHILDREN}{day}")
     yield tally.message()
 
 

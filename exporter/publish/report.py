@@ -175,16 +175,15 @@ def _seconds(progress: Progress) -> dict[str, float]:
 
 
 def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
-    """The period of DIR: of the days made now, which are its last ones, and of the days of earlier runs before them."""
+    """The period of DIR: of the days made now, or as before where its first or last day was not made again."""
     period_before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
         return period_before if outcome.days else None
     period_now = {"first": iso(counts.first), "last": iso(counts.last)}
-    return (
-        period_now
-        if period_before is None or min(outcome.days) in outcome.made
-        else {**period_now, "first": period_before["first"]}
-    )
+    if period_before is None:
+        return period_now
+    ends = {"first": min(outcome.days), "last": max(outcome.days)}
+    return {end: (period_now if day in outcome.made else period_before)[end] for end, day in ends.items()}
 
 
 def _warning_of_faulty(events: int) -> dict[str, int]:

@@ -329,6 +329,10 @@ def at(query_id: str, day: int, **columns: Any) -> Json:
     return {**GOOD, "query_id": query_id, "query_start_time": f"2026-03-0{day}T10:00:00Z", **columns}
 
 
+def table(number: int) -> Json:
+    return {"objectDomain": "Table", "objectId": number, "objectName": f"D.S.T{number}"}
+
+
 @pytest.mark.parametrize("day", [1, 3], ids=["before its child", "after its child"])
 @pytest.mark.parametrize("reads", ["full", "daily"])
 @pytest.mark.parametrize("why", ["rows", "shape"])
@@ -348,6 +352,33 @@ def test_a_quarantined_parent_of_another_day_is_in_no_output(why: str, reads: st
         assert triples(out) == triples(Path(f"{out}-once"))
         assert not any("ONLY_OF_THE_PARENT" in one for one in triples(out))
         assert applied(out) == triples(out)
+
+
+@pytest.mark.parametrize(
+    ("columns", "made"),
+    [
+        ({"direct_objects_accessed": [table(1)]}, [2]),  # each day reads it
+        ({"objects_modified": [table(2)]}, [2, 3]),  # read on day 3
+        ({"objects_modified": [table(1)]}, [2, 3, 4, 5]),
+        ({"object_modified_by_ddl": {**table(2), "operationType": "DROP", "properties": {}}}, [2, 3]),
+        ({"query_id": "parent", "direct_objects_accessed": []}, [2, 4]),  # its child is of day 4
+        ({"direct_objects_accessed": [{"objectDomain": "Table", "objectName": "D.S.T2"}]}, [2, 3]),  # it has no id
+    ],
+    ids=["read", "write", "write of what all days read", "drop", "parent", "name"],
+)
+def test_a_late_row_makes_again_only_the_days_that_it_affects(columns: Json, made: list[int], tmp_path: Path) -> None:
+    out, once = tmp_path / "out", tmp_path / "once"
+    rows = [at(f"reads-1-{day}", day, direct_objects_accessed=[table(1)]) for day in range(1, 6)]
+    rows += [at(f"reads-2-{day}", day, direct_objects_accessed=[table(2)]) for day in (1, 3)]
+    rows += [at("child", 4, parent_query_id="parent", direct_objects_accessed=[])]
+    late = {**at("late", 2, direct_objects_accessed=[]), "query_start_time": "2026-03-02T08:00:00Z", **columns}
+    for part in (rows, [late]):
+        export(part, [], out, *UPDATE)
+    export([*rows, late], [], once)
+    assert exports.report(out)["made"] == [f"2026-03-0{day}" for day in made]
+    assert exports.report(out)["period"] == exports.report(once)["period"]
+    assert triples(out) == triples(once)
+    assert applied(out) == triples(out)
 
 
 @pytest.mark.parametrize("reads", ["full", "daily"])
