@@ -5,6 +5,7 @@ A quarantined row is kept as it came (``quarantine/*.ndjson``, ``docs/interface.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
@@ -69,6 +70,24 @@ def _is_given_again(row: QuarantinedRow, accepted_in: Mapping[str, int]) -> bool
 
 
 def _quarantined_rows(folder: Path) -> Iterator[QuarantinedRow]:
+    """The quarantined rows. A row that several runs were given unchanged, as from a file that lies in the inputs of
+    every day, is one row, of the first of these runs.
+    """
+    first_run: dict[bytes, int] = {}
+    for row in _rows_of_all_runs(folder):
+        if row.run and row.entry["as_it_came"]:
+            digest = _digest(row)
+            first_run[digest] = min(row.run, first_run.get(digest, row.run))
+    for row in _rows_of_all_runs(folder):
+        if first_run.get(_digest(row), row.run) == row.run or not row.run:
+            yield row
+
+
+def _digest(row: QuarantinedRow) -> bytes:
+    return hashlib.sha256(row.entry["as_it_came"].encode("utf-8", "surrogatepass")).digest()
+
+
+def _rows_of_all_runs(folder: Path) -> Iterator[QuarantinedRow]:
     for path in files.find_files(folder / "quarantine", ".ndjson"):
         of_run = _of_run(path.name)
         with path.open(encoding="utf-8") as lines:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.cli import main
+from exporter.publish.set_aside import reasons
 from tests import exports
 from tests.input.bad_rows import GOOD
 
@@ -81,6 +82,25 @@ def test_a_mended_row_is_exported_and_no_longer_given(
     left, said = rows(tmp_path / "out", capfdbinary)
     assert left == [b'{"query_id": "other"}']
     assert "1 row not written: a later run exported the query" in said
+
+
+def test_a_row_that_every_run_is_given_is_one_row_and_stays_mended(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """As by the line for every day, whose folder of inputs still has the bad file."""
+    bad = {name: value for name, value in GOOD.items() if name != "user_name"}
+    first = exports.ndjson([{**GOOD, "query_id": "good"}, bad], tmp_path / "first.ndjson")
+    for _ in range(12):  # the tenth run is sorted before the second by name
+        assert exports.export([first], tmp_path / "out", "--update") == 0
+    assert [json.loads(line) for line in rows(tmp_path / "out", capfdbinary)[0]] == [bad]
+    (group,) = reasons(tmp_path / "out")
+    assert (group["rows"], group["given_again"]) == (1, 0)
+    mended = exports.ndjson([{**bad, "user_name": "JSMITH"}], tmp_path / "mended.ndjson")
+    assert exports.export([first, mended], tmp_path / "out", "--update") == 0
+    assert exports.export([first], tmp_path / "out", "--update") == 0
+    assert rows(tmp_path / "out", capfdbinary)[0] == []
+    (group,) = reasons(tmp_path / "out")
+    assert (group["rows"], group["given_again"]) == (1, 1)
 
 
 def test_a_row_whose_text_is_not_kept_is_told(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
