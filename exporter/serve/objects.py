@@ -337,7 +337,12 @@ def _brief_cells(section: Section) -> list[Cell]:
     if section.name == "behind":
         first = "source_object_name"
     names = list({(row[first].text, row[first].href): row[first] for row in rows if row[first].text}.values())
-    cells = [part for name in names[:_NAMED] for part in (Cell(", ") if name is not names[0] else Cell(""), name)]
+    certain = {row[first].text for row in rows if "evidence" not in row or row["evidence"].text.upper() != "POSSIBLE"}
+    cells = [
+        part for name in names[:_NAMED] for part in (
+            Cell(", ") if name is not names[0] else Cell(""), name, Cell("" if name.text in certain else " (possible)")
+        )
+    ]  # fmt: skip
     remaining = len(names) - _NAMED
     rest = f" and {more}{remaining:,} other{'s' if remaining > 1 or more else ''}" if remaining > 0 else ""
     when = [

@@ -163,6 +163,17 @@ def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClie
     assert "before 2026-09-01, the first day on record, are not known" in facts["What cannot be known"]
 
 
+def test_what_is_only_possible_is_not_shown_as_certain(client: FlaskClient) -> None:
+    """Rows name a shared view, but not what is behind it: it may be this table."""
+    facts = {
+        name: " ".join(text.split()) for name, text in got(client, "/object?name=MART.SALES.FCT_ORDERS").facts.items()
+    }
+    assert [name.strip() for name in facts["Views over it"].partition(";")[0].split(",")] == [
+        "MART.SALES.V_ORDERS",
+        "WEATHER_SHARE.PUBLIC.DAILY_WEATHER (possible)",
+    ]
+
+
 def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
     facts = {
         name: " ".join(text.split()) for name, text in got(client, "/column?id=table/1029&column=EMAIL").facts.items()
