@@ -14,7 +14,7 @@ from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
-from exporter.errors import ExporterError
+from exporter.errors import ExporterError, UsageError
 from exporter.publish import single
 from exporter.serve.forms import table
 from exporter.serve.gaps import QUESTION, part, sensitive_tags_sentence
@@ -91,9 +91,11 @@ def _text(site: Site, since: str | None) -> str:
     last = instant("until", site.last) if site.last else datetime.now(UTC)
     first = instant("since", site.first) if site.first else last
     start = instant("since", since) if since else max(first, last - timedelta(days=_DAYS))
+    if start > last and site.last:
+        raise UsageError(f"--since {since}: the record ends at {site.last}, so there is nothing to report")
     period = {
         "since": f"{start:%Y-%m-%dT%H:%M:%SZ}",
-        "until": f"{max(start, last) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
+        "until": f"{last + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
     }
     parts = [
         _part(

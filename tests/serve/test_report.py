@@ -104,3 +104,6 @@ def test_what_cannot_be_used(month_graph: Path, tmp_path: Path, capsys: pytest.C
     assert "cannot be written" in capsys.readouterr().err
     assert cli.main(["report", str(month_graph), "--out", str(tmp_path / "r.html"), "--since", "soon"]) == 2
     assert "not a time" in capsys.readouterr().err
+    assert cli.main(["report", str(month_graph), "--out", str(tmp_path / "r.html"), "--since", "2027-01-01"]) == 2
+    assert "--since 2027-01-01: the record ends at 2026-09-30T" in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()
