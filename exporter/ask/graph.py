@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import Store
 
 from exporter.ask import missing, questions
+from exporter.ask.left_out import left_out
 from exporter.ask.parameters import refuse
 from exporter.ask.stores import fresh
 from exporter.graph.store import load
@@ -30,7 +31,7 @@ class Graph:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._stack = ExitStack()
-        self._notes = missing.left_out(Path(folder))
+        self._notes = left_out(Path(folder))
         self.on_disk = self._stack.enter_context(fresh(Path(folder)))
         """The folder of the store beside the export; None where the graph is in memory."""
         self.store: Store = load(Path(folder)) if self.on_disk is None else Store.read_only(str(self.on_disk))

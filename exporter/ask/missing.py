@@ -6,17 +6,15 @@ again by id only if the answer is empty and the question is quick.
 
 from __future__ import annotations
 
-import json
-import re
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions
 
 from exporter.ask import tag_stops, unrecorded
+from exporter.ask.column_names import former_columns, letter_cases
 from exporter.ask.nameless import renamed_without_ids, set_without_id, without_ids
 from exporter.ask.names import Lookups
 from exporter.ask.notes import OF_AGENTS, UPWARD, behind, notes_by_day, notes_on_short_queries, notes_on_views
@@ -25,13 +23,10 @@ from exporter.ask.shipped import is_shipped
 from exporter.ask.tag_times import tags_of_another_time
 from exporter.graph.terms import full
 from exporter.model.identifiers import match_name
-from exporter.publish import manifest
-from exporter.publish.earlier import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from pyoxigraph import Store
 
@@ -41,13 +36,8 @@ if TYPE_CHECKING:
 
     Asks = Callable[[ParameterValues, int], Answer]
 
-_of_run: Final = re.compile(r"run=(\d+)-").match
-"""Matches files of the quarantine with the rows of one run of an update."""
 _TYPE: Final = NamedNode(full("rdf:type"))
 _AGENT: Final = NamedNode(full("ah:SoftwareAgent"))
-_COLUMN_OF: Final = NamedNode(full("ah:columnOf"))
-_COLUMN_NAME: Final = NamedNode(full("ah:columnName"))
-_RENAMED_FROM: Final = NamedNode(full("ah:renamedFrom"))
 _ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
 _NEEDED_BY: Final = {
     "direct_objects_accessed": _ACCESSES,
@@ -61,15 +51,6 @@ _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"tag-reach", "unmasked-copies", "unmasked-reads"}
 )
-_BY_COLUMN: Final = {
-    "column-copies": "copies count",
-    "column-readers": "reads count",
-    "end-up": "copies and reads count",
-    "root-cause": "writes count",
-    "tag-history": "tags count",
-    "unmasked-reads": "reads and masks count",
-}
-"""Question about a column that is asked for by its name -> what counts under the name that the column had then."""
 _QUICK: Final = frozenset(
     {
         *("column-readers", "columns-accessed", "exposure", "policy-coverage", "tag-history", "unmasked-reads"),
@@ -172,8 +153,8 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     elif not name.startswith("page-"):
         return [*notes, *_truncated(store, question, params)]
     notes += unrecorded.of_containers(store, name, params, answer, about)
-    notes += _of_former_columns(store, name, params, things)
-    notes += _of_letter_case(store, name, things)
+    notes += former_columns(store, name, params, things)
+    notes += letter_cases(store, name, things)
     notes += _of_agents(store, name, params, answer)
     if not answer.rows:
         notes += _emptied(store, name, params, things)
@@ -187,159 +168,8 @@ def explain(  # noqa: PLR0913, PLR0917 - a question, its parameters, its answer 
     return list(dict.fromkeys(notes))
 
 
-def _of_former_columns(store: Store, question: str, params: ParameterValues, things: Collection[str]) -> Iterator[str]:
-    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
-    have to be asked for, too. It may have been renamed several times.
-    """
-    counted = _BY_COLUMN.get(question)
-    asked_names = {match_name(value) for value in values_of(params, "column_name")}
-    for thing in sorted(things) if counted and asked_names else ():
-        renames = list(_renames(store, thing))
-        names = set(asked_names)
-        while linked := {name for pair in renames for name in pair if names & set(map(match_name, pair))}:
-            if {match_name(name) for name in linked} <= names:
-                break
-            names |= {match_name(name) for name in linked}
-        for former, new in renames:
-            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
-            if others and {match_name(former), match_name(new)} <= names:
-                yield (
-                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
-                    f"Ask for {' and '.join(others)}, too."
-                )
-
-
-_CASES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-SELECT DISTINCT ?object ?spelled ?other WHERE {
-  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
-  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
-  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
-  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
-  FILTER(?same != ?column)
-}
-"""
-"""Columns with tags or policies that rows also give in another letter case."""
-_BY_SETTING: Final = frozenset(
-    (
-        "agent-reads",
-        "policy-coverage",
-        "tag-history",
-        "tag-reach",
-        "unmasked-copies",
-        "unmasked-reads",
-    )
-)
-_SHOWN_CASES: Final = 5
-
-
-def _of_letter_case(store: Store, question: str, things: Collection[str]) -> Iterator[str]:
-    """Tags and policies count for the spelling of a column with which rows set them."""
-    if question not in _BY_SETTING:
-        return
-    found = store.query(_CASES)
-    known = sorted(
-        {
-            (row["object"].value, *sorted((row["spelled"].value, row["other"].value)))
-            for row in (found if isinstance(found, QuerySolutions) else ())
-            if not things or row["object"].value in things
-        }
-    )
-    texts = [
-        f"{one} and {other} of {min(_values(store, thing, 'rdfs:label'), default=thing)}"
-        for thing, one, other in known[:_SHOWN_CASES]
-    ]
-    if texts:
-        more = f" and {len(known) - _SHOWN_CASES} more" if len(known) > _SHOWN_CASES else ""
-        yield (
-            f"Rows give columns in several letter cases: {', '.join(texts)}{more}. A tag or policy counts for the "
-            "spelling with which it was set or unset, and not for the other, though it may be the same column: the "
-            "answer may lack rows, and have some that do not hold."
-        )
-
-
-def _renames(store: Store, thing: str) -> Iterator[tuple[str, str]]:
-    """The former and the new name of the renamed columns of an object, sorted."""
-    pairs = set[tuple[str, str]]()
-    for quad in store.quads_for_pattern(None, _COLUMN_OF, NamedNode(thing)):
-        for renamed in store.quads_for_pattern(quad.subject, _RENAMED_FROM, None):
-            new, former = _column_name(store, renamed.subject), _column_name(store, renamed.object)
-            if new and former:
-                pairs.add((former, new))
-    yield from sorted(pairs)
-
-
-def _column_name(store: Store, column: Any) -> str | None:
-    names = store.quads_for_pattern(column, _COLUMN_NAME, None)
-    return next((quad.object.value for quad in names if isinstance(quad.object, Literal)), None)
-
-
-def left_out(graph: Path) -> list[str]:
-    """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
-    quarantine, from its report. None for a graph without them.
-    """
-    settings, report = _json_of(graph / manifest.NAME).get("settings"), _json_of(graph / "report.json")
-    notes = []
-    if isinstance(settings, dict):
-        texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
-        if settings.get("filter"):
-            texts.append("[filter]")
-        if settings.get("forget_before"):
-            texts.append(f"forget_before {settings['forget_before']}")
-        if texts:
-            what = " and ".join(texts)
-            notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
-    rows, former = report.get("quarantined"), _quarantined_before(graph)
-    if former:
-        rows = former + (rows if isinstance(rows, int) else 0)
-        notes.append(
-            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of all runs {'is' if rows == 1 else 'are'} in quarantine; "
-            f"answers lack {'it if no later run exported it' if rows == 1 else 'those that no later run exported'} "
-            "(exporter quarantine shows which, and why)."
-        )
-    elif isinstance(rows, int) and rows:
-        notes.append(
-            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of the last run {'is' if rows == 1 else 'are'} in "
-            f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
-        )
-    return notes
-
-
-SINGLE_READS: Final = (
-    "This graph has reads by day (export --reads daily): queries that only read are not among the queries, and cannot "
-    "be found by their ids."
-)
-
-
-def has_no_single_reads(graph: Path) -> bool:
-    """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
-    settings = _json_of(graph / manifest.NAME).get("settings")
-    return isinstance(settings, dict) and settings.get("reads") == "daily"
-
-
-def _quarantined_before(graph: Path) -> int:
-    """How many rows the runs of an update before the last one quarantined, of those whose files are still there."""
-    there = {int(found[1]) for path in (graph / "quarantine").glob("run=*") if (found := _of_run(path.name))}
-    runs = _read_json(graph / LOG) if there else []
-    told = (one for one in runs[:-1] if isinstance(one, dict)) if isinstance(runs, list) else ()
-    rows = (one.get("quarantined") for one in told if one.get("run") in there)
-    return sum(one for one in rows if isinstance(one, int))
-
-
-def _json_of(path: Path) -> dict[str, Any]:
-    told = _read_json(path)
-    return told if isinstance(told, dict) else {}
-
-
-def _read_json(path: Path) -> Any:
-    """What is in a file of JSON; None where there is no such file, or it cannot be read."""
-    with suppress(OSError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return None
-
-
 def no_row(store: Store, params: ParameterValues = MappingProxyType({})) -> str:
-    """The note on an empty answer of which nothing else is covered. ``params``: the parameters, of which ``since``,
+    """The note on an empty answer of which nothing else is known. ``params``: the parameters, of which ``since``,
     ``until`` and ``at`` leave a part of the record.
     """
     covered = period(store)

@@ -18,7 +18,7 @@ from flask import g
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
-from exporter.ask.missing import SINGLE_READS, has_no_single_reads, left_out
+from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
