@@ -1,13 +1,15 @@
 """Measures an update: ``python -m benchmarks.updates`` adds one day to DIRs of 1, 7 and 30 days.
 
 Each day has the rows of a day of a large account. The last day is exported alone, as a user would do it, and then added
-to each DIR; to the largest DIR, a row that is five days late is added too. Prints a table for docs/updates.md. Exit
+to each DIR; to the largest DIR, a row that is five days late is added too: one that only reads, and one that writes, at
+the end of its day. Prints a table for docs/updates.md. Exit
 code 1 if the last day costs more than allowed. A run with 30 days of 20,000 rows needs 30 GB and most of an hour.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -53,21 +55,31 @@ def _measure(given: argparse.Namespace, work: Path) -> int:
     print(f"| export of the last day alone | - | - | {alone:.1f} | 1.0 |")
     holds = True
     options = ["--update", *(["--no-changes"] if given.no_changes else [])]
-    added = work / "added"
+    added, late = work / "added", work / "late"
     for number in sorted(int(one) for one in given.days.split(",")):
-        out = work / f"days-{number}"
+        out = work / f"{number}-days-of-{given.rows}-rows"
         if not out.is_dir():
             _seconds([days[day] for day in earlier[-number:]], out, *options)
-        shutil.rmtree(added, ignore_errors=True)
-        # An update replaces files and does not write into them, so links are a copy.
-        shutil.copytree(out, added, copy_function=os.link)
+        _copy(out, added)
         took = _seconds([days[last]], added, *options)
         holds = holds and took <= ASKED * alone
         print(f"| the last day is added | {number} | 1 | {took:.1f} | {took / alone:.2f} |", flush=True)
-    late = _late(days[earlier[-_LATE]], work / "late.ndjson")
-    took = _seconds([late], added, *options)
-    print(f"| a row comes {_LATE} days late | {number + 1} | {_LATE + 1} | {took:.1f} | {took / alone:.2f} |")
+    for what, row in _late(days[earlier[-_LATE]]).items():
+        rows = work / "late.ndjson"
+        rows.write_text(row, encoding="utf-8")
+        _copy(added, late)
+        took = _seconds([rows], late, *options)
+        made = len(json.loads((late / "log.json").read_text(encoding="utf-8"))[-1]["made"])
+        print(
+            f"| a row that {what} comes {_LATE} days late | {number + 1} | {made} | {took:.1f} | {took / alone:.2f} |"
+        )
     return 0 if holds else 1
+
+
+def _copy(out: Path, to: Path) -> None:
+    """An update replaces files and does not write into them, so links are a copy."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(out, to, copy_function=os.link)
 
 
 def _days(given: argparse.Namespace, work: Path) -> dict[str, Path]:
@@ -90,11 +102,13 @@ def _days(given: argparse.Namespace, work: Path) -> dict[str, Path]:
     return dict(list(found.items())[-number:])
 
 
-def _late(day: Path, late: Path) -> Path:
-    """A row of that day that no file has."""
-    with day.open(encoding="utf-8") as lines:
-        late.write_text(next(lines).replace('"query_id":"', '"query_id":"late-', 1), encoding="utf-8")
-    return late
+def _late(day: Path) -> dict[str, str]:
+    """The first row of a day that only reads, and the last one that writes, as rows that no file has."""
+    rows = [json.loads(line) for line in day.read_text(encoding="utf-8").splitlines()]
+    reads = next(row for row in rows if not (row.get("objects_modified") or row.get("object_modified_by_ddl")))
+    writes = next(row for row in reversed(rows) if row.get("objects_modified"))
+    each = {"reads": reads, "writes": writes}
+    return {what: json.dumps({**row, "query_id": f"late-{row['query_id']}"}) for what, row in each.items()}
 
 
 def _seconds(inputs: list[Path], out: Path, *options: str) -> float:
