@@ -6,6 +6,8 @@ not (``*.ttl.gz``).
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -28,8 +30,8 @@ FORMATS: Final = {
 one is read.
 """
 
-_REPORT: Final = "report.json"
-"""The file by which a folder is one that export wrote."""
+_MANIFEST: Final = "manifest.json"
+"""The file by which a folder is one that export wrote; it has the settings."""
 
 
 def load(graph: Path) -> Store:
@@ -39,11 +41,6 @@ def load(graph: Path) -> Store:
 
 def fill(store: Store, graph: Path) -> Store:
     """Loads the triples of ``graph`` into the store, which it returns; errors as in :func:`load`."""
-    if (graph / "manifest.json").is_file() and not (graph / "graph").is_dir():  # its other Turtle says nothing of rows
-        raise UsageError(
-            f"{graph} has no graph: it was exported with other outputs. Export it again with graph among --outputs, or "
-            "give one of its files of Turtle."
-        )
     for path in graph_files(graph):
         _load_file(store, path)
     if next(iter(store), None) is None:
@@ -57,9 +54,12 @@ def graph_files(graph: Path) -> list[Path]:
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
         return [graph]
-    if (graph / _REPORT).is_file() and not (graph / "graph").is_dir():
+    if not _has_graph(graph):
         # Files such as the validation report are Turtle, too, but to ask them would deny all that is on record.
-        raise UsageError(f"{graph} was exported without a graph. Export it with the output graph (--outputs).")
+        raise UsageError(
+            f"{graph} has no graph: it was exported with other outputs. Export it again with graph among --outputs, or "
+            "give one of its files of Turtle."
+        )
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
     by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
     files = next((paths for paths in by_format if paths), [])
@@ -69,6 +69,16 @@ def graph_files(graph: Path) -> list[Path]:
         )
     path = graph / "export.ttl"  # what the graph is, beside it
     return [*files, path] if folder != graph and path.is_file() else files
+
+
+def _has_graph(folder: Path) -> bool:
+    """Whether a folder may have a graph: all do but exports whose manifest has other outputs alone. An export without
+    any query has none of its files, but no less than it was given.
+    """
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        settings = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["settings"]
+        return "graph" in settings["outputs"] or (folder / "graph").is_dir()
+    return True
 
 
 def _load_file(store: Store, path: Path) -> None:

@@ -221,7 +221,7 @@ def test_two_fetches_do_not_write_one_folder(run: Callable[..., tuple[int, str, 
     assert "another run is writing it" in err
 
 
-@pytest.mark.parametrize("page", ["docs/fetch.md", "docs/production.md"])
+@pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/production.md"])
 def test_the_lines_of_cron_are_commands_that_there_are(page: str) -> None:
     lines = [line for kind, body in BLOCK.findall(text(page)) if kind == "crontab" for line in body.splitlines()]
     commands = [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("exporter ")]
