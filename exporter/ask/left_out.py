@@ -32,6 +32,11 @@ def left_out(graph: Path) -> list[str]:
         if texts:
             what = " and ".join(texts)
             notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
+    if of_runs := _filtered_before(graph):
+        notes.append(
+            f"Settings of earlier runs left out rows or objects: {' and '.join(of_runs)}. Answers lack those that no "
+            "later run exported."
+        )
     rows, former = report.get("quarantined"), _quarantined_before(graph)
     if former:
         rows = former + (rows if isinstance(rows, int) else 0)
@@ -60,12 +65,30 @@ def has_no_single_reads(graph: Path) -> bool:
     return isinstance(settings, dict) and settings.get("reads") == "daily"
 
 
+def _filtered_before(graph: Path) -> list[str]:
+    """The filters by which runs of an update before the last one left out anything, each once: ``since``, ``until``,
+    and ``[filter]`` for lists of names.
+    """
+    texts = []
+    for run in _earlier_runs(graph):
+        counts = run.get("filtered")
+        if isinstance(counts, dict):
+            rows = counts.get("rows")
+            left = [text for text, number in rows.items() if number] if isinstance(rows, dict) else []
+            left += ["[filter]"] if counts.get("reduced") or counts.get("objects") else []
+            texts += [text if text in {"since", "until"} else "[filter]" for text in left]
+    return list(dict.fromkeys(texts))
+
+
+def _earlier_runs(graph: Path) -> list[dict[str, Any]]:
+    runs = _read_json(graph / LOG)
+    return [run for run in runs[:-1] if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
 def _quarantined_before(graph: Path) -> int:
     """How many rows the runs of an update before the last one quarantined, of those whose files are still there."""
     numbers = {int(match[1]) for path in (graph / "quarantine").glob("run=*") if (match := _of_run(path.name))}
-    runs = _read_json(graph / LOG) if numbers else []
-    earlier_runs = (run for run in runs[:-1] if isinstance(run, dict)) if isinstance(runs, list) else ()
-    rows = (run.get("quarantined") for run in earlier_runs if run.get("run") in numbers)
+    rows = (run.get("quarantined") for run in _earlier_runs(graph) if run.get("run") in numbers)
     return sum(count for count in rows if isinstance(count, int))
 
 

@@ -245,6 +245,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         "nodes": report.nodes,
         "new": outcome.new,
         "made": outcome.made,
+        **({"filtered": report.filtered} if report.filtered else {}),
         "days": outcome.days,
     }
     runs = [{name: value for name, value in run.items() if name != "days"} for run in earlier.runs]

@@ -216,6 +216,19 @@ def test_rows_that_an_earlier_update_quarantined_are_in_a_note(tmp_path: Path) -
     assert "quarantine" in notes
 
 
+def test_what_the_filter_of_an_earlier_update_left_out_is_in_a_note(tmp_path: Path) -> None:
+    """docs/questions.md: settings leave out rows. What they left out is lacking, whatever the last run was given."""
+    early, late = row("q8", "01 08:00", "BEN", [TABLE]), row("q9", "03 08:00", "EVE", [TABLE])
+    exported(tmp_path / "updated", [early, late], update=True, since="2026-09-02")
+    folder = exported(tmp_path / "updated", [row("q10", "04 08:00", "IDA", [TABLE])], update=True)
+    answer, notes = asked(folder, "who-accessed", object_name="D.S.A")
+    assert answer == [("EVE",), ("IDA",)]
+    assert "Settings of earlier runs left out rows or objects: since." in notes
+    folder = exported(tmp_path / "nothing", [late], update=True, since="2026-09-02")
+    folder = exported(tmp_path / "nothing", [row("q10", "04 08:00", "IDA", [TABLE])], update=True)
+    assert "left out" not in asked(folder, "who-accessed", object_name="D.S.A")[1], "the filter left out nothing"
+
+
 def test_a_user_is_not_missed_in_silence_where_users_have_pseudonyms(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("0123456789abcdef")
