@@ -75,9 +75,11 @@ def _has_graph(folder: Path) -> bool:
     """Whether a folder may have a graph: all do but exports whose manifest has other outputs alone. An export without
     any query has none of its files, but no less than it was given.
     """
+    manifest = folder / _MANIFEST
+    if (folder / "graph").is_dir() or not manifest.is_file():  # to read a pipe would wait
+        return True
     with suppress(OSError, ValueError, KeyError, TypeError):
-        settings = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["settings"]
-        return "graph" in settings["outputs"] or (folder / "graph").is_dir()
+        return "graph" in json.loads(manifest.read_text(encoding="utf-8"))["settings"]["outputs"]
     return True
 
 
