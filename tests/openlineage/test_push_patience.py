@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -11,7 +12,7 @@ from openlineage.client.transport.http import HttpConfig
 
 from exporter.cli import main
 from exporter.openlineage.push.http import READ, HttpSender, Kind, Secrets
-from tests.openlineage.hostile import Hostile, Reply, dataset, folder, history, run, run_id
+from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
 from tests.stores.servers import free_port
 
@@ -75,7 +76,12 @@ def test_a_backend_that_forbids_everything_ends_the_push_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = folder(tmp_path / "out", EVENTS)
-    with Hostile(lambda _: Reply(403, "no such permission")) as server:
+
+    def forbid(_: Asked) -> Reply:
+        time.sleep(0.02)  # as over a network: here both ends share a processor, and answers come before they are judged
+        return Reply(403, "no such permission")
+
+    with Hostile(forbid) as server:
         code, counts, said = push(where, server.url, capsys, "--concurrency", "1")
         assert (code, counts) == (3, counted(left=len(EVENTS)))
         assert len(server.asked) < 10
