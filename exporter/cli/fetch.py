@@ -38,7 +38,7 @@ def _run(out: Path, *, connection: str | None, dry_run: bool | None, as_json: bo
     return 0
 
 
-def _options(  # noqa: PLR0913 - the options
+def _options(  # noqa: PLR0913 - the options of the command, by name
     out: Path,
     *,
     since: str | None,

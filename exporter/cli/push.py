@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(  # noqa: PLR0913 - the options
+def _run(  # noqa: PLR0913 - the options of the command
     folder: Path,
     *,
     config: Path | None,

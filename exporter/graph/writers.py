@@ -89,7 +89,7 @@ def _jsonld_renderer(base: str, context: Context) -> Render:
             name, predicate = of_class[term]
             shown: tuple[Any, ...] | list[Any] = values
             if not predicate.is_literal:
-                shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
+                shown = [value if "://" in value else base + value for value in values]  # type: ignore[operator]  # not a literal, so an IRI
             elif predicate.range == "xsd:dateTime":
                 shown = [iso(value) for value in values]  # type: ignore[arg-type]  # a time is microseconds
             whole[name] = shown if predicate.many else shown[0]
@@ -115,7 +115,7 @@ def ntriples_renderer(base: str, graph: str | None = None) -> Render:
         for term, values in node.values.items():
             before, after, text = pieces[term]
             if text is None:
-                iris = [value if "://" in value else base + value for value in values]  # type: ignore[operator]
+                iris = [value if "://" in value else base + value for value in values]  # type: ignore[operator]  # not a literal, so an IRI
                 lines += [f"{subject}{before}{iri}{after}{end}" for iri in iris]
             else:
                 lines += [f"{subject}{before}{text(value)}{after}{end}" for value in values]

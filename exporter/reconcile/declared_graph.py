@@ -185,16 +185,14 @@ class _Nodes:
         )
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
         for name, end in (("source", edge.source), ("target", edge.target)):
-            if end.column:
-                values[f"ah:{name}ColumnName"] = (end.column,)
-                iri = (
-                    self._columns.get((end.resolution.iri, end.column))
-                    if isinstance(end.resolution, ObjectLine)
-                    else None
-                )
+            if not end.column:
+                continue
+            values[f"ah:{name}ColumnName"] = (end.column,)
+            if isinstance(end.resolution, ObjectLine):
+                iri = self._columns.get((end.resolution.iri, end.column))
                 if iri is not None:
                     values[f"ah:{name}Column"] = (iri,)
-                    self._used.add((iri, end.resolution.iri))  # type: ignore[union-attr]
+                    self._used.add((iri, end.resolution.iri))
         values["ah:verdict"] = (edge.verdict.upper(),)
         if edge.reason:
             values["ah:verdictReason"] = (edge.reason,)
@@ -225,7 +223,7 @@ class _Nodes:
 
     def _text(self, iri: str, term: str) -> str:
         quads = self._store.quads_for_pattern(NamedNode(iri), NamedNode(full(term)), None)
-        return min((str(quad.object.value) for quad in quads), default="")  # type: ignore[union-attr]
+        return min((str(quad.object.value) for quad in quads), default="")  # type: ignore[union-attr]  # a text
 
 
 def _declared_dataset(end: End) -> Dataset:

@@ -108,7 +108,7 @@ class _Look:
             self._known(values, constraint.component)
             for value in values:
                 for each in value.of.properties if isinstance(value, Kind) else ():
-                    self.follower.asks(value.of, each.term)  # type: ignore[union-attr]
+                    self.follower.asks(value.of, each.term)  # type: ignore[union-attr]  # a kind, since it has properties
         elif isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
             self._known(values, f"sh:class {constraint.class_.value}")
         for inner in inner_shapes(constraint):
@@ -130,7 +130,7 @@ def _ontology() -> Graph:
 @cache
 def _classes() -> frozenset[str]:
     """Every class of the ontology, as a whole IRI. Graphs state no more about a class than its superclasses."""
-    known = frozenset(term.value for triple in hierarchy() for term in (triple.subject, triple.object))  # type: ignore[union-attr]
+    known = frozenset(term.value for triple in hierarchy() for term in (triple.subject, triple.object))  # type: ignore[union-attr]  # terms
     return known.union(*(map(full, types_of(of)) for of in NODE_CLASSES))
 
 

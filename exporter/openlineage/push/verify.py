@@ -16,6 +16,7 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.errors import UsageError
@@ -246,11 +247,11 @@ class Verification:
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
         for dataset, expected in sorted(self._expected.datasets.items()):
-            yield lambda thing=dataset, expected=expected: self._dataset_findings(thing, expected)  # type: ignore[misc]
+            yield partial(self._dataset_findings, dataset, expected)
         for job, of_job in sorted(self._expected.jobs.items()):
-            yield lambda job_thing=job, expected=of_job: self._job_findings(job_thing, expected)  # type: ignore[misc]
+            yield partial(self._job_findings, job, of_job)
         for run, state in sorted(self._expected.runs.items()):
-            yield lambda run_id=run, expected=state: self._run_findings(run_id, expected)  # type: ignore[misc]
+            yield partial(self._run_findings, run, state)
 
     def _findings(self, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
         try:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.expected import Thing, columns_of, edges_of, job_of, thing_of
@@ -115,11 +116,11 @@ class DataHubVerification(Verification):
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
         for dataset, expected in sorted(self._expected.datasets.items(), key=lambda item: item[0]):
-            yield lambda thing=dataset, expected=expected: self._findings_of_dataset(thing, expected)  # type: ignore[misc]
+            yield partial(self._findings_of_dataset, dataset, expected)
         for job, expected_job in sorted(self._expected.jobs.items(), key=lambda item: item[0]):
-            yield lambda job_thing=job, expected=expected_job: self._findings_of_job(job_thing, expected)  # type: ignore[misc]
+            yield partial(self._findings_of_job, job, expected_job)
         for run, state in sorted(self._expected.runs.items()):
-            yield lambda run_id=run, expected=state: self._findings_of_run(run_id, expected)  # type: ignore[misc]
+            yield partial(self._findings_of_run, run, state)
 
     def _aspects(self, entity: str, urn: str, *names: str) -> tuple[Json, str | None]:
         """The aspects of an entity by name, and why there are none. Raises Ended."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.naming import parts
@@ -125,7 +126,7 @@ class OpenMetadataVerification(Verification):
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
         for dataset, expected in sorted(self._expected.datasets.items(), key=lambda item: item[0]):
-            yield lambda thing=dataset, expected=expected: self._findings_of_table(thing, expected)  # type: ignore[misc]
+            yield partial(self._findings_of_table, dataset, expected)
 
     def _fqns(self, thing: Thing) -> list[str]:
         """The fully qualified names that the table of a dataset can have."""
