@@ -43,7 +43,7 @@ _STATE: Final = (*KNEW, *HAPPENED)
 
 
 class Affected(Generic[Messages]):
-    """Finds the days to make again, in their order. ``left``: the days of the old DIR, each with the later days for
+    """Finds the days to make again, in their order. ``earlier``: the days of the old DIR, each with the later days for
     which it has open messages. ``must``: days that are made in any case.
     """
 
@@ -52,10 +52,10 @@ class Affected(Generic[Messages]):
         engine: Engine[Messages],
         store: Store[Messages],
         job: ExportJob,
-        left: Mapping[str, list[str]],
+        earlier: Mapping[str, list[str]],
         must: Iterable[str],
     ) -> None:
-        self._engine, self._store, self._job, self.left, self._must = engine, store, job, left, set(must)
+        self._engine, self._store, self._job, self.earlier, self._must = engine, store, job, earlier, set(must)
         self._made: dict[str, Sequence[str]] = {}
         self._compared: list[Messages] = []
         self._changed: set[str] = set()
@@ -78,7 +78,7 @@ class Affected(Generic[Messages]):
 
     def has(self, day: str) -> bool:
         """Whether a day has to be made again. Days before it were made, or stay as they were."""
-        if self._is_every or day in self._must or day not in self.left or self._store.has(f"parents/{day}"):
+        if self._is_every or day in self._must or day not in self.earlier or self._store.has(f"parents/{day}"):
             return True
         # States are compared here and not when a day was made: mostly no day follows that could stay as it is.
         for made in sorted(self._made):
@@ -94,8 +94,8 @@ class Affected(Generic[Messages]):
         compared = self._differences(f"things/{day}", f"things/{day}", _STATE, day)
         self._compared.append(compared)
         self._changed |= self._changed_in(compared)
-        last = max((left for left in self.left if left <= day), default=day)
-        is_same = day not in self.left or [*self.left[day]] == [*self._made[day]]
+        last = max((earlier for earlier in self.earlier if earlier <= day), default=day)
+        is_same = day not in self.earlier or [*self.earlier[day]] == [*self._made[day]]
         self._is_open_changed = not is_same or bool(
             self._changed_in(self._differences(f"open/{day}", f"open/{last}", DUE, day))
         )

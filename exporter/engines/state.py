@@ -186,7 +186,7 @@ def _read(
                 continue
             columns = _columns(file, number, _COLUMNS_OF_RECEIVER)
             found = [pc.is_in(columns[place], value_set=each) for place, each in wanted]
-            if not all(one.true_count for one in found):
+            if not all(pc.any(is_wanted).as_py() for is_wanted in found):
                 continue
             columns += _columns(file, number, _COLUMNS_OF_CONTENT)
             if found:
@@ -195,11 +195,9 @@ def _read(
             yield from starmap(Message, zip(*(column.to_pylist() for column in columns), strict=True))
 
 
-def _columns(file: parquet.ParquetFile, group: int, names: list[str]) -> list[pa.Array]:
+def _columns(file: parquet.ParquetFile, group: int, names: list[str]) -> list[pa.ChunkedArray]:
     """Columns of a part of a file."""
-    rows = file.metadata.row_group(group).num_rows
-    (batch,) = file.iter_batches(rows, [group], names, use_threads=False)
-    return list(batch.columns)
+    return list(file.read_row_group(group, names, use_threads=False).columns)
 
 
 def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:

@@ -292,7 +292,7 @@ def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has s
         todo.remove(day)
         if not affected.has(day):
             store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
-            done.days[day] = affected.left[day]
+            done.days[day] = affected.earlier[day]
             continue
         made[day], others = _Day(engine, store, day, job, late).make(every, done, progress)
         others += affected.add_every() if made[day].counts.first is None else []
