@@ -16,7 +16,7 @@ import pytest
 
 from exporter.cli import main
 from exporter.openlineage.push import order
-from exporter.openlineage.push.verify import UNKEPT
+from exporter.openlineage.push.verify_marquez import UNKEPT
 from tests import exports, golden
 from tests.marquez import exported, rows, standin
 from tests.openlineage import hostile

@@ -21,8 +21,8 @@ from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.plan import Counts, Plan, duration, say
 from exporter.openlineage.push.profiles import Choices, profile
-from exporter.openlineage.push.verify import Verification, Verified
 from exporter.openlineage.push.verify_datahub import DataHubVerification
+from exporter.openlineage.push.verify_marquez import MarquezVerification
 from exporter.openlineage.push.verify_openmetadata import OpenMetadataVerification
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.openlineage.push.http import Secrets
+    from exporter.openlineage.push.verify import Verification, Verified
 
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
@@ -103,8 +104,8 @@ def summary(counts: Counts, backends: Sequence[dict[str, Any]], folder: Path) ->
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
-_VERIFICATIONS: Final = {
-    "marquez": Verification,
+_VERIFICATIONS: Final[dict[str, type[Verification]]] = {
+    "marquez": MarquezVerification,
     "openmetadata": OpenMetadataVerification,
     "datahub": DataHubVerification,
 }

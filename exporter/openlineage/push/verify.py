@@ -4,33 +4,35 @@ A backend can accept an event and drop an edge of it. So what the events say is 
 Parts that it is known not to keep are counted apart. So are parts without an API: they are not checked, and not counted
 as found. More than the events say is no finding: others may push to the same backend.
 
-:class:`Verification` is the comparison with a Marquez: of each dataset in the sample its columns and column lineage; of
-each job what its latest run read and wrote, at the job and in the lineage graph; and the state of each run.
-:mod:`.verify_openmetadata` and :mod:`.verify_datahub` compare with the others.
+This is done for a sample of the datasets, jobs and runs, so memory does not grow with them. :class:`Verification` has
+what is common to all backends; :mod:`.verify_marquez`, :mod:`.verify_openmetadata` and :mod:`.verify_datahub` say for
+one each what it has to show after it got these events in this order, and read what it shows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import sqlite3
 import time
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.delivery import Retries
-from exporter.openlineage.push.expected import KINDS, Expected, Sample, Thing
+from exporter.openlineage.push.event import ColumnEdge, Thing, columns_of, datasets, facet, thing_of
 from exporter.openlineage.push.http import Kind
 from exporter.openlineage.push.order import Pace, Stopped
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from exporter.openlineage.push.expected import Dataset, Job
     from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.http import HttpSender
     from exporter.openlineage.push.index import Index
@@ -45,11 +47,10 @@ AGAIN: Final = 1.0
 """Seconds until something is looked at again that a backend may still be processing."""
 LISTED: Final = 20
 """How many missing things a person is shown."""
-EARLIER: Final = "columns that only earlier events name: a dataset has the columns of its last write"
-UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
-OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
-UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"
-_UNASKED: Final = re.compile(r"(^|:)(\d|//)")
+_KINDS: Final = ("datasets", "jobs", "runs")
+ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
+_NOT_OF_A_JOB: Final = re.compile(r"[^a-z:/A-Z0-9\-_.@+]")
+"""What Marquez replaces by ``_`` in the namespace of a job."""
 
 
 def sample_size(text: str | None) -> int:
@@ -59,6 +60,86 @@ def sample_size(text: str | None) -> int:
     if not text.isascii() or not text.isdecimal() or int(text[:18]) < 1:
         raise UsageError(f"--sample must be all or a number from 1, and is {text!r}")
     return int(text[:18])
+
+
+# --- what the events say ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Dataset:
+    """What events say of a dataset. ``columns``: those that the backend shows; ``earlier``: all that events ever named.
+    ``is_dropped``: the last event about it is its DROP. ``run``: the last that names it.
+
+    ``edges``: the column lineage that the backend keeps; ``unkept``: what it may drop. ``sources``: where it keeps the
+    last event about two datasets alone: for each that this one is made from, the column edges of that event.
+    """
+
+    columns: set[str] = field(default_factory=set)
+    earlier: set[str] = field(default_factory=set)
+    is_dropped: bool = False
+    run: str = ""
+    edges: set[ColumnEdge] = field(default_factory=set)
+    unkept: set[ColumnEdge] = field(default_factory=set)
+    sources: dict[Thing, set[ColumnEdge]] = field(default_factory=dict)
+
+    def set_columns(self, columns: Iterable[str]) -> None:
+        self.columns = set(columns)
+        self.earlier |= self.columns
+
+
+@dataclass
+class Job:
+    """What the run of a job that the backend shows read and wrote; ``run``: None where it shows none. ``is_open``: a
+    later one began.
+    """
+
+    run: str | None = None
+    inputs: set[Thing] = field(default_factory=set)
+    outputs: set[Thing] = field(default_factory=set)
+    edges: set[ColumnEdge] = field(default_factory=set)
+    is_open: bool = False
+
+
+def job_of(event: Json) -> Thing:
+    """The job of a run's event, with its namespace as Marquez spells it."""
+    return Thing(_NOT_OF_A_JOB.sub("_", event["job"]["namespace"]), event["job"]["name"])
+
+
+class Sample:
+    """Of each kind the things with the smallest hashes: the same ones each time, in whatever order they come."""
+
+    def __init__(self) -> None:
+        # A temporary file, as the index: the number of things is not limited.
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.execute("CREATE TABLE named (kind TEXT, mark TEXT, PRIMARY KEY (kind, mark)) WITHOUT ROWID")
+        self._last: dict[str, str | None] = {}
+        self.sizes: dict[str, int] = dict.fromkeys(_KINDS, 0)
+
+    def choose(self, events: Iterable[Json], most: int) -> None:
+        """Chooses from what the events name; ``most``: so many of each kind."""
+        for event in events:
+            named = [("datasets", thing_of(document)) for document in datasets(event)]
+            if "run" in event:
+                named += [("jobs", job_of(event)), ("runs", Thing("", event["run"]["runId"]))]
+            rows = ((kind, _digest(thing)) for kind, thing in named)
+            self._db.executemany("INSERT OR IGNORE INTO named VALUES (?, ?)", rows)
+        for kind in _KINDS:
+            (self.sizes[kind],) = self._db.execute("SELECT count(*) FROM named WHERE kind = ?", (kind,)).fetchone()
+            last = "SELECT mark FROM named WHERE kind = ? ORDER BY mark LIMIT 1 OFFSET ?"
+            row = self._db.execute(last, (kind, most - 1)).fetchone()
+            self._last[kind] = row[0] if row else None
+        self._db.close()
+
+    def has(self, kind: str, thing: Thing) -> bool:
+        last = self._last[kind]
+        return last is None or _digest(thing) <= last
+
+
+def _digest(thing: Thing) -> str:
+    return hashlib.blake2b(json.dumps(thing).encode(), digest_size=16).hexdigest()
+
+
+# --- what was found ---------------------------------------------------------------------------------------------------
 
 
 class Finding(NamedTuple):
@@ -82,20 +163,14 @@ class Verified:
 
     backend: str
     sent: dict[str, int]
-    looked_at: dict[str, int] = field(default_factory=dict)
-    found: dict[str, int] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
+    looked_at: dict[str, int]
+    found: dict[str, int]
+    missing: dict[str, int]
     known: dict[str, int] = field(default_factory=dict)
     not_checked: dict[str, int] = field(default_factory=dict)
     listed: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     stopped: str | None = None
-
-    @classmethod
-    def of(cls, backend: str, sent: dict[str, int], kinds: tuple[str, ...]) -> Verified:
-        """Nothing looked at so far; ``kinds``: of things that will be."""
-        zeros = dict.fromkeys(kinds, 0)
-        return cls(backend, sent, dict(zeros), dict(zeros), dict(zeros))
 
     def add(self, finding: Finding) -> None:
         for why, counts in ((finding.known, self.known), (finding.unchecked, self.not_checked)):
@@ -118,16 +193,18 @@ class Verified:
             counts = (self.looked_at[kind], self.found[kind], self.missing[kind])
             of_all = f"   of {self.sent[kind]:,}" if self.sent.get(kind, 0) > self.looked_at[kind] else ""
             yield f"  {kind:<14}" + "".join(f"{count:>12,}" for count in counts) + of_all
-        for why, count in sorted(self.known.items()):
-            yield f"  {count:,} known: {why}"
-        for why, count in sorted(self.not_checked.items()):
-            yield f"  {count:,} not checked: {why}"
+        for word, reasons in (("known", self.known), ("not checked", self.not_checked)):
+            for why, count in sorted(reasons.items()):
+                yield f"  {count:,} {word}: {why}"
         if self.stopped:
             yield f"Not everything was looked at: {self.stopped}"
         for missing in self.listed[:LISTED]:
             yield f"  missing, {missing['kind']}: {missing['what']} ({missing['why']})"
         if len(self.listed) > LISTED:
             yield f"  and {len(self.listed) - LISTED:,} more; --json lists all"
+
+
+# --- reading back -----------------------------------------------------------------------------------------------------
 
 
 class UnreadableError(Exception):
@@ -138,83 +215,45 @@ class NoAnswerError(Exception):
     """The backend does not answer any more, or refuses this user."""
 
 
-class Api:
-    """The API of a backend, with retries as for events. ``beside``: what the address for events ends with in the place
-    of the API's paths. Thread-safe.
+class Verification(ABC):
+    """The comparison with one backend. ``most``: things of each kind that are looked at.
+
+    ``beside``: what the address for events ends with in the place of the API's paths. ``kinds``: what is looked at.
+    ``states``: the type of a run's last event -> the state that the backend shows. ``settles``: whether it processes an
+    event after it answered, so that what is missing is looked at again while the user's patience lasts. ``earlier``:
+    why it does not show columns that only earlier events name, and ``without_column``: what it is then said to lack.
     """
 
-    def __init__(self, sender: HttpSender, pace: Pace, patience: float, beside: str) -> None:
-        self._sender, self._pace, self._patience, self._beside = sender, pace, patience, beside
-
-    def get(self, *path: str, **query: str) -> Json | None:
-        """The object at a path; None where there is none. Raises :class:`UnreadableError`, :class:`NoAnswerError` and
-        Stopped.
-        """
-        return self._object(self._read(path, query))
-
-    def get_if_allowed(self, *path: str) -> Json | None:
-        """The same; None also where this user may not see it."""
-        return self._object(self._read(path, {}, may_be_forbidden=True))
-
-    def post(self, *path: str, body: Any) -> list[Json] | None:
-        """The list that answers a question; else as :meth:`get`."""
-        answer = self._read(path, {}, body)
-        if answer is not None and not (isinstance(answer, list) and all(isinstance(item, dict) for item in answer)):
-            raise UnreadableError("no list of JSON objects")
-        return answer
-
-    @staticmethod
-    def _object(answer: Any) -> Json | None:
-        if answer is not None and not isinstance(answer, dict):
-            raise UnreadableError("no JSON object")
-        return answer
-
-    def _read(self, path: tuple[str, ...], query: Json, body: Any = None, *, may_be_forbidden: bool = False) -> Any:
-        retries = Retries(self._patience)
-        while True:
-            with self._pace.request():
-                answer, document = self._sender.read(path, query, self._beside, body)
-            if answer.kind is Kind.TAKEN:
-                return document
-            if answer.kind is Kind.MISPLACED or (may_be_forbidden and answer.kind is Kind.FORBIDDEN):
-                return None
-            wait = retries.wait(answer)
-            if wait is None:
-                raise (UnreadableError if answer.kind in (Kind.SICK, Kind.REFUSED) else NoAnswerError)(answer.text)
-            if self._pace.stopped.wait(wait):
-                raise Stopped
-
-
-class Verification:
-    """The comparison with one Marquez. ``most``: things of each kind that are looked at.
-
-    ``beside``: as in :class:`Api`. ``kinds``: what is looked at. ``settles``: whether the backend processes an event
-    after it answered, so that what is missing is looked at again while the user's patience lasts.
-    """
-
-    beside = "/lineage"
-    kinds: tuple[str, ...] = ALL_KINDS
-    settles = False
-    _expected: Any
+    beside: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]] = ALL_KINDS
+    states: ClassVar[dict[str, str]] = {}
+    settles: ClassVar[bool] = False
+    earlier: ClassVar[str]
+    without_column: ClassVar[str] = "the dataset does not have it"
 
     def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int) -> None:
         self._index, self._fit, self._delivered, self._most = index, fit, delivered, most
         self._why: str | None = None
+        self._datasets: dict[Thing, Dataset] = {}
+        self._jobs: dict[Thing, Job] = {}
+        self._runs: dict[str, str | None] = {}
+        """Their states, None where no event says one."""
 
     def run(self, name: str, sender: HttpSender, pace: Pace, patience: float, at_once: int) -> Verified:
         """Reads the things in the sample, ``at_once`` of them together. ``name``: of the backend, for people."""
         start = time.monotonic()
-        sample, self._api, self._pace = Sample(), Api(sender, pace, patience, self.beside), pace
+        self._sample, self._sender, self._pace, self._patience = Sample(), sender, pace, patience
         self._index.mark_delivered(self._delivered.taken())
         progress = Progress()
         with progress.stage("reading what was sent"):
-            sample.choose(self._sent_events(), self._most)
-            self._expected = self._expect(sample)
+            self._sample.choose(self._sent_events(), self._most)
             for event in self._sent_events():
-                self._expected.add(event)
-        verified = Verified.of(name, sample.sizes, self.kinds)
-        counts = ", ".join(_count_text(kind, getattr(self._expected, kind)) for kind in KINDS if kind in self.kinds)
-        say(f"reading back from {name}: {counts}")
+                self._expect(event)
+        zeros = dict.fromkeys(self.kinds, 0)
+        verified = Verified(name, self._sample.sizes, zeros, dict(zeros), dict(zeros))
+        expected = {"datasets": len(self._datasets), "jobs": len(self._jobs), "runs": len(self._runs)}
+        counts = (f"{count:,} {kind}" for kind, count in expected.items() if kind in self.kinds)
+        say(f"reading back from {name}: {', '.join(counts)}")
         self._until = time.monotonic() + patience
         with progress.stage("reading back"), ThreadPoolExecutor(at_once) as pool:
             try:
@@ -232,13 +271,6 @@ class Verification:
         verified.seconds = time.monotonic() - start
         return verified
 
-    def _expect(self, sample: Sample) -> Any:
-        """What the events say, with ``add(event)`` and a dict for each of KINDS."""
-        return Expected(sample)
-
-    def _prepare(self, verified: Verified) -> None:
-        """What has to be read first. Raises :class:`NoAnswerError` and :class:`UnreadableError`."""
-
     def _sent_events(self) -> Iterator[Json]:
         """The events that the backend has, as they were sent."""
         for item in self._index.delivered():
@@ -246,12 +278,12 @@ class Verification:
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
 
     def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
-        for dataset, expected in sorted(self._expected.datasets.items()):
-            yield partial(self._dataset_findings, dataset, expected)
-        for job, of_job in sorted(self._expected.jobs.items()):
-            yield partial(self._job_findings, job, of_job)
-        for run, state in sorted(self._expected.runs.items()):
-            yield partial(self._run_findings, run, state)
+        for dataset in sorted(self._datasets):
+            yield partial(self._dataset_findings, dataset, self._datasets[dataset])
+        for job in sorted(self._jobs):
+            yield partial(self._job_findings, job, self._jobs[job])
+        for run in sorted(self._runs):
+            yield partial(self._run_findings, run, self._runs[run])
 
     def _findings(self, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
         try:
@@ -268,84 +300,101 @@ class Verification:
             raise NoAnswerError from None
         return findings
 
-    def _read_object(self, *path: str, **query: str) -> tuple[Json, str | None]:
+    # --- the API of the backend ---------------------------------------------------------------------------------------
+
+    def _ask(
+        self, *path: str, query: Mapping[str, str] | None = None, body: Any = None, may_be_forbidden: bool = False
+    ) -> Any:
+        """The JSON object at a path, or the list of objects that answers the question ``body``, with retries as for
+        events. None where there is none; with ``may_be_forbidden``, also where this user may not see it. Thread-safe.
+
+        Raises :class:`UnreadableError`, :class:`NoAnswerError` and Stopped.
+        """
+        retries = Retries(self._patience)
+        while True:
+            with self._pace.request():
+                answer, document = self._sender.read(path, query or {}, self.beside, body)
+            if answer.kind is Kind.TAKEN:
+                break
+            if answer.kind is Kind.MISPLACED or (may_be_forbidden and answer.kind is Kind.FORBIDDEN):
+                return None
+            wait = retries.wait(answer)
+            if wait is None:
+                raise (UnreadableError if answer.kind in (Kind.SICK, Kind.REFUSED) else NoAnswerError)(answer.text)
+            if self._pace.stopped.wait(wait):
+                raise Stopped
+        if body is None and not isinstance(document, dict):
+            raise UnreadableError("no JSON object")
+        if body is not None and not (isinstance(document, list) and all(isinstance(item, dict) for item in document)):
+            raise UnreadableError("no list of JSON objects")
+        return document
+
+    def _read(self, *path: str, **query: str) -> tuple[Json, str | None]:
         """The object at a path, and the reason why there is none."""
         try:
-            answer = self._api.get(*path, **query)
+            answer = self._ask(*path, query=query)
         except UnreadableError as error:
             return {}, f"it answers {error}"
         return (answer, None) if answer is not None else ({}, "it is not there")
 
-    # --- the three kinds ----------------------------------------------------------------------------------------------
+    # --- what each backend has of its own -----------------------------------------------------------------------------
 
-    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
-        name, (answer, why) = (
-            display_name(thing),
-            self._read_object("namespaces", thing.namespace, "datasets", thing.name),
-        )
-        if not why and bool(answer.get("deleted")) != expected.is_dropped:
-            why = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
-        yield Finding("datasets", name, why)
-        columns = {column_field.get("name") for column_field in answer.get("fields") or ()}
-        for column in sorted(expected.columns):
-            yield Finding("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
-        for column in sorted(expected.earlier - expected.columns - columns):
-            yield Finding("columns", f"{name} {column}", known=EARLIER)
-        edges = {
-            (input_field.get("namespace"), input_field.get("dataset"), input_field.get("field"), column.get("name"))
-            for column in answer.get("columnLineage") or ()
-            for input_field in column.get("inputFields") or ()
-        }
-        for edge in sorted(expected.edges | expected.unkept):
-            is_there = (*edge.source, edge.source_column, edge.column) in edges
-            what = f"{display_name(edge.source)} {edge.source_column} -> {name} {edge.column}"
-            is_known = not is_there and edge in expected.unkept
-            why = None if is_there else "the dataset's column lineage does not have it"
-            yield Finding("column edges", what, None if is_known else why, UNKEPT if is_known else None)
+    @abstractmethod
+    def _expect(self, event: Json) -> None:
+        """Notes what the backend has to show after the next event, as it was sent."""
+
+    def _prepare(self, verified: Verified) -> None:  # noqa: B027 - most read nothing first
+        """What has to be read first. Raises :class:`NoAnswerError` and :class:`UnreadableError`."""
+
+    @abstractmethod
+    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]: ...
 
     def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
-        name, (answer, why) = display_name(thing), self._read_object("namespaces", thing.namespace, "jobs", thing.name)
-        yield Finding("jobs", name, why)
-        if expected.is_open:
-            yield Finding("jobs", name, known=OPEN)
-            return
-        node = f"job:{thing.namespace}:{thing.name}"
-        graph, graph_error = self._read_object("lineage", nodeId=node, depth="0")
-        is_unasked = bool(graph_error and _UNASKED.search(thing.name))
-        if is_unasked:
-            yield Finding("jobs", name, known=UNASKED)
-        edges = {
-            (edge.get("origin"), edge.get("destination"))
-            for graph_node in graph.get("graph") or ()
-            for side in ("inEdges", "outEdges")
-            for edge in graph_node.get(side) or ()
-        }
-        for side, datasets in (("inputs", expected.inputs), ("outputs", expected.outputs)):
-            listed = {(dataset.get("namespace"), dataset.get("name")) for dataset in answer.get(side) or ()}
-            for dataset_thing in sorted(datasets):
-                ends = (f"dataset:{dataset_thing.namespace}:{dataset_thing.name}", node)
-                is_drawn = is_unasked or (ends if side == "inputs" else ends[::-1]) in edges
-                missing_in = [
-                    text for text, is_in in (("the job", dataset_thing in listed), ("its graph", is_drawn)) if not is_in
-                ]
-                what = (
-                    f"{display_name(dataset_thing)} -> {name}"
-                    if side == "inputs"
-                    else f"{name} -> {display_name(dataset_thing)}"
-                )
-                yield Finding("job edges", what, f"not in {' and '.join(missing_in)}" if missing_in else None)
+        raise NotImplementedError
+
+    def _state_of(self, run: str) -> tuple[str | None, str | None]:
+        """The state that the backend shows of a run, and the reason why it is not found."""
+        raise NotImplementedError
+
+    # --- what several have in common ----------------------------------------------------------------------------------
+
+    def _expect_run(self, event: Json) -> None:
+        run = event["run"]["runId"]
+        if self._sample.has("runs", Thing("", run)):
+            self._runs[run] = self.states.get(event.get("eventType") or "", self._runs.get(run))
+
+    def _dataset_of(self, document: Json) -> Dataset | None:
+        """What is known of a dataset that an event names; None where it is not in the sample."""
+        thing = thing_of(document)
+        if not self._sample.has("datasets", thing):
+            return None
+        dataset = self._datasets.setdefault(thing, Dataset())
+        dataset.is_dropped = facet(document, "lifecycleStateChange").get("lifecycleStateChange") == "DROP"
+        return dataset
+
+    def _expect_last_columns(self, document: Json) -> Dataset | None:
+        """The same, for a backend that shows the columns of the last event that lists any."""
+        dataset = self._dataset_of(document)
+        if dataset is not None and facet(document, "schema").get("fields") is not None:
+            dataset.set_columns(columns_of(document))
+        return dataset
+
+    def _column_findings(self, thing: Thing, expected: Dataset, shown: set[str]) -> Iterator[Finding]:
+        for column in sorted(expected.columns):
+            yield Finding("columns", f"{thing} {column}", None if column in shown else self.without_column)
+        for column in sorted(expected.earlier - expected.columns - shown):
+            yield Finding("columns", f"{thing} {column}", known=self.earlier)
 
     def _run_findings(self, run: str, state: str | None) -> Iterator[Finding]:
-        answer, why = self._read_object("jobs", "runs", run)
-        if not why and state is not None and answer.get("state") != state:
-            why = f"its state is {answer.get('state')} and not {state}"
+        shown, why = self._state_of(run)
+        if not why and state is not None and shown != state:
+            why = f"its state is {shown} and not {state}"
         yield Finding("runs", run, why)
 
 
-def display_name(thing: Thing) -> str:
-    """The name of a dataset or job, for people."""
-    return f"{thing.namespace} {thing.name}"
-
-
-def _count_text(kind: str, things: dict[Any, Any]) -> str:
-    return f"{len(things):,} {kind}"
+def job_edges(job: Thing, expected: Job) -> Iterator[tuple[str, Thing, str]]:
+    """What a job reads and writes: ``inputs`` or ``outputs``, the dataset, and the edge's text for people."""
+    for dataset in sorted(expected.inputs):
+        yield "inputs", dataset, f"{dataset} -> {job}"
+    for dataset in sorted(expected.outputs):
+        yield "outputs", dataset, f"{job} -> {dataset}"

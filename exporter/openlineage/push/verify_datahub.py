@@ -16,118 +16,66 @@ Read by ``POST /openapi/v3/entity/{entity}/batchGet`` (EntityController), as Dat
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from exporter.openlineage.push.expected import Thing, columns_of, edges_of, job_of, thing_of
-from exporter.openlineage.push.verify import Finding, NoAnswerError, UnreadableError, Verification, display_name
+from exporter.openlineage.push.event import Thing, datasets, edges_of, thing_of
+from exporter.openlineage.push.verify import (
+    ENDS,
+    Finding,
+    Job,
+    NoAnswerError,
+    UnreadableError,
+    Verification,
+    job_edges,
+    job_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from exporter.openlineage.push.expected import Sample
+    from exporter.openlineage.push.verify import Dataset
 
 Json = dict[str, Any]
-Edge = tuple[Thing, str, Thing, str]
-"""A column of a dataset -> a column of a dataset."""
-STATES: Final = {"START": "STARTED", "RUNNING": "STARTED", "COMPLETE": "SUCCESS", "FAIL": "FAILURE", "ABORT": "FAILURE"}
-"""The type of a run's last event -> the result that DataHub shows, or the status where there is none."""
-_ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 OPEN: Final = "jobs whose latest run has begun and not ended: the START takes away the job's inputs and outputs"
-EARLIER: Final = "columns that only earlier events name: DataHub has those of the last event that lists any"
 DROPPED: Final = "dropped datasets: only some versions of DataHub mark them as removed"
 _DATASET: Final = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:[^,]*,([^,]*),[^,()]*\)")
 _COLUMN: Final = re.compile(rf"urn:li:schemaField:\({_DATASET.pattern},(.*)\)", re.DOTALL)
-
-
-@dataclass
-class Dataset:
-    """``run``: the last that names it. ``columns``: of the last event that lists them; ``earlier``: all that any did.
-    ``is_dropped``: the last event about it is its DROP.
-    """
-
-    run: str
-    columns: set[str] = field(default_factory=set)
-    earlier: set[str] = field(default_factory=set)
-    is_dropped: bool = False
-
-
-@dataclass
-class Job:
-    """``run``: of its last event; what this event reads and writes. ``is_open``: this event is no end of a run."""
-
-    run: str
-    inputs: set[Thing] = field(default_factory=set)
-    outputs: set[Thing] = field(default_factory=set)
-    edges: set[Edge] = field(default_factory=set)
-    is_open: bool = False
-
-
-class Expected:
-    """What the events say of the things in a sample. ``runs``: their results, None where no event says one."""
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-        self.datasets: dict[Thing, Dataset] = {}
-        self.jobs: dict[Thing, Job] = {}
-        self.runs: dict[str, str | None] = {}
-
-    def add(self, event: Json) -> None:
-        """The next event, as it was sent; those of datasets are not sent to DataHub."""
-        run, kind = event["run"]["runId"], event.get("eventType") or ""
-        inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
-        if self._sample.has("runs", Thing("", run)):
-            self.runs[run] = STATES.get(kind, self.runs.get(run))
-        for document in [*inputs, *outputs]:
-            self._dataset(document, run)
-        thing = job_of(event)
-        if self._sample.has("jobs", thing):
-            edges = {
-                (edge.source, edge.source_column, thing_of(document), edge.column)
-                for document in [*inputs, *outputs]
-                for edge in edges_of(document)
-            }
-            reads, writes = {thing_of(document) for document in inputs}, {thing_of(document) for document in outputs}
-            self.jobs[thing] = Job(run, reads, writes, edges, kind not in _ENDS)
-
-    def _dataset(self, document: Json, run: str) -> None:
-        thing = thing_of(document)
-        if not self._sample.has("datasets", thing):
-            return
-        dataset = self.datasets.setdefault(thing, Dataset(run))
-        facets = document.get("facets") or {}
-        dataset.run = run
-        dataset.is_dropped = (facets.get("lifecycleStateChange") or {}).get("lifecycleStateChange") == "DROP"
-        if (facets.get("schema") or {}).get("fields") is not None:
-            dataset.columns = columns_of(document)
-            dataset.earlier |= dataset.columns
 
 
 class DataHubVerification(Verification):
     """The comparison with one DataHub."""
 
     beside = "/openlineage/api/v1/lineage"
+    states: ClassVar = {
+        "START": "STARTED",
+        "RUNNING": "STARTED",
+        "COMPLETE": "SUCCESS",
+        "FAIL": "FAILURE",
+        "ABORT": "FAILURE",
+    }
     settles = True
-    _expected: Expected
+    earlier = "columns that only earlier events name: DataHub has those of the last event that lists any"
 
-    def _expect(self, sample: Sample) -> Expected:
-        return Expected(sample)
-
-    def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
-        for dataset, expected in sorted(self._expected.datasets.items(), key=lambda item: item[0]):
-            yield partial(self._findings_of_dataset, dataset, expected)
-        for job, expected_job in sorted(self._expected.jobs.items(), key=lambda item: item[0]):
-            yield partial(self._findings_of_job, job, expected_job)
-        for run, state in sorted(self._expected.runs.items()):
-            yield partial(self._findings_of_run, run, state)
+    def _expect(self, event: Json) -> None:
+        """Events of datasets are not sent to DataHub."""
+        self._expect_run(event)
+        run, named = event["run"]["runId"], datasets(event)
+        for document in named:
+            if dataset := self._expect_last_columns(document):
+                dataset.run = run
+        thing = job_of(event)
+        if self._sample.has("jobs", thing):
+            inputs, outputs = (
+                {thing_of(document) for document in event.get(side) or ()} for side in ("inputs", "outputs")
+            )
+            edges = {edge for document in named for edge in edges_of(document)}
+            self._jobs[thing] = Job(run, inputs, outputs, edges, event.get("eventType") not in ENDS)
 
     def _aspects(self, entity: str, urn: str, *names: str) -> tuple[Json, str | None]:
-        """The aspects of an entity by name, and why there are none. Raises Ended."""
+        """The aspects of an entity by name, and why there are none."""
+        question = [{"urn": urn, **{aspect: {} for aspect in names}}]
         try:
-            entities = self._api.post(
-                "v3", "entity", entity, "batchGet", body=[{"urn": urn, **{aspect: {} for aspect in names}}]
-            )
+            entities = self._ask("v3", "entity", entity, "batchGet", body=question)
         except UnreadableError as error:
             return {}, f"it answers {error}"
         if entities is None:
@@ -142,89 +90,66 @@ class DataHubVerification(Verification):
 
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
-    def _findings_of_dataset(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
-        name = display_name(thing)
+    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
         aspects, why = self._dataset_at(thing, expected.run)
         if expected.is_dropped:
-            yield Finding("datasets", name, unchecked=DROPPED)
+            yield Finding("datasets", str(thing), unchecked=DROPPED)
         elif not why and (aspects.get("status") or {}).get("removed"):
             why = "it is shown as removed"
         if not expected.is_dropped or why:
-            yield Finding("datasets", name, why)
-        columns = {
-            schema_field.get("fieldPath") for schema_field in (aspects.get("schemaMetadata") or {}).get("fields") or ()
-        }
-        for column in sorted(expected.columns):
-            yield Finding("columns", f"{name} {column}", None if column in columns else "the dataset does not have it")
-        for column in sorted(expected.earlier - expected.columns - columns):
-            yield Finding("columns", f"{name} {column}", known=EARLIER)
+            yield Finding("datasets", str(thing), why)
+        fields = (aspects.get("schemaMetadata") or {}).get("fields") or ()
+        yield from self._column_findings(thing, expected, {column.get("fieldPath") for column in fields})
 
     def _dataset_at(self, thing: Thing, run: str) -> tuple[Json, str | None]:
         """The aspects of a dataset that a run names, and why there are none."""
         sides, why = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
         if why:
             return {}, f"the run {run}, which names it: {why}"
-        urns = [
-            *_urns(sides["dataProcessInstanceInput"], "input"),
-            *_urns(sides["dataProcessInstanceOutput"], "output"),
-        ]
+        urns = [urn for side in ("Input", "Output") for urn in _urns(sides[f"dataProcessInstance{side}"], side.lower())]
         name = _matching_name(thing, map(_dataset_name, urns))
         if name is None:
             return {}, f"the run {run} does not have it"
         urn = next(dataset_urn for dataset_urn in urns if _dataset_name(dataset_urn) == name)
         return self._aspects("dataset", urn, "datasetKey", "status", "schemaMetadata")
 
-    def _findings_of_job(self, thing: Thing, expected: Job) -> Iterator[Finding]:
-        name = display_name(thing)
-        instance, why = self._run_of(expected.run, "dataProcessInstanceRelationships")
-        why = why and f"its run {expected.run}: {why}"
+    def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+        instance, why = self._run_of(expected.run or "", "dataProcessInstanceRelationships")
         aspects: Json = {}
-        if not why:
+        if why:
+            why = f"its run {expected.run}: {why}"
+        else:
             urn = instance["dataProcessInstanceRelationships"].get("parentTemplate")
-            aspects, why = (
-                self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
-                if isinstance(urn, str) and urn.endswith(f",{thing.name})")
-                else ({}, f"its run {expected.run} has another job")
-            )
+            if isinstance(urn, str) and urn.endswith(f",{thing.name})"):
+                aspects, why = self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
+            else:
+                why = f"its run {expected.run} has another job"
         if not why and aspects["status"].get("removed"):
             why = "it is shown as removed"
-        yield Finding("jobs", name, why)
+        yield Finding("jobs", str(thing), why)
         if expected.is_open:
-            yield Finding("jobs", name, known=OPEN)
+            yield Finding("jobs", str(thing), known=OPEN)
             return
-        sides = aspects.get("dataJobInputOutput") or {}
-        for side, datasets in (("input", expected.inputs), ("output", expected.outputs)):
-            names = list(map(_dataset_name, _urns(sides, f"{side}Dataset")))
-            for dataset_thing in sorted(datasets):
-                what = (
-                    f"{display_name(dataset_thing)} -> {name}"
-                    if side == "input"
-                    else f"{name} -> {display_name(dataset_thing)}"
-                )
-                yield Finding(
-                    "job edges",
-                    what,
-                    None if _matching_name(dataset_thing, names) else f"not in the {side}s of the job",
-                )
-        edges = set(_column_edges(sides))
+        shown = aspects.get("dataJobInputOutput") or {}
+        listed = {
+            f"{side}s": [_dataset_name(urn) for urn in _urns(shown, f"{side}Dataset")] for side in ("input", "output")
+        }
+        for side, dataset, what in job_edges(thing, expected):
+            is_listed = _matching_name(dataset, listed[side]) is not None
+            yield Finding("job edges", what, None if is_listed else f"not in the {side} of the job")
+        edges = set(_column_edges(shown))
         sources, targets = [edge[0] for edge in edges], [edge[2] for edge in edges]
-        for source, source_column, target, column in sorted(expected.edges):
-            is_there = (
-                _matching_name(source, sources),
-                source_column,
-                _matching_name(target, targets),
-                column,
-            ) in edges
-            what = f"{display_name(source)} {source_column} -> {display_name(target)} {column}"
-            yield Finding("column edges", what, None if is_there else f"the column lineage of {name} does not have it")
+        for edge in sorted(expected.edges):
+            source, target = _matching_name(edge.source, sources), _matching_name(edge.target, targets)
+            is_there = (source, edge.source_column, target, edge.column) in edges
+            yield Finding(
+                "column edges", str(edge), None if is_there else f"the column lineage of {thing} does not have it"
+            )
 
-    def _findings_of_run(self, run: str, state: str | None) -> Iterator[Finding]:
+    def _state_of(self, run: str) -> tuple[str | None, str | None]:
         aspects, why = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
         event = aspects.get("dataProcessInstanceRunEvent") or {}
-        state_now = (event.get("result") or {}).get("type") or event.get("status")
-        if not why and state is not None and state_now != state:
-            why = f"its state is {state_now} and not {state}"
-        yield Finding("runs", run, why)
+        return (event.get("result") or {}).get("type") or event.get("status"), why
 
 
 def _urns(aspect: Json, kind: str) -> Iterator[str]:
