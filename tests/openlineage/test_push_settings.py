@@ -246,6 +246,21 @@ def test_a_users_own_gets_the_clients_objects(events: Path, tmp_path: Path, caps
     assert {type(one).__name__ for one in Own.got} == {"RunEvent", "DatasetEvent"}
 
 
+def test_each_part_of_a_composite_has_its_own_settings_and_secrets(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Parts without a URL got those of the last one: an answer could show a secret, and a dry run named another one."""
+    settings(
+        tmp_path, type="composite", transports=[{"type": f"{__name__}.Own", "api_key": TOKEN}, {"type": "console"}]
+    )
+    assert main(["push", str(events), "--dry-run"]) == 0
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("To ")]
+    assert named == ['To own {"api_key": "***"} (profile any)', "To console {} (profile any)"]
+    assert main(["push", str(events)]) == 3
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("To ")] == named
+    assert kept(events)[0]["answer"] == "ValueError: no inputs, says ***"
+
+
 def test_an_event_as_the_clients_object_and_back() -> None:
     for event in EVENTS:
         assert without_empty(json.loads(Serde.to_json(as_event(event)))) == without_empty(event)

@@ -20,12 +20,13 @@ from urllib.parse import urljoin
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent
 from openlineage.client.serde import Serde
+from openlineage.client.transport import get_default_factory
 from openlineage.client.transport.async_http import AsyncHttpTransport
-from openlineage.client.transport.composite import CompositeTransport
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 from openlineage.client.transport.kafka import KafkaTransport
 from openlineage.client.transport.noop import NoopTransport
 from openlineage.client.transport.transport import Transport, TransportFactory
+from openlineage.client.utils import import_from_string
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
@@ -48,46 +49,69 @@ _SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or
 
 @dataclass(frozen=True)
 class Backend:
-    """``name``: for people. ``folder``: of its ledger. ``profile``: what its address or kind shows, None where
-    unknown.
+    """A backend as the settings name it, without a connection. ``name``: for people. ``folder``: of its ledger.
+    ``profile``: what its address or kind shows, None where unknown. ``address``: for events, where it is sent to by
+    HTTP, else None; only an answer can show that it is a Marquez. ``settings``: of its transport.
     """
 
     name: str
     folder: str
-    sender: Sender
+    profile: str | None
+    address: str | None
     secrets: Secrets
-    profile: str | None
+    settings: Json
+
+    @classmethod
+    def of(cls, settings: Json) -> Backend:
+        """Raises UsageError for settings that have no sense."""
+        address, secrets = None, Secrets.of(settings, os.environ)
+        with _faults_of_settings(secrets):
+            kind = _kind(settings)
+            if kind in _HTTP:
+                _check_http(settings)
+                transport = HttpTransport(HttpConfig.from_dict(dict(settings)))
+                _check_scheme(transport.url)
+                address = urljoin(transport.url, transport.endpoint)
+                secrets, where = Secrets.of({**settings, "address": address}, os.environ), without_secrets(address)
+            elif kind in _KAFKA:
+                where = f"{(settings.get('config') or {}).get('bootstrap.servers', '')}/{settings.get('topic', '')}"
+            else:
+                own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
+                where = str(settings.get("log_file_path") or json.dumps(own, default=str))
+        name = secrets.hide(f"{kind} {where}".strip())
+        plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
+        folder = f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        return cls(name, folder, profile_of(where, kind), address, secrets, settings)
+
+    def sender(self, connections: int, patience: float) -> Sender:
+        """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
+        UsageError where the client cannot use the settings.
+        """
+        with _quiet_client(), _faults_of_settings(self.secrets):
+            transport = get_default_factory().create(dict(self.settings))
+        if isinstance(transport, NoopTransport):
+            raise UsageError(_DISABLED)
+        if self.address and isinstance(transport, HttpTransport | AsyncHttpTransport):
+            timeout = None if self.settings.get("timeout") is None else float(transport.config.timeout)
+            transport.close(0)
+            return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
+        if isinstance(transport, KafkaTransport) and transport.producer is not None:
+            return KafkaSender(transport, self.secrets)
+        return TransportSender(transport, self.secrets)
 
 
 @dataclass(frozen=True)
-class Target:
-    """A backend as the settings name it, without a connection: ``name``, ``folder`` and ``profile`` as in
-    :class:`Backend`. ``may_be_marquez``: whether a push asks it that.
-    """
-
-    name: str
-    folder: str
-    profile: str | None
-    may_be_marquez: bool
-
-
-@dataclass(frozen=True)
-class PlannedClient:
-    """The client's settings. ``targets``: none if the client is connected."""
+class Client:
+    """What the client is configured for: its ``backends``, and what it would do to each event."""
 
     settings: OpenLineageClient
-    targets: tuple[Target, ...] = ()
+    backends: tuple[Backend, ...]
 
     def is_filtered(self, job: str) -> bool:
-        """Whether the client's filters exclude the runs of a job with this name."""
-        return bool(self.settings.config.filters) and self.settings.filter_event(_run_of(job)) is None
-
-
-@dataclass(frozen=True)
-class Client(PlannedClient):
-    """The same with the backends."""
-
-    backends: tuple[Backend, ...] = ()
+        """Whether the client's filters exclude the runs of a job with this name; they only use the name."""
+        run = Run("00000000-0000-0000-0000-000000000000")
+        event = RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
+        return bool(self.settings.config.filters) and self.settings.filter_event(event) is None
 
     @property
     def adds_facets(self) -> bool:
@@ -101,99 +125,82 @@ class Client(PlannedClient):
         return dict(json.loads(Serde.to_json(extended)))
 
 
-def _run_of(job: str) -> RunEvent:
-    """Any run of the job: the client's filters only use the job's name."""
-    run = Run("00000000-0000-0000-0000-000000000000")
-    return RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
-
-
-def client(connections: int, patience: float) -> Client:
-    """Reads the client's settings; ``patience``: of the user, in seconds. Raises UsageError where no backend is
-    configured or the settings are invalid.
-    """
-    openlineage_client, raw = _configured(None)
-    leaves = list(_leaves(openlineage_client.transport, raw))
-    if any(isinstance(transport, NoopTransport) for transport, _ in leaves):
-        raise UsageError(_DISABLED)
-    backends = tuple(_backend(transport, settings, connections, patience) for transport, settings in leaves)
-    return Client(openlineage_client, backends=backends)
-
-
-def planned_client() -> PlannedClient:
-    """The client's settings without a transport: some connect, or make a file, when they are made. Raises UsageError
-    as :func:`client`.
-    """
-    factory = _NoTransports()
-    openlineage_client, _ = _configured(factory)
-    leaves = list(_planned_leaves(factory.config or _of_environment()))
-    if any(leaf.get("type") == "noop" for leaf in leaves):
-        raise UsageError(_DISABLED)
-    return PlannedClient(openlineage_client, tuple(map(_target, leaves)))
-
-
 class _NoTransports(TransportFactory):
-    """Keeps the settings of the transport, and makes one that does nothing."""
+    """Makes a transport that does nothing: some connect, or make a file, when they are made."""
 
-    def __init__(self) -> None:
-        self.config: Json = {}
-
-    def create(self, config: Json | None = None) -> Transport:
-        self.config = dict(config or {})
+    def create(self, config: Json | None = None) -> Transport:  # noqa: ARG002 - the client's own signature
         return Transport()
 
 
-def _configured(factory: TransportFactory | None) -> tuple[OpenLineageClient, Json]:
-    """The client, and the settings of its transport."""
+def client() -> Client:
+    """Reads the client's settings; connects to nothing. Raises UsageError where no backend is configured or the
+    settings are invalid.
+    """
     secrets = Secrets.of({}, os.environ)
-    with _quiet_client() as texts:
-        try:
-            openlineage_client = OpenLineageClient(factory=factory)
-        except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
-            raise UsageError(f"the OpenLineage client's settings cannot be used: {_reason(error, secrets)}") from None
-    raw = openlineage_client.config.transport or {}
-    if isinstance(openlineage_client.transport, NoopTransport):
+    with _quiet_client() as texts, _faults_of_settings(secrets):
+        openlineage_client = OpenLineageClient(factory=_NoTransports())
+        settings = openlineage_client.config.transport or {}
+        parts = list(_parts(settings if settings.get("type") else _of_environment()))
+    if isinstance(openlineage_client.transport, NoopTransport) or any(part.get("type") == "noop" for part in parts):
         raise UsageError(_DISABLED)
-    if not raw.get("type") and not os.environ.get("OPENLINEAGE_URL"):
+    if not parts:
         file = os.environ.get("OPENLINEAGE_CONFIG")
         if file and not Path(file).is_file():
             texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
         raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.hide(line)}" for line in texts))
-    return openlineage_client, raw
+    return Client(openlineage_client, tuple(map(Backend.of, parts)))
 
 
 def _of_environment() -> Json:
-    """The transport of OPENLINEAGE_URL alone."""
-    endpoint = os.environ.get("OPENLINEAGE_ENDPOINT")
-    return {"type": "http", "url": os.environ["OPENLINEAGE_URL"], **({"endpoint": endpoint} if endpoint else {})}
+    """The transport of OPENLINEAGE_URL alone, as the client makes it; empty where it is not set."""
+    url, key = os.environ.get("OPENLINEAGE_URL"), os.environ.get("OPENLINEAGE_API_KEY")
+    if not url:
+        return {}
+    auth = {"auth": {"type": "api_key", "apiKey": key}} if key else {}
+    return {"type": "http", "url": url, "endpoint": os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage"), **auth}
 
 
-def _planned_leaves(raw: Json) -> Iterator[Json]:
-    """The settings of each transport that :func:`_leaves` would give."""
-    if raw.get("type") != "composite" or raw.get("continue_on_success") is False:
-        yield raw
+def _parts(settings: Json) -> Iterator[Json]:
+    """The settings of each transport that an event is sent to. The client's composite reports success where only one
+    part succeeded, so the push sends to each part separately; a part that is only a fallback for another stays with the
+    client.
+    """
+    transports = settings.get("transports")
+    if settings.get("type") != "composite" or not transports or not settings.get("continue_on_success", True):
+        if settings:
+            yield settings
         return
-    transports = raw.get("transports") or {}
-    for part in transports.values() if isinstance(transports, dict) else transports:
-        yield from _planned_leaves(part)
+    parts = [part for part in (transports.values() if isinstance(transports, dict) else transports) if part]
+    if settings.get("sort_transports"):
+        parts.sort(key=lambda part: int(part.get("priority", 0)), reverse=True)
+    for part in parts:
+        yield from _parts(part)
 
 
-def _target(raw: Json) -> Target:
-    secrets, kind, is_http = Secrets.of(raw, os.environ), str(raw.get("type")), raw.get("type") in _HTTP
-    if is_http:
-        _check_http(raw)
-        url = str(raw.get("url", "")).strip()
-        _check_scheme(url)
-        address = urljoin(url, raw.get("endpoint") or HttpConfig(url).endpoint)
-        secrets, where = Secrets.of({**raw, "address": address}, os.environ), without_secrets(address)
-    elif kind == "kafka":
-        where = f"{(raw.get('config') or {}).get('bootstrap.servers', '')}/{raw.get('topic', '')}"
-    else:
-        where = _description(None, raw)
-    name = secrets.hide(f"{kind} {where}".strip())
-    return Target(name, _folder(name), profile_of(where, kind), may_be_marquez=is_http)
+def _kind(settings: Json) -> str:
+    """The kind of a transport: its type, or what the class that the type names says. Raises KeyError without a type,
+    and ImportError where there is no such class.
+    """
+    name = str(settings["type"])
+    if "." not in name:
+        return name
+    transport = import_from_string(name)
+    return str(getattr(transport, "kind", None) or transport.__name__)
 
 
 _HTTP: Final = ("http", "async_http")
+_KAFKA: Final = ("kafka", "msk-iam")
+
+
+@contextmanager
+def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
+    """Turns what the client raises for settings into a message for people."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
+        raise UsageError(f"the OpenLineage client's settings cannot be used: {_reason(error, secrets)}") from None
 
 
 def _reason(error: Exception, secrets: Secrets) -> str:
@@ -208,47 +215,6 @@ def _hint(error: Exception) -> str:
     if isinstance(error, ImportError):
         return ". It is the type of the transport: http, kafka, file, console, composite, or the class of your own"
     return ". A transport needs its type" if isinstance(error, KeyError) else ""
-
-
-def _leaves(transport: Transport, raw: Json) -> Iterator[tuple[Transport, Json]]:
-    """The transports that each event is sent to. The client's composite reports success where only one part succeeded,
-    so the push sends to each part separately; a part that is only a fallback for another stays with the client.
-    """
-    if not isinstance(transport, CompositeTransport) or not transport.config.continue_on_success:
-        yield transport, raw
-        return
-    transports = transport.config.transports
-    all_settings = list(transports.values()) if isinstance(transports, dict) else transports
-    by_address = {
-        (settings_of_part.get("url"), settings_of_part.get("endpoint")): settings_of_part
-        for settings_of_part in all_settings
-        if settings_of_part
-    }
-    for part in transport.transports:
-        address = (getattr(part, "url", None), getattr(part, "endpoint", None))
-        settings = by_address.get(address) or by_address.get((address[0], None)) or {}
-        yield from _leaves(part, settings)
-
-
-def _backend(transport: Transport, raw: Json, connections: int, patience: float) -> Backend:
-    secrets = Secrets.of(raw, os.environ)
-    sender: Sender
-    if isinstance(transport, HttpTransport | AsyncHttpTransport):
-        _check_http(raw)
-        _check_scheme(transport.url)
-        address = urljoin(transport.url, transport.endpoint)
-        secrets = Secrets.of({**raw, "address": address}, os.environ)
-        timeout = None if raw.get("timeout") is None else float(transport.config.timeout)
-        sender = HttpSender(address, transport.config, timeout, connections, secrets, patience)
-        where = without_secrets(address)
-        transport.close(0)
-    elif isinstance(transport, KafkaTransport) and transport.producer is not None:
-        sender = KafkaSender(transport, secrets)
-        where = f"{transport.kafka_config.config.get('bootstrap.servers', '')}/{transport.topic}"
-    else:
-        sender, where = TransportSender(transport, secrets), _description(transport, raw)
-    name = secrets.hide(f"{transport.kind or type(transport).__name__} {where}".strip())
-    return Backend(name, _folder(name), sender, secrets, profile_of(where, str(transport.kind)))
 
 
 def _check_http(raw: Json) -> None:
@@ -276,22 +242,6 @@ def _check_scheme(address: str) -> None:
     if not text or scheme.lower() not in {"http", "https"}:
         problem = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
         raise UsageError(f"the OpenLineage client's settings cannot be used: the address {problem}. {_SCHEMES}")
-
-
-def _description(transport: Transport | None, raw: Json) -> str:
-    """A text that distinguishes two transports of one kind, without secrets. No transport: only its settings."""
-    path = getattr(getattr(transport, "config", None), "log_file_path", None if transport else raw.get("log_file_path"))
-    if path:
-        return str(path)
-    return json.dumps(
-        {key: value for key, value in raw.items() if key not in ("type", "name", "priority")}, default=str
-    )
-
-
-def _folder(name: str) -> str:
-    """A readable name for a folder, different for each backend."""
-    plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
-    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
-from exporter.openlineage.push.backend import Backend, Client, client, planned_client
+from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import HttpSender, shortened
@@ -137,14 +137,14 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
     address is that of a Marquez is not known. Raises UsageError as :func:`deliver`.
     """
     require_events(folder)
-    settings = planned_client()
+    settings = client()
     plans = []
-    for target in settings.targets:
+    for target in settings.backends:
         rules = profile(choices.profile or target.profile or "any")
         plan = Plan(folder, choices, target.name, rules, settings.is_filtered)
         with progress.Progress().stage("counting the events"), plan.index() as index:
             plan.mark_delivered(index, Delivered(folder / "push" / target.folder))
-        if target.may_be_marquez and not (choices.profile or target.profile):
+        if target.address and not (choices.profile or target.profile):
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
         plan.counts.left = plan.counts.events - plan.counts.already_delivered
         plans.append(
@@ -198,7 +198,7 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
     is running, and ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
-    settings = client(choices.concurrency, choices.patience)
+    settings = client()
     pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
     for backend_push in pushes if sample else ():
         backend_push.require_api()
@@ -224,6 +224,7 @@ class _Push:
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience, self._sample = choices.patience, sample
+        self._sender = backend.sender(choices.concurrency, choices.patience)
         self._problem: str | None = None
         self._known_profile: str | None = None
         self._is_silent = False
@@ -233,7 +234,7 @@ class _Push:
         """Raises UsageError where the backend cannot be read back, and SilentError where it does not answer,
         before anything is sent.
         """
-        backend, choices, sender = self._backend, self._choices, self._backend.sender
+        backend, choices, sender = self._backend, self._choices, self._sender
         can_ask = isinstance(sender, HttpSender) and sender.has_marquez_api
         with _faults_as_messages(backend.secrets):
             self._known_profile = (
@@ -262,12 +263,12 @@ class _Push:
         other jobs. If it never answers, the events are not waited for once more.
         """
         backend, patience = self._backend, self._patience
-        until, is_marquez = time.monotonic() + patience, backend.sender.is_marquez()
+        until, is_marquez = time.monotonic() + patience, self._sender.is_marquez()
         if is_marquez is None and patience:
             say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")
         while is_marquez is None and time.monotonic() < until:
             time.sleep(min(_PAUSE, patience))
-            is_marquez = backend.sender.is_marquez()
+            is_marquez = self._sender.is_marquez()
         if is_marquez is None:
             self._patience, self._is_silent = 0, True
         if not is_marquez:
@@ -298,10 +299,10 @@ class _Push:
         return Fit(self._plan.rules, add_facets, self._plan.spelling)
 
     def _send(self, index: Index, ledger: Ledger) -> bool:
-        choices, backend = self._choices, self._backend
+        choices = self._choices
         pace = Pace(choices.rate, choices.concurrency)
-        attempts = Attempts(self._fit(), backend.sender, ledger, pace, self._patience, self._say_silent)
-        self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=backend.sender.parallel)
+        attempts = Attempts(self._fit(), self._sender, ledger, pace, self._patience, self._say_silent)
+        self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
         self._progress, interrupted = Progress(advises=choices.runs == "all"), False
         try:
             self._delivery.run(self.counts, self._progress, choices.concurrency)
@@ -315,7 +316,7 @@ class _Push:
     def _verify(self, index: Index) -> bool:
         """Reads back what was sent, where that is asked for; returns whether a person interrupted it."""
         backend, choices = self._backend, self._choices
-        if self._sample is None or not isinstance(backend.sender, HttpSender):
+        if self._sample is None or not isinstance(self._sender, HttpSender):
             return False
         if self._delivery.why:
             say(f"{backend.name} was not read back, since the push ended before all events were sent")
@@ -324,7 +325,7 @@ class _Push:
         verification = _VERIFICATIONS[self._plan.rules.name](index, self._fit(), delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
-            self.verified = verification.run(backend.name, backend.sender, pace, self._patience, choices.concurrency)
+            self.verified = verification.run(backend.name, self._sender, pace, self._patience, choices.concurrency)
         except KeyboardInterrupt:
             return True
         return False
@@ -337,7 +338,7 @@ class _Push:
         """Closes the sender and the ledger; the ledger also where closing the sender fails."""
         try:
             self._progress.clear()
-            self._problem = self._backend.sender.close()
+            self._problem = self._sender.close()
         finally:
             ledger.close(self.summary())
 
