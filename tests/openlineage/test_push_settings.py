@@ -15,7 +15,7 @@ from openlineage.client.transport import Config, Transport
 from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.cli import main
-from exporter.openlineage.push.http import Kind, Secrets, seconds
+from exporter.openlineage.push.answers import LONGEST_TEXT, Kind, Secrets, seconds
 from exporter.openlineage.push.transports import KafkaSender, as_event
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push, settings, texts
@@ -244,6 +244,22 @@ def test_a_users_own_gets_the_clients_objects(events: Path, tmp_path: Path, caps
     assert push(events, None, capsys)[:2] == (3, counted(delivered=5, set_aside=1))
     assert kept(events)[0]["answer"] == "ValueError: no inputs, says ***"
     assert {type(one).__name__ for one in Own.got} == {"RunEvent", "DatasetEvent"}
+
+
+class Talkative(Own):
+    """Says more than is shown, with a secret where it is cut off."""
+
+    def emit(self, _: Any) -> None:
+        raise ValueError("x" * (LONGEST_TEXT - len("ValueError: ") - 5) + TOKEN)
+
+
+def test_a_secret_is_hidden_before_a_long_message_is_cut(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type=f"{__name__}.Talkative", api_key=TOKEN)
+    assert push(events, None, capsys)[:2] == (3, counted(set_aside=6))
+    assert "xx***" in kept(events)[0]["answer"]
+    assert TOKEN[:4] not in kept(events)[0]["answer"]
 
 
 def test_each_part_of_a_composite_has_its_own_settings_and_secrets(

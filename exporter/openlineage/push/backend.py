@@ -29,7 +29,8 @@ from openlineage.client.transport.transport import Transport, TransportFactory
 from openlineage.client.utils import import_from_string
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.http import HttpSender, Secrets, without_secrets
+from exporter.openlineage.push.answers import Secrets, without_secrets
+from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.profiles import profile_of
 from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
 from exporter.openlineage.settings import PRODUCER

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
+from exporter.openlineage.push.answers import shortened
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.delivery import Attempts, Delivery
 from exporter.openlineage.push.fit import Fit
-from exporter.openlineage.push.http import HttpSender, shortened
+from exporter.openlineage.push.http import MARQUEZ_PATH, HttpSender
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.order import Pace
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from exporter.openlineage.push.http import Secrets
+    from exporter.openlineage.push.answers import Secrets
     from exporter.openlineage.push.verify import Verification, Verified
 
 _LONG: Final = 3600.0
@@ -235,7 +236,7 @@ class _Push:
         before anything is sent.
         """
         backend, choices, sender = self._backend, self._choices, self._sender
-        can_ask = isinstance(sender, HttpSender) and sender.has_marquez_api
+        can_ask = isinstance(sender, HttpSender) and sender.is_at(MARQUEZ_PATH)
         with _faults_as_messages(backend.secrets):
             self._known_profile = (
                 choices.profile or backend.profile or (self._recognised_profile() if can_ask else None)
@@ -263,6 +264,8 @@ class _Push:
         other jobs. If it never answers, the events are not waited for once more.
         """
         backend, patience = self._backend, self._patience
+        if not isinstance(self._sender, HttpSender):
+            return None
         until, is_marquez = time.monotonic() + patience, self._sender.is_marquez()
         if is_marquez is None and patience:
             say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.push.http import TAKEN, BackendAnswer, Kind
+from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind
 from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, PLACED, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 from exporter.openlineage.push.order import Order, OrderNode, Pace, Stopped, backoff, node_of

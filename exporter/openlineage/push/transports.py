@@ -13,13 +13,13 @@ from openlineage.client.facet_v2 import parent_run
 from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
-from exporter.openlineage.push.http import TAKEN, BackendAnswer, Kind, of_status, shortened
+from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status, shortened
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
     from openlineage.client.transport.kafka import KafkaTransport
 
-    from exporter.openlineage.push.http import Secrets
+    from exporter.openlineage.push.answers import Secrets
 
 Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
@@ -35,10 +35,6 @@ class Sender(Protocol):
 
     def send(self, body: bytes) -> BackendAnswer:
         """One request with one event; does not raise for errors of the backend."""
-        ...
-
-    def is_marquez(self) -> bool | None:
-        """Whether the backend answers as Marquez does; False where nothing can be asked, None without an answer."""
         ...
 
     def close(self) -> str | None:
@@ -74,10 +70,7 @@ class TransportSender:
         return TAKEN
 
     def _hidden(self, error: Exception) -> str:
-        return self._secrets.hide(shortened(f"{type(error).__name__}: {error}"))
-
-    def is_marquez(self) -> bool:
-        return False
+        return shortened(self._secrets.hide(f"{type(error).__name__}: {error}"))
 
     def close(self) -> str | None:
         try:
@@ -97,7 +90,9 @@ class KafkaSender:
 
     def send(self, body: bytes) -> BackendAnswer:
         errors: list[Any] = []
-        key = self._transport.message_key or self._own_key(body)
+        key = self._transport.message_key
+        if not key:  # the client's own, which keeps events of related runs in order; no public call only asks for it
+            key = self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001
         try:
             self._producer.produce(
                 topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)
@@ -109,22 +104,13 @@ class KafkaSender:
             return BackendAnswer(Kind.SICK, self._hidden(error))
         if not errors:
             return BackendAnswer(Kind.SILENT, "the broker does not answer")
-        return TAKEN if errors[0] is None else self._refusal(errors[0])
-
-    def _own_key(self, body: bytes) -> str | None:
-        """The client's key for an event, which keeps events of related runs in order."""
-        event = as_event(json.loads(body))
-        return self._transport._get_message_key(event)  # noqa: SLF001 - the client has no public call that only asks
-
-    def _refusal(self, error: Any) -> BackendAnswer:
-        kind = Kind.SILENT if getattr(error, "retriable", lambda: False)() else Kind.SICK
-        return BackendAnswer(kind, self._hidden(error))
+        if errors[0] is None:
+            return TAKEN
+        is_passing = getattr(errors[0], "retriable", lambda: False)()
+        return BackendAnswer(Kind.SILENT if is_passing else Kind.SICK, self._hidden(errors[0]))
 
     def _hidden(self, error: object) -> str:
-        return self._secrets.hide(shortened(str(error)))
-
-    def is_marquez(self) -> bool:
-        return False
+        return shortened(self._secrets.hide(str(error)))
 
     def close(self) -> str | None:
         unsent = self._producer.flush(_KAFKA_WAIT)
@@ -150,16 +136,14 @@ def _with_parent(facets: Json) -> Json:
     """The facets with the parent as an object: Kafka's key is the parent's or root's job, read from that object."""
     if "parent" not in facets:
         return facets
-    parent = facets["parent"]
-    root = parent.get("root")
+    parent, root = facets["parent"], facets["parent"].get("root")
     parent_facet = parent_run.ParentRunFacet(
-        run=parent_run.Run(**parent["run"]),
-        job=parent_run.Job(**parent["job"]),
-        root=parent_run.Root(run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"]))
-        if root
-        else None,
-        producer=parent["_producer"],
+        run=parent_run.Run(**parent["run"]), job=parent_run.Job(**parent["job"]), producer=parent["_producer"]
     )
+    if root:
+        parent_facet.root = parent_run.Root(
+            run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"])
+        )
     return {**facets, "parent": parent_facet}
 
 

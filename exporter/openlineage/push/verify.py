@@ -23,9 +23,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.delivery import Retries
 from exporter.openlineage.push.event import ColumnEdge, Thing, columns_of, datasets, facet, thing_of
-from exporter.openlineage.push.http import Kind
 from exporter.openlineage.push.order import Pace, Stopped
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
