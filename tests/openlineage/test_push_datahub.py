@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.openlineage.push import spelling
-from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling, without_datasets
+from exporter.openlineage.push.event import without_datasets
+from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling
 from tests import exports, golden
 from tests.openlineage.hostile import SPACE, Hostile, folder, run
 from tests.openlineage.pushing import kept, push

@@ -5,11 +5,6 @@ The push ends where the backend as a whole does not work. If one event fails whi
 fault, and is set aside (recorded in set-aside.ndjson, and not sent again). Events that fail one after the other are
 only suspected: if the next one is accepted, they are set aside; if none is, the backend is at fault, and all are left
 for the next push.
-
-After a run that is sent again, there is one more event for each of its outputs. Marquez 0.51.1 makes a version of an
-output for each set of columns in the events of a run. When the run ends, it makes all of the run's versions the current
-one, one after the other and in no defined order (``findOutputDatasetVersionsFor``). So it may show the columns of the
-first time. The event of a dataset always becomes the current version, so it corrects this.
 """
 
 from __future__ import annotations
@@ -23,12 +18,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind
-from exporter.openlineage.push.ledger import ENDED, NOT_TAKEN, PLACED, SENDING, Ledger
+from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 from exporter.openlineage.push.order import Order, OrderNode, Pace, Stopped, backoff, node_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from exporter.openlineage.push.command import Progress
     from exporter.openlineage.push.fit import Fit, Fitted
@@ -37,21 +32,6 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.transports import Sender
 
 Json = dict[str, Any]
-_OF_THE_RUN: Final = frozenset(("columnLineage", "lineage", "accessHistory_columnRoutines"))
-"""Facets that describe what the run did, and not what the dataset is."""
-
-
-def dataset_events(event: Json) -> Iterator[bytes]:
-    """The dataset events of the outputs: their facets from the run, without those of the run itself."""
-    common: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
-    schema = event.get("schemaURL", "").rpartition("/")[0]
-    for output in event.get("outputs") or ():
-        facets = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
-        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": facets}
-        dataset_event = {**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset}
-        yield json.dumps(dataset_event, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
 """How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted. To
 one that does not answer (SILENT) it is sent so often, and further as long as the user's patience lasts.
@@ -116,9 +96,8 @@ class Attempts:
             answer, tries = self._on_record(item, fitted)
         except Stopped:
             return AttemptResult()
-        if answer.kind is Kind.TAKEN and fitted.ends and fitted.place:
-            self._ledger.write(ENDED, fitted.ends)
-            self._ledger.write(PLACED, fitted.place)
+        for sign, mark in fitted.records if answer.kind is Kind.TAKEN else ():
+            self._ledger.write(sign, mark)
         is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
         if is_reduced:
             names = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}

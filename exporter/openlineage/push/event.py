@@ -1,11 +1,14 @@
-"""An OpenLineage event as JSON: the datasets, columns and column lineage that it names."""
+"""An OpenLineage event as JSON: the datasets, columns and column lineage that it names, and events that have a part of
+it: two halves that add up to it, the part without some datasets, the events of its outputs alone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 Json = dict[str, Any]
 
@@ -60,3 +63,92 @@ def edges_of(dataset: Json) -> Iterator[ColumnEdge]:
     for column, lineage in (facet(dataset, "columnLineage").get("fields") or {}).items():
         for source in lineage.get("inputFields") or ():
             yield ColumnEdge(thing_of(source), source["field"], target, column)
+
+
+# --- parts of an event ------------------------------------------------------------------------------------------------
+
+REPEATED_LINEAGE: Final = "lineage"
+"""A facet that repeats the column lineage of ``columnLineage``."""
+_OF_THE_RUN: Final = frozenset(("columnLineage", REPEATED_LINEAGE, "accessHistory_columnRoutines"))
+"""Facets that describe what the run did, and not what the dataset is."""
+
+
+def text_of(event: Json) -> bytes:
+    """The event as it is sent."""
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def dataset_events(event: Json) -> Iterator[bytes]:
+    """The dataset events of the outputs: their facets from the run, without those of the run itself."""
+    common: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
+    schema = event.get("schemaURL", "").rpartition("/")[0]
+    for output in event.get("outputs") or ():
+        facets = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
+        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": facets}
+        yield text_of({**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset})
+
+
+def halves(event: Json) -> tuple[Json, ...]:
+    """Two events that add up to this one; empty where it cannot be split."""
+    inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
+    if len(outputs) > 1:
+        return tuple({**event, "outputs": part} for part in _two_halves(outputs))
+    if len(inputs) > 1:
+        return tuple(_with_inputs(event, part) for part in _two_halves(inputs))
+    columns = list(facet(outputs[0], "columnLineage").get("fields") or {}) if outputs else []
+    if len(columns) < 2:
+        return ()
+    return tuple({**event, "outputs": [_with_columns(outputs[0], part)]} for part in _two_halves(columns))
+
+
+def _two_halves(things: list[Any]) -> tuple[list[Any], list[Any]]:
+    middle = len(things) // 2
+    return things[:middle], things[middle:]
+
+
+def _with_columns(output: Json, columns: Collection[str]) -> Json:
+    """The output with the lineage of these columns only."""
+    facets = dict(output["facets"])
+    for name in ("columnLineage", REPEATED_LINEAGE):
+        if "fields" in facets.get(name, {}):
+            fields = facets[name]["fields"].items()
+            facets[name] = {**facets[name], "fields": {column: of for column, of in fields if column in columns}}
+    return {**output, "facets": facets}
+
+
+def without_datasets(event: Json, left_out: Collection[Thing]) -> Json:
+    """The event without these datasets, and without column lineage from them; the same object where it has none."""
+    if not left_out:
+        return event
+    inputs, outputs = (
+        [dataset for dataset in event.get(side) or [] if thing_of(dataset) not in left_out]
+        for side in ("inputs", "outputs")
+    )
+    return _with_inputs({**event, "outputs": outputs}, inputs)
+
+
+def _with_inputs(event: Json, inputs: list[Json]) -> Json:
+    """The event with these inputs only, and with the column lineage from them."""
+    sources, outputs = set(map(thing_of, inputs)), []
+    for output in event["outputs"]:
+        facets = dict(output.get("facets") or {})
+        for name, key in (("columnLineage", "inputFields"), (REPEATED_LINEAGE, "inputs")):
+            if name in facets:
+                facets[name] = _of_sources(facets[name], key, sources)
+        if not facets.get("columnLineage", {}).get("fields"):
+            facets.pop("columnLineage", None)
+        outputs.append({**output, "facets": facets})
+    return {**event, "inputs": inputs, "outputs": outputs}
+
+
+def _of_sources(lineage: Json, key: str, sources: set[Thing]) -> Json:
+    """A facet of sources by column, with the sources in these datasets only."""
+
+    def own(references: list[Json]) -> list[Json]:
+        return [one for one in references if (one.get("namespace"), one.get("name")) in sources]
+
+    narrowed = lineage | {name: own(lineage[name]) for name in ("inputs", "dataset") if name in lineage}
+    fields = {column: {**of, key: own(of[key])} for column, of in (lineage.get("fields") or {}).items()}
+    if "fields" in lineage:
+        narrowed["fields"] = {column: of for column, of in fields.items() if of[key]}
+    return narrowed

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from exporter.openlineage.push.event import Thing
     from exporter.openlineage.push.ledger import Delivered
 
 Json = dict[str, Any]
@@ -57,7 +58,7 @@ class Plan:
         self, folder: Path, choices: Choices, name: str, rules: Profile, is_filtered: Callable[[str], bool]
     ) -> None:
         self._folder, self._choices, self._name, self._is_filtered = folder, choices, name, is_filtered
-        self._unfit: dict[tuple[str, str], str] = {}
+        self._unfit: dict[Thing, str] = {}
         self.rules = rules
         is_lower = rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"
         self.spelling = Spelling(is_lower, rules.urns, rules.plain_names)
@@ -114,9 +115,9 @@ class Plan:
 
     def _say_unfit(self) -> None:
         if self._unfit:
-            (_, name), why = next(iter(self._unfit.items()))
+            thing, why = next(iter(self._unfit.items()))
             datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
             say(
                 f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
-                f"{name}: {why}. see reduced.ndjson in DIR/push for the events"
+                f"{thing.name}: {why}. see reduced.ndjson in DIR/push for the events"
             )

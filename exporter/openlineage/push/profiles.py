@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.openlineage.push.event import columns_of, datasets, edges_of, facet, thing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,12 +62,6 @@ class Profile:
     plain_names: bool = False
     address: str | None = None
     transport: str | None = None
-
-    @property
-    def looks_inside(self) -> bool:
-        """Whether the rules need the parsed event, not just its size."""
-        rules = (self.max_name, self.max_field, self.namespace, self.refuses_nul, self.unique_keys)
-        return any(rules) or self.sources_are_inputs or bool(self.max_links)
 
 
 PROFILES: Final = {
@@ -136,22 +131,25 @@ def leaves_out(event: Json, rules: Profile) -> str | None:
 
 def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
     """Why the backend would refuse an event, apart from its size; empty where it would not."""
-    if not rules.looks_inside:
-        return []
     texts = list(dict.fromkeys(_of_names(event, rules)))
     if rules.refuses_nul and _NUL.search(line):
         texts.append("a name or text holds the character NUL")
     if rules.unique_keys and (double_key := _double_key(line)):
         texts.append(f"an object has the key {double_key!r} twice")
-    if rules.sources_are_inputs and (source := _missing_input(event)):
-        texts.append(f"{source} is the source of a column but no input")
+    if rules.sources_are_inputs:
+        listed = set(map(thing_of, event.get("inputs") or ()))
+        sources = (edge.source for output in event.get("outputs") or () for edge in edges_of(output))
+        unlisted = next((source for source in sources if source not in listed), None)
+        texts += [f"{unlisted.name} is the source of a column but no input"] if unlisted else []
     return texts
 
 
 def _of_names(event: Json, rules: Profile) -> Iterator[str]:
-    things = [*datasets(event), *([event["job"]] if "job" in event else [])]
-    for thing in things:
-        space, name = thing["namespace"], thing["name"] if thing is not event.get("job") else ""
+    things = [(thing, thing["name"]) for thing in datasets(event)]
+    if "job" in event:
+        things.append((event["job"], ""))  # the length of its name is not limited
+    for thing, name in things:
+        space = thing["namespace"]
         if rules.namespace and not rules.namespace.fullmatch(space):
             yield (
                 f"the namespace {space[:80]!r} has characters that the backend does not accept, or too many: "
@@ -159,21 +157,10 @@ def _of_names(event: Json, rules: Profile) -> Iterator[str]:
             )
         if rules.max_name and (length := len(space) + 1 + len(name)) > rules.max_name:
             yield f"the name {name[:40]!r}… has with its namespace {length:,} characters, more than {rules.max_name:,}"
-        for column in _columns(thing):
-            if rules.max_field and len(column) > rules.max_field:
-                yield f"the column {column[:40]!r}… has {len(column):,} characters, more than {rules.max_field:,}"
-
-
-def datasets(event: Json) -> list[Json]:
-    """All of an event's datasets."""
-    single = [event["dataset"]] if "dataset" in event else []
-    return [*single, *(event.get("inputs") or ()), *(event.get("outputs") or ())]
-
-
-def _columns(thing: Json) -> Iterator[str]:
-    facets = thing.get("facets") or {}
-    yield from (field["name"] for field in (facets.get("schema") or {}).get("fields") or ())
-    yield from (facets.get("columnLineage") or {}).get("fields") or ()
+        if rules.max_field:
+            for column in (*columns_of(thing), *(facet(thing, "columnLineage").get("fields") or ())):
+                if len(column) > rules.max_field:
+                    yield f"the column {column[:40]!r}… has {len(column):,} characters, more than {rules.max_field:,}"
 
 
 def _double_key(line: bytes) -> str | None:
@@ -186,16 +173,6 @@ def _double_key(line: bytes) -> str | None:
 
     json.loads(line, object_pairs_hook=find_double)
     return doubles[0] if doubles else None
-
-
-def _missing_input(event: Json) -> str | None:
-    listed = {(listed_input["namespace"], listed_input["name"]) for listed_input in event.get("inputs") or ()}
-    for output in event.get("outputs") or ():
-        fields = ((output.get("facets") or {}).get("columnLineage") or {}).get("fields") or {}
-        for source in (input_field for field in fields.values() for input_field in field["inputFields"]):
-            if (source["namespace"], source["name"]) not in listed:
-                return str(source["name"])
-    return None
 
 
 # --- what a push is asked for -----------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
-"""An event as its backend spells it: names, what the backend cannot hold, and events that are too large.
+"""The names of an event as its backend spells them, and the names that it cannot hold.
 
-An event that is too large is split into several that add up to it: halves, or the parts that concern some of its
-inputs. Datasets whose names the backend cannot hold are left out with a reason.
+Datasets and columns whose names the backend cannot hold are left out with a reason.
 
 DataHub makes a URN of each job and dataset, and a URI of each dataset. A URN is a list of parts with commas between
 them, in parentheses. DataHub escapes none of these characters: a name that holds one becomes another URN, or an invalid
@@ -20,79 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus
 
 from exporter.openlineage.naming import parts
-from exporter.openlineage.push.profiles import datasets
+from exporter.openlineage.push.event import Thing, columns_of, datasets, thing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Json = dict[str, Any]
-REPEATED_LINEAGE: Final = "lineage"
-"""A facet that repeats the column lineage of ``columnLineage``."""
-
-
-def halves(event: Json) -> tuple[Json, ...]:
-    """Two events that add up to this one; empty where it cannot be split."""
-    inputs, outputs = event.get("inputs") or [], event.get("outputs") or []
-    if len(outputs) > 1:
-        return tuple({**event, "outputs": part} for part in _two_halves(outputs))
-    if len(inputs) > 1:
-        return tuple(with_inputs(event, part) for part in _two_halves(inputs))
-    if not outputs:
-        return ()
-    fields = list(((outputs[0].get("facets") or {}).get("columnLineage") or {}).get("fields") or {})
-    if len(fields) < 2:
-        return ()
-    return tuple({**event, "outputs": [_with_fields(outputs[0], set(part))]} for part in _two_halves(fields))
-
-
-def _two_halves(things: list[Any]) -> tuple[list[Any], list[Any]]:
-    middle = len(things) // 2
-    return things[:middle], things[middle:]
-
-
-def with_inputs(event: Json, inputs: list[Json]) -> Json:
-    """The event with these inputs only, and with the column lineage from them."""
-    sources = {(dataset["namespace"], dataset["name"]) for dataset in inputs}
-
-    def narrow(output: Json) -> Json:
-        facets = dict(output.get("facets") or {})
-        for name, key in (("columnLineage", "inputFields"), (REPEATED_LINEAGE, "inputs")):
-            if name in facets:
-                facets[name] = _of_sources(facets[name], key, sources)
-        has_columns = bool(facets.get("columnLineage", {}).get("fields"))
-        return {**output, "facets": facets if has_columns else without_facet(facets, "columnLineage")}
-
-    return {**event, "inputs": inputs, "outputs": [narrow(dataset) for dataset in event["outputs"]]}
-
-
-def _of_sources(facet: Json, key: str, names: set[tuple[str, str]]) -> Json:
-    """A facet of sources by column, with the sources in these datasets only."""
-
-    def own(sources: list[Json]) -> list[Json]:
-        return [source for source in sources if (source.get("namespace"), source.get("name")) in names]
-
-    fields = {column: {**lineage, key: own(lineage[key])} for column, lineage in (facet.get("fields") or {}).items()}
-    narrowed = {**facet, "fields": {column: field for column, field in fields.items() if field[key]}}
-    for name in ("inputs", "dataset"):
-        if name in facet:
-            narrowed[name] = own(facet[name])
-    return narrowed if narrowed["fields"] or "fields" in facet else without_facet(narrowed, "fields")
-
-
-def _with_fields(output: Json, columns: set[str]) -> Json:
-    facets = dict(output["facets"])
-    for name in ("columnLineage", REPEATED_LINEAGE):
-        if "fields" in facets.get(name, {}):
-            by_column = {column: lineage for column, lineage in facets[name]["fields"].items() if column in columns}
-            facets[name] = {**facets[name], "fields": by_column}
-    return {**output, "facets": facets}
-
-
-def without_facet(facets: Json, name: str) -> Json:
-    """The facets without one of them."""
-    return {key: value for key, value in facets.items() if key != name}
-
-
 FLOW: Final = "access_history"
 """The flow of all jobs: DataHub reads it from the job's name, before the first dot."""
 
@@ -161,7 +93,6 @@ def _encoded_length(text: str) -> int:
 
 _SNOWFLAKE: Final = "snowflake://"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_control: Final = _CONTROL.search
 _BREAKS: Final = "it has a control character or a line break, with which the pages of the backend do not work"
 
 
@@ -176,47 +107,43 @@ class Spelling:
     urns: bool = False
     plain: bool = False
 
-    def spelled(self, event: Json) -> Json:
-        """The event with all of its names in this spelling; the same object where nothing changes."""
-        if not (self.lower or self.urns or (self.plain and any(map(_control, _names(event))))):
-            return event
-        spelled = dict(event)
-        if "job" in spelled:
-            spelled["job"] = self._job(spelled["job"])
-        if "run" in spelled:
-            spelled["run"] = self._run(spelled["run"])
-        if "dataset" in spelled:
-            spelled["dataset"] = self._dataset(spelled["dataset"])
-        for side in ("inputs", "outputs"):
-            if spelled.get(side):
-                spelled[side] = [self._dataset(dataset) for dataset in spelled[side]]
-        return spelled
-
-    def unfit(self, event: Json) -> dict[tuple[str, str], str]:
+    def unfit(self, event: Json) -> dict[Thing, str]:
         """The datasets of an event, as exported, that the backend cannot hold, each with the reason."""
-        if not (self.urns or self.plain):
-            return {}
-        return {
-            (dataset["namespace"], dataset["name"]): why for dataset in datasets(event) if (why := self._unfit(dataset))
-        }
-
-    def _unfit(self, dataset: Json) -> str | None:
-        if self.urns:
-            return unfit(dataset["namespace"], self._name(dataset["namespace"], dataset["name"]))
-        return None if self._holds(dataset["namespace"] + dataset["name"]) else _BREAKS
+        reasons = dict[Thing, str | None]()
+        for thing in map(thing_of, datasets(event)) if self.urns or self.plain else ():
+            if self.urns:
+                reasons[thing] = unfit(thing.namespace, self._name(*thing))
+            else:
+                reasons[thing] = None if self._holds(thing.namespace + thing.name) else _BREAKS
+        return {thing: why for thing, why in reasons.items() if why}
 
     def unfit_columns(self, event: Json) -> Iterator[str]:
         """The columns in the event's datasets that the backend cannot hold, each with the reason."""
         for dataset in datasets(event) if self.plain else ():
-            schema = (dataset.get("facets") or {}).get("schema") or {}
-            for column in schema.get("fields") or ():
-                if not self._holds(column["name"]):
-                    yield f"the column {column['name']!r} of {dataset['name']}: {_BREAKS}"
+            for column in columns_of(dataset):
+                if not self._holds(column):
+                    yield f"the column {column!r} of {dataset['name']}: {_BREAKS}"
 
-    def _holds(self, name: str) -> bool:
-        return not (self.plain and _control(name))
+    def spelled(self, event: Json) -> Json:
+        """The event with all of its names in this spelling; the same object where nothing changes."""
+        if self == AS_EXPORTED:
+            return event
+        spelled = dict(event)
+        if "job" in event:
+            spelled["job"] = self._job(event["job"])
+        if "run" in event:
+            spelled["run"] = self._run(event["run"])
+        if "dataset" in event:
+            spelled["dataset"] = self._dataset(event["dataset"])
+        for side in ("inputs", "outputs"):
+            if event.get(side):
+                spelled[side] = [self._dataset(dataset) for dataset in event[side]]
+        return event if spelled == event else spelled
 
     # --- names --------------------------------------------------------------------------------------------------------
+
+    def _holds(self, name: str) -> bool:
+        return not (self.plain and _CONTROL.search(name))
 
     def _name(self, namespace: str, name: str) -> str:
         if not namespace.startswith(_SNOWFLAKE):
@@ -229,15 +156,21 @@ class Spelling:
 
     def _job(self, job: Json) -> Json:
         name = job_name(job["namespace"], job["name"]) if self.urns else job["name"]
-        return {**job, "name": name if self._holds(name) else _CONTROL.sub(_escaped, name)}
+        if not self._holds(name):
+            name = _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", name)
+        return {**job, "name": name}
 
     def _reference(self, reference: Json) -> Json:
         """A reference to a dataset, or to a column of one."""
-        namespace = reference.get("namespace", "")
-        spelled = (
-            {**reference, "name": self._name(namespace, reference["name"])} if "name" in reference else dict(reference)
-        )
-        return {**spelled, "field": self._column(namespace, reference["field"])} if reference.get("field") else spelled
+        namespace, spelled = reference.get("namespace", ""), dict(reference)
+        if "name" in reference:
+            spelled["name"] = self._name(namespace, reference["name"])
+        if reference.get("field"):
+            spelled["field"] = self._column(namespace, reference["field"])
+        return spelled
+
+    def _references(self, references: list[Json]) -> list[Json]:
+        return [one for one in map(self._reference, references) if self._holds(f"{one.get('name')}{one.get('field')}")]
 
     # --- parts of an event that have names ------------------------------------------------------------------------
 
@@ -258,83 +191,36 @@ class Spelling:
         return spelled
 
     def _facet(self, namespace: str, name: str, facet: Json) -> Json:
+        spelled = dict(facet)
         if name == "schema":
             fields = [field for field in facet.get("fields") or [] if self._holds(field["name"])]
             columns = {self._column(namespace, field["name"]): field for field in reversed(fields)}
-            return {**facet, "fields": [{**columns[column], "name": column} for column in reversed(columns)]}
-        if name == "tags":
+            spelled["fields"] = [{**columns[column], "name": column} for column in reversed(columns)]
+        elif name == "tags":
             tags = [tag for tag in facet.get("tags") or [] if self._holds(tag.get("field") or "")]
-            return {**facet, "tags": [self._tag(namespace, tag) for tag in tags]}
-        if name in {"columnLineage", "lineage"}:
-            return self._lineage(namespace, facet)
-        if name == "lifecycleStateChange" and "previousIdentifier" in facet:
+            spelled["tags"] = [
+                {**tag, "field": self._column(namespace, tag["field"])} if tag.get("field") else tag for tag in tags
+            ]
+        elif name in {"columnLineage", "lineage"}:
+            spelled |= {key: self._references(facet[key]) for key in ("inputs", "dataset") if key in facet}
+            if "fields" in facet:
+                spelled["fields"] = self._lineage(namespace, facet["fields"])
+        elif name == "lifecycleStateChange" and "previousIdentifier" in facet:
+            spelled["previousIdentifier"] = self._reference(facet["previousIdentifier"])
             if not self._holds(facet["previousIdentifier"]["name"]):
-                return {key: value for key, value in facet.items() if key != "previousIdentifier"}
-            return {**facet, "previousIdentifier": self._reference(facet["previousIdentifier"])}
-        return facet
-
-    def _tag(self, namespace: str, tag: Json) -> Json:
-        return {**tag, "field": self._column(namespace, tag["field"])} if tag.get("field") else tag
-
-    def _lineage(self, namespace: str, facet: Json) -> Json:
-        spelled = dict(facet)
-        for key in ("inputs", "dataset"):
-            if key in facet:
-                spelled[key] = self._references(facet[key])
-        if "fields" in facet:
-            spelled["fields"] = dict(self._fields(namespace, facet["fields"]))
+                del spelled["previousIdentifier"]
         return spelled
 
-    def _fields(self, namespace: str, fields: Json) -> Iterator[tuple[str, Json]]:
+    def _lineage(self, namespace: str, fields: Json) -> Json:
         """Columns with their sources. Two columns that have the same name in this spelling get the sources of both."""
         merged: dict[str, Json] = {}
         for column, field in fields.items():
             name = self._column(namespace, column)
-            sources_by_key = {key: self._references(field[key]) for key in ("inputFields", "inputs") if key in field}
-            if not self._holds(column) or (field.get("inputFields") and not sources_by_key["inputFields"]):
-                continue
-            if name in merged:
-                sources_by_key = {
-                    key: [*merged[name].get(key, []), *sources] for key, sources in sources_by_key.items()
-                }
-            merged[name] = {**field, **sources_by_key}
-        yield from merged.items()
-
-    def _references(self, references: list[Json]) -> list[Json]:
-        return [
-            self._reference(reference)
-            for reference in references
-            if self._holds(f"{reference.get('name')}{reference.get('field') or ''}")
-        ]
-
-
-def _names(event: Json) -> Iterator[str]:
-    """The names in an event that a backend shows."""
-    yield (event.get("job") or {}).get("name", "")
-    for dataset in datasets(event):
-        yield dataset["namespace"]
-        yield dataset["name"]
-        facets = dataset.get("facets") or {}
-        yield (facets.get("lifecycleStateChange") or {}).get("previousIdentifier", {}).get("name", "")
-        yield from (column["name"] for column in (facets.get("schema") or {}).get("fields") or ())
-        for column, lineage in ((facets.get("columnLineage") or {}).get("fields") or {}).items():
-            yield column
-            yield from (f"{source.get('name')}{source.get('field')}" for source in lineage.get("inputFields") or ())
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+            sources = {key: self._references(field[key]) for key in ("inputFields", "inputs") if key in field}
+            if self._holds(column) and not (field.get("inputFields") and not sources["inputFields"]):
+                before = merged.get(name, {})
+                merged[name] = {**field, **{key: [*before.get(key, []), *own] for key, own in sources.items()}}
+        return merged
 
 
 AS_EXPORTED: Final = Spelling()
-
-
-def without_datasets(event: Json, names: dict[tuple[str, str], str]) -> Json:
-    """The event without these datasets, and without column lineage from them."""
-    if not names:
-        return event
-
-    def remaining(side: str) -> list[Json]:
-        return [dataset for dataset in event.get(side) or [] if (dataset["namespace"], dataset["name"]) not in names]
-
-    return with_inputs({**event, "outputs": remaining("outputs")}, remaining("inputs"))
