@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from exporter.cli import main
-from exporter.openlineage.push import order
+from exporter.openlineage.push import attempts
 from exporter.openlineage.push.verify_marquez import UNKEPT
 from tests import exports, golden
 from tests.marquez import exported, rows, standin
@@ -39,7 +39,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No settings but a test's own, and short waits between tries."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENLINEAGE_CONFIG", raising=False)
-    monkeypatch.setattr(order, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(attempts, "FIRST_WAIT", 0.01)
 
 
 class Read(NamedTuple):

@@ -106,10 +106,10 @@ def test_a_ledger_with_an_incomplete_last_line(tmp_path: Path) -> None:
         place.mkdir()
         (place / "ledger.txt").write_text("\n".join(lines)[: -end or None], "ascii")
         ledger = Ledger(place)
-        assert (set(ledger.taken()), ledger.unfinished) == ({MARKS[0]}, {MARKS[1]})
+        assert (set(ledger.marks(TAKEN)), ledger.unfinished) == ({MARKS[0]}, {MARKS[1]})
         ledger.write(TAKEN, MARKS[4])
         ledger.close({})
-        assert set(Ledger(place).taken()) == {MARKS[0], MARKS[4]}, "what is added does not stick to the torn line"
+        assert set(Ledger(place).marks(TAKEN)) == {MARKS[0], MARKS[4]}, "what is added does not stick to the torn line"
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.openlineage.push import index
+from exporter.openlineage.push.delivery import Order, OrderNode, node_of
 from exporter.openlineage.push.index import Index
-from exporter.openlineage.push.order import Order, OrderNode, node_of
 from tests.openlineage.hostile import Hostile, dataset, folder, run, run_id
 from tests.openlineage.pushing import push
 
@@ -79,7 +78,6 @@ def sent(where: Path) -> list[Json]:
     """The events in the index's order."""
 
     with Index(where, lambda _: None) as made:
-        made.mark_delivered([])
         return [json.loads(made.line(item)) for item in made.items()]
 
 
@@ -225,16 +223,14 @@ def states(events: list[Json]) -> dict[str, str]:
     return told
 
 
-def test_a_large_folder_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_folder_does_not_fill_the_memory(tmp_path: Path) -> None:
     """What is held of an event is held on disk: ten times the events take little more memory."""
-    monkeypatch.setattr(index, "_BATCH", 200)
     peaks = []
     for count in (200, 2_000):
         events = (event for n in range(count) for event in run(f"q{n:06d}", n, reads=["S" * 500], writes=["T"]))
         where = folder(tmp_path / str(count), events)
         tracemalloc.start()
         with Index(where, lambda _: None) as made:
-            made.mark_delivered([])
             assert sum(1 for _ in made.items()) == 2 * count
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()

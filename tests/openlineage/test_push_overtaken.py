@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from exporter.openlineage.push.order import QueuedEvent, overtaken
+import pytest
+
+from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.ledger import TAKEN, Ledger, fingerprint
+from tests.openlineage.hostile import dataset, folder, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from pathlib import Path
+
+Json = dict[str, Any]
 
 
-def told(number: int, *, reads: str = "", writes: str = "", late: bool = False) -> QueuedEvent:
-    """A run's event; datasets are letters."""
-    sides = {side: [{"namespace": "n", "name": one} for one in names] for side, names in _sides(reads, writes)}
-    return QueuedEvent(number, f"e{number}", late, json.dumps({"run": {}, **sides}).encode())
+def ended(number: int, *, reads: str = "", writes: str = "") -> Json:
+    """The end of a run; datasets are letters."""
+    return run(f"e{number}", number, reads=list(reads), writes=list(writes))[1]
 
 
-def _sides(reads: str, writes: str) -> Sequence[tuple[str, str]]:
-    return (("inputs", reads), ("outputs", writes))
+@pytest.fixture
+def again(tmp_path: Path) -> Callable[..., list[Json]]:
+    """Those of delivered events that are sent again, in their order, after one that is late."""
+
+    def found(*events: Json, late: Json) -> list[Json]:
+        where = folder(tmp_path / "out", [*events, late])
+        with Ledger(where / "push" / "backend") as ledger:
+            for event in events:
+                ledger.write(TAKEN, fingerprint(event))
+        with Index(where, lambda _: None) as index, Ledger(where / "push" / "backend") as ledger:
+            index.mark_delivered(ledger)
+            marks = index.send_again(ledger)
+            assert index.count_delivered() == len(events) - len(marks)
+        return [event for event in events if fingerprint(event) in marks]
+
+    return found
 
 
-def again(*events: QueuedEvent) -> list[str]:
-    return overtaken(sqlite3.connect("", isolation_level=None), events)
+def test_the_last_to_write_and_the_last_to_name_follow(again: Callable[..., list[Json]]) -> None:
+    history = [
+        ended(1, writes="t"),
+        ended(2, writes="t"),
+        ended(3, reads="t"),
+        ended(4, reads="t"),
+        ended(5, writes="u"),
+    ]
+    assert again(*history, late=ended(0, writes="t")) == [history[1], history[3]]
 
 
-def test_the_last_to_write_and_the_last_to_name_follow() -> None:
-    late = told(0, writes="t", late=True)
-    history = [told(1, writes="t"), told(2, writes="t"), told(3, reads="t"), told(4, reads="t"), told(5, writes="u")]
-    assert again(late, *history) == ["e2", "e4"]
+def test_what_follows_is_followed_by_what_it_overtakes_itself(again: Callable[..., list[Json]]) -> None:
+    history = [ended(1, reads="u", writes="t"), ended(2, reads="v", writes="u"), ended(3, writes="w")]
+    assert again(*history, late=ended(0, reads="t")) == history[:2]
 
 
-def test_what_follows_is_followed_by_what_it_overtakes_itself() -> None:
-    late = told(0, reads="t", late=True)
-    history = [told(1, reads="u", writes="t"), told(2, reads="v", writes="u"), told(3, writes="w")]
-    assert again(late, *history) == ["e1", "e2"]
+def test_before_an_event_nothing_is_overtaken(again: Callable[..., list[Json]]) -> None:
+    assert again(ended(0, writes="t"), ended(1, writes="t"), late=ended(2, writes="t")) == []
 
 
-def test_before_an_event_nothing_is_overtaken() -> None:
-    assert again(told(0, writes="u", late=True), told(1, writes="t"), told(2, writes="t", late=True)) == []
-
-
-def test_an_event_of_a_dataset_counts_as_one_that_writes_it() -> None:
-    alone = json.dumps({"dataset": {"namespace": "n", "name": "t"}}).encode()
-    assert again(told(0, writes="t", late=True), told(1, writes="t"), QueuedEvent(2, "e2", False, alone)) == ["e2"]
+def test_an_event_of_a_dataset_counts_as_one_that_writes_it(again: Callable[..., list[Json]]) -> None:
+    history = [dataset("t", second=86_400), ended(86_401, reads="t")]
+    assert again(ended(1, writes="t"), *history, late=ended(0, writes="t")) == history

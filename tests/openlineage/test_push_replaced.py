@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.ledger import Ledger, fingerprint
+from exporter.openlineage.push.ledger import TAKEN, Ledger, fingerprint
 from tests import exports, golden
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, history, run
 from tests.openlineage.pushing import counted, push, texts
@@ -111,7 +111,7 @@ def test_where_a_file_has_one_name_only_an_export_waits_for_the_push(
     assert len((out / "events" / "part-00000.ndjson").read_bytes().splitlines()) == len(EVENTS)
     ledger.close({})
     replaced(out, EVENTS[:5])
-    assert set(Ledger(out / "push" / "backend").taken()) == {fingerprint(EVENTS[0])}
+    assert set(Ledger(out / "push" / "backend").marks(TAKEN)) == {fingerprint(EVENTS[0])}
 
 
 def test_a_folder_that_is_replaced_while_it_is_opened_is_not_mixed(

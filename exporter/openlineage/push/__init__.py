@@ -1,7 +1,9 @@
 """``exporter push``: sends the events of a folder to the backends that the OpenLineage client is configured for. Start
 reading with :mod:`exporter.openlineage.push.command`.
 
-``index`` reads the events once and puts them in order; ``backend`` makes senders from the client's settings; ``fit``
-and ``spelling`` adapt each event to the backend's ``profiles``; ``delivery`` sends, retries, rejects single events and
-gives up, in the ``order`` that the events allow; ``ledger`` records what was delivered.
+``plan`` decides what is sent: ``index`` reads the events once and puts them in order, and ``ledger`` says what was
+delivered before. ``backend`` makes senders (``http``, ``transports``) from the client's settings; ``fit`` and
+``spelling`` adapt each event to the backend's ``profiles``; ``delivery`` sends several at once in their order, rejects
+single events and gives up, with the ``attempts`` that each event gets by the backend's ``answers``. ``verify`` reads
+back what was sent.
 """

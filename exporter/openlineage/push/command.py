@@ -8,18 +8,18 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
-from exporter.openlineage.push.answers import shortened
+from exporter.openlineage.push.answers import Secrets, shortened
+from exporter.openlineage.push.attempts import Attempts, Pace
 from exporter.openlineage.push.backend import Backend, Client, client
-from exporter.openlineage.push.delivery import Attempts, Delivery
+from exporter.openlineage.push.delivery import Delivery
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import MARQUEZ_PATH, HttpSender
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
-from exporter.openlineage.push.order import Pace
 from exporter.openlineage.push.plan import Counts, Plan, duration, say
 from exporter.openlineage.push.profiles import Choices, profile
 from exporter.openlineage.push.verify_datahub import DataHubVerification
@@ -30,12 +30,21 @@ from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from exporter.openlineage.push.answers import Secrets
     from exporter.openlineage.push.verify import Verification, Verified
 
+Json = dict[str, Any]
+_ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
+_VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
+    "marquez": MarquezVerification,
+    "openmetadata": OpenMetadataVerification,
+    "datahub": DataHubVerification,
+}
+"""The profiles whose backends can be read back."""
+_PAUSE: Final = 0.5
+"""Seconds between two questions to a backend that does not show yet whether it is a Marquez."""
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
 _GAP: Final = 0.2
@@ -61,7 +70,14 @@ class Progress:
         remaining = counts.events - finished - counts.already_delivered
         rate = finished / max(now - self._begun, 1e-9)
         if self._advises and now - self._begun > _FIRST_LOOK and finished:
-            self._advise(remaining, rate, index)
+            self._advises = False
+            if remaining / rate > _LONG:
+                self.clear()
+                needed = f"the {remaining:,} that are left take {duration(remaining / rate)}"
+                say(
+                    f"at {rate:,.0f} events a second {needed}; --runs latest sends about {index.count_latest():,} for "
+                    "the same lineage. Stop this push (Ctrl-C) and start it so: no event goes twice"
+                )
         time_left = f", {duration(remaining / rate)} left" if rate else ""
         text = f"{finished:,} of {finished + remaining:,} events, {rate:,.0f} a second{time_left}"
         if self._stream.isatty():
@@ -71,17 +87,6 @@ class Progress:
             self._written = now
             say(text)
 
-    def _advise(self, rest: int, rate: float, index: Index) -> None:
-        self._advises = False
-        if rest / rate > _LONG:
-            self.clear()
-            latest = index.count_latest()
-            say(
-                f"at {rate:,.0f} events a second the {rest:,} that are left take {duration(rest / rate)}; "
-                f"--runs latest sends about {latest:,} for the same lineage. Stop this push (Ctrl-C) and start it "
-                "so: no event goes twice"
-            )
-
     def clear(self) -> None:
         """Clears the line of a terminal."""
         if self._stream.isatty():
@@ -90,29 +95,6 @@ class Progress:
 
     def seconds(self) -> float:
         return time.monotonic() - self._begun
-
-
-def summary(counts: Counts, backends: Sequence[dict[str, Any]], folder: Path) -> str:
-    """Where the events went, their counts, one in each line, and where to find those that were set aside."""
-    targets = [f"To {backend['backend']} (profile {backend['profile']})" for backend in backends]
-    rows = [f"  {name.replace('_', ' '):<18}{count:>12,}" for name, count in asdict(counts).items()]
-    set_aside = [f"What was set aside is in {folder / 'push'}, with the answers"] if counts.set_aside else []
-    reasons = [
-        f"  {count:>10,}  {text}" for backend in backends for text, count in list(backend["refusals"].items())[:5]
-    ]
-    return "\n".join(map(visible, [*targets, *rows, *set_aside, *reasons]))
-
-
-Json = dict[str, Any]
-_ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
-_VERIFICATIONS: Final[dict[str, type[Verification]]] = {
-    "marquez": MarquezVerification,
-    "openmetadata": OpenMetadataVerification,
-    "datahub": DataHubVerification,
-}
-"""The profiles whose backends can be read back."""
-_PAUSE: Final = 0.5
-"""Seconds between two questions to a backend that does not show yet whether it is a Marquez."""
 
 
 @dataclass(frozen=True)
@@ -132,43 +114,48 @@ class Pushed:
         has_problem = any(backend["problem"] for backend in self.backends)
         return not (self.interrupted or self.counts.left or self.counts.set_aside or has_problem)
 
+    def lines(self, folder: Path) -> Iterator[str]:
+        """For people: where the events went, their counts, where to find those that were set aside, what was read
+        back.
+        """
+        for backend in self.backends:
+            yield f"To {backend['backend']} (profile {backend['profile']})"
+        yield from _count_lines(asdict(self.counts))
+        if self.counts.set_aside:
+            yield f"What was set aside is in {folder / 'push'}, with the answers"
+        for backend in self.backends:
+            for text, count in list(backend["refusals"].items())[:5]:
+                yield f"  {count:>10,}  {text}"
+        for verified in self.verified:
+            yield from verified.lines()
+
+
+def _count_lines(counts: Json) -> Iterator[str]:
+    for name, count in counts.items():
+        yield f"  {name.replace('_', ' '):<18}{count:>12,}"
+
 
 def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
     """Prints what a push would send and where to. Sends nothing, connects to nothing and writes nothing; so whether an
     address is that of a Marquez is not known. Raises UsageError as :func:`deliver`.
     """
     require_events(folder)
-    settings = client()
-    plans = []
+    settings, plans, lines = client(), list[Json](), list[str]()
     for target in settings.backends:
-        rules = profile(choices.profile or target.profile or "any")
-        plan = Plan(folder, choices, target.name, rules, settings.is_filtered)
-        with progress.Progress().stage("counting the events"), plan.index() as index:
-            plan.mark_delivered(index, Delivered(folder / "push" / target.folder))
-        if target.address and not (choices.profile or target.profile):
+        name = choices.profile or target.profile
+        plan = Plan(folder, choices, target.name, profile(name or "any"), settings.is_filtered)
+        stage = progress.Progress().stage("counting the events")
+        with stage, plan.index(Delivered(folder / "push" / target.folder)):
+            events, delivered = plan.counts.events, plan.counts.already_delivered
+        if target.address and not name:
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
-        plan.counts.left = plan.counts.events - plan.counts.already_delivered
-        plans.append(
-            {"backend": target.name, "profile": rules.name, "would_send": plan.counts.left, **_plan_counts(plan)}
-        )
-    print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, _preview_lines(plans))))
+        counts = {"events": events, "already_delivered": delivered, "would_send": events - delivered}
+        about = {"backend": target.name, "profile": plan.rules.name}
+        plans.append({**about, **counts, "runs_left_out": plan.runs_left_out})
+        lines += (f"To {target.name} (profile {plan.rules.name})", *_count_lines(counts))
+    lines.append("Nothing was sent: this was a dry run.")
+    print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, lines)))
     return 0
-
-
-def _plan_counts(plan: Plan) -> Json:
-    return {
-        "events": plan.counts.events,
-        "already_delivered": plan.counts.already_delivered,
-        "runs_left_out": plan.runs_left_out,
-    }
-
-
-def _preview_lines(plans: list[Json]) -> Iterator[str]:
-    for plan in plans:
-        yield f"To {plan['backend']} (profile {plan['profile']})"
-        for name in ("events", "already_delivered", "would_send"):
-            yield f"  {name.replace('_', ' '):<18}{plan[name]:>12,}"
-    yield "Nothing was sent: this was a dry run."
 
 
 def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = None) -> int:
@@ -181,8 +168,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = 
         read_back = {} if sample is None else {"verified": [verified.as_json() for verified in pushed.verified]}
         print(json.dumps({**asdict(pushed.counts), **read_back}))
     else:
-        lines = [line for verified in pushed.verified for line in verified.lines()]
-        print("\n".join((summary(pushed.counts, pushed.backends, folder), *map(visible, lines))))
+        print("\n".join(map(visible, pushed.lines(folder))))
     if pushed.interrupted:
         say(f"interrupted; {_ON_RECORD}")
         return 130
@@ -209,10 +195,7 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
         finished.append(backend_push)
         if interrupted:
             break
-    total = Counts()
-    for backend_push in finished:
-        for name, count in asdict(backend_push.counts).items():
-            setattr(total, name, getattr(total, name) + count)
+    total = Counts(*map(sum, zip(*(astuple(backend_push.counts) for backend_push in finished), strict=True)))
     verified = [backend_push.verified for backend_push in finished if backend_push.verified]
     return Pushed(total, [backend_push.summary() for backend_push in finished], interrupted, verified)
 
@@ -220,142 +203,124 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
 class _Push:
     """The push to one backend."""
 
-    def __init__(
-        self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: int | None = None
-    ) -> None:
+    def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: int | None) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience, self._sample = choices.patience, sample
         self._sender = backend.sender(choices.concurrency, choices.patience)
-        self._problem: str | None = None
-        self._known_profile: str | None = None
+        self._profile = choices.profile or backend.profile
         self._is_silent = False
+        self._problem: str | None = None
         self.verified: Verified | None = None
 
     def require_api(self) -> None:
         """Raises UsageError where the backend cannot be read back, and SilentError where it does not answer,
         before anything is sent.
         """
-        backend, choices, sender = self._backend, self._choices, self._sender
-        can_ask = isinstance(sender, HttpSender) and sender.is_at(MARQUEZ_PATH)
-        with _faults_as_messages(backend.secrets):
-            self._known_profile = (
-                choices.profile or backend.profile or (self._recognised_profile() if can_ask else None)
-            )
-        verification = _VERIFICATIONS.get(self._known_profile or "")
+        sender = self._sender
+        if isinstance(sender, HttpSender) and sender.is_at(MARQUEZ_PATH):
+            with _faults_as_messages(self._backend.secrets):
+                self._recognise()
+        verification = _VERIFICATIONS.get(self._profile)
         if verification and isinstance(sender, HttpSender) and sender.is_at(verification.beside):
             return
+        name = self._backend.name
         if self._is_silent:
-            raise SilentError(f"{backend.name} does not answer, so nothing was sent and nothing was read back")
-        why = f"its profile is {self._known_profile}" if self._known_profile else "it does not answer as Marquez does"
+            raise SilentError(f"{name} does not answer, so nothing was sent and nothing was read back")
+        why = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
         if verification:
             why = f"its address does not end with {verification.beside}, so where its API is is not known"
         raise UsageError(
-            f"--verify reads back from Marquez, OpenMetadata and DataHub alone, and not from {backend.name}: {why}. "
+            f"--verify reads back from Marquez, OpenMetadata and DataHub alone, and not from {name}: {why}. "
             "Nothing was sent. Push without --verify (docs/openlineage.md says what cannot be read back)"
         )
+
+    def _recognise(self) -> None:
+        """Sets the profile, unless it is known, to that which the backend's answer shows, if any. One that does not
+        answer is asked again as long as the user's patience lasts: events for Marquez that are not sent as its own
+        would give runs other jobs. If it never answers, the events are not waited for once more.
+        """
+        sender, patience, name = self._sender, self._patience, self._backend.name
+        if self._profile or not isinstance(sender, HttpSender):
+            return
+        until, is_marquez = time.monotonic() + patience, sender.is_marquez()
+        if is_marquez is None and patience:
+            say(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
+        while is_marquez is None and time.monotonic() < until:
+            time.sleep(min(_PAUSE, patience))
+            is_marquez = sender.is_marquez()
+        if is_marquez is None:
+            self._patience, self._is_silent = 0, True
+        elif is_marquez:
+            say(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
+            self._profile = "marquez"
 
     @property
     def counts(self) -> Counts:
         return self._plan.counts
 
-    def _recognised_profile(self) -> str | None:
-        """The profile that the backend's answer shows; None where it shows none. One that does not answer is asked
-        again as long as the user's patience lasts: events for Marquez that are not sent as its own would give runs
-        other jobs. If it never answers, the events are not waited for once more.
-        """
-        backend, patience = self._backend, self._patience
-        if not isinstance(self._sender, HttpSender):
-            return None
-        until, is_marquez = time.monotonic() + patience, self._sender.is_marquez()
-        if is_marquez is None and patience:
-            say(f"{backend.name} does not answer what it is; asking again for {duration(patience)} (--patience)")
-        while is_marquez is None and time.monotonic() < until:
-            time.sleep(min(_PAUSE, patience))
-            is_marquez = self._sender.is_marquez()
-        if is_marquez is None:
-            self._patience, self._is_silent = 0, True
-        if not is_marquez:
-            return None
-        say(f"{backend.name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
-        return "marquez"
-
     def run(self) -> bool:
         """Sends the events; returns whether a person interrupted it."""
-        with _faults_as_messages(self._backend.secrets):
-            ledger = Ledger(self._folder / "push" / self._backend.folder)  # a backend is not waited for without one
-            choices, backend = self._choices, self._backend
-            try:
-                rules = profile(
-                    self._known_profile or choices.profile or backend.profile or self._recognised_profile() or "any"
-                )
-                self._plan = Plan(self._folder, choices, backend.name, rules, self._settings.is_filtered)
-                with self._plan.index() as index:
-                    for mark in self._plan.mark_delivered(index, ledger):  # so that a stopped push can continue
-                        ledger.write(SENDING, mark)
-                    interrupted = self._send(index, ledger)
-                    return interrupted or self._verify(index)
-            finally:
-                ledger.release()
-
-    def _fit(self) -> Fit:
-        add_facets = self._settings.with_facets if self._settings.adds_facets else None
-        return Fit(self._plan.rules, add_facets, self._plan.spelling)
+        folder = self._folder / "push" / self._backend.folder
+        with _faults_as_messages(self._backend.secrets), Ledger(folder) as ledger:
+            self._recognise()  # with the ledger: a backend is not waited for without one
+            rules = profile(self._profile or "any")
+            self._plan = Plan(self._folder, self._choices, self._backend.name, rules, self._settings.is_filtered)
+            add_facets = self._settings.with_facets if self._settings.adds_facets else None
+            self._fit = Fit(rules, add_facets, self._plan.spelling)
+            with self._plan.index(ledger) as index:
+                for mark in self._plan.again:  # so that a stopped push can continue
+                    ledger.write(SENDING, mark)
+                return self._send(index, ledger) or self._verify(index)
 
     def _send(self, index: Index, ledger: Ledger) -> bool:
-        choices = self._choices
+        choices, interrupted = self._choices, False
         pace = Pace(choices.rate, choices.concurrency)
-        attempts = Attempts(self._fit(), self._sender, ledger, pace, self._patience, self._say_silent)
+        attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
-        self._progress, interrupted = Progress(advises=choices.runs == "all"), False
+        self._progress = Progress(advises=choices.runs == "all")
         try:
             self._delivery.run(self.counts, self._progress, choices.concurrency)
         except KeyboardInterrupt:
             interrupted = True
         finally:
-            self._close(ledger)
-        self._say_reason(interrupted=interrupted)
+            try:
+                self._progress.clear()
+                self._problem = self._sender.close()
+            finally:
+                ledger.close(self.summary())
+        name, why = self._backend.name, self._why()
+        if why and not interrupted:
+            say(f"{name} did not accept all events: {why}; {self.counts.left:,} are left for the next push")
+        if self._problem:
+            say(f"{name}: {self._problem}")
+        if self._delivery.reduced:
+            say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
         return interrupted
-
-    def _verify(self, index: Index) -> bool:
-        """Reads back what was sent, where that is asked for; returns whether a person interrupted it."""
-        backend, choices = self._backend, self._choices
-        if self._sample is None or not isinstance(self._sender, HttpSender):
-            return False
-        if self._delivery.why:
-            say(f"{backend.name} was not read back, since the push ended before all events were sent")
-            return False
-        delivered = Delivered(self._folder / "push" / backend.folder)
-        verification = _VERIFICATIONS[self._plan.rules.name](index, self._fit(), delivered, self._sample)
-        pace = Pace(choices.rate, choices.concurrency)
-        try:
-            self.verified = verification.run(backend.name, self._sender, pace, self._patience, choices.concurrency)
-        except KeyboardInterrupt:
-            return True
-        return False
 
     def _say_silent(self, why: str) -> None:
         retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
         say(f"{self._backend.name} does not answer ({why}){retrying}")
 
-    def _close(self, ledger: Ledger) -> None:
-        """Closes the sender and the ledger; the ledger also where closing the sender fails."""
-        try:
-            self._progress.clear()
-            self._problem = self._sender.close()
-        finally:
-            ledger.close(self.summary())
+    def _why(self) -> str | None:
+        """Why the push ended before all events were sent."""
+        return self._delivery.why and self._backend.secrets.hide(self._delivery.why)
 
-    def _say_reason(self, *, interrupted: bool) -> None:
-        if self._delivery.why and not interrupted:
-            why = self._backend.secrets.hide(self._delivery.why)
-            say(
-                f"{self._backend.name} did not accept all events: {why}; {self.counts.left:,} are left for the next "
-                "push"
-            )
-        if self._problem:
-            say(f"{self._backend.name}: {self._problem}")
-        if self._delivery.reduced:
-            say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
+    def _verify(self, index: Index) -> bool:
+        """Reads back what was sent, where that is asked for; returns whether a person interrupted it."""
+        name, choices, sender = self._backend.name, self._choices, self._sender
+        if self._sample is None or not isinstance(sender, HttpSender):
+            return False
+        if self._delivery.why:
+            say(f"{name} was not read back, since the push ended before all events were sent")
+            return False
+        delivered = Delivered(self._folder / "push" / self._backend.folder)
+        verification = _VERIFICATIONS[self._profile](index, self._fit, delivered, self._sample)
+        pace = Pace(choices.rate, choices.concurrency)
+        try:
+            self.verified = verification.run(name, sender, pace, self._patience, choices.concurrency)
+        except KeyboardInterrupt:
+            return True
+        return False
 
     def summary(self) -> Json:
         """The push in numbers, for ``summary.json``."""
@@ -371,7 +336,7 @@ class _Push:
             "seconds": round(seconds, 1),
             "events_a_second": round(self.counts.delivered / seconds, 1) if seconds else None,
             "refusals": dict(self._delivery.refusals.most_common(20)),
-            "stopped": self._delivery.why and self._backend.secrets.hide(self._delivery.why),
+            "stopped": self._why(),
             "problem": self._problem,
         }
 

@@ -1,5 +1,7 @@
-"""Delivers events with retries: several at once where their order allows it, one after the other where they share
-something. Each is recorded in the ledger before and after.
+"""Delivers the events of an index, several at once where their order allows it.
+
+Events are started in the order to send them in. One that writes what an earlier one reads or writes, or reads what an
+earlier one writes, waits for it. So for each run, job and dataset the order holds, whatever each request takes.
 
 The push ends where the backend as a whole does not work. If one event fails while others are accepted, that event is at
 fault, and is set aside (recorded in set-aside.ndjson, and not sent again). Events that fail one after the other are
@@ -13,141 +15,92 @@ import json
 import queue
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind
-from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
-from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
-from exporter.openlineage.push.order import Order, OrderNode, Pace, Stopped, backoff, node_of
+from exporter.openlineage.push.answers import BackendAnswer, Kind
+from exporter.openlineage.push.attempts import AttemptResult
+from exporter.openlineage.push.event import facet, thing_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Hashable
 
+    from exporter.openlineage.push.attempts import Attempts, Pace
     from exporter.openlineage.push.command import Progress
-    from exporter.openlineage.push.fit import Fit, Fitted
     from exporter.openlineage.push.index import Index, Item
+    from exporter.openlineage.push.ledger import Ledger
     from exporter.openlineage.push.plan import Counts
-    from exporter.openlineage.push.transports import Sender
 
 Json = dict[str, Any]
-TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
-"""How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted. To
-one that does not answer (SILENT) it is sent so often, and further as long as the user's patience lasts.
-"""
-LONGEST_WAIT_ASKED: Final = 60.0
-"""The most seconds that a backend may ask to wait. If it asks for more, the push ends and can be started again later.
-"""
 
 
-class Retries:
-    """Counts the answers to one request that is made again. ``patience``: as of :class:`Attempts`."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience, self._begun, self._tries = patience, time.monotonic(), Counter[Kind]()
-
-    def wait(self, answer: BackendAnswer) -> float | None:
-        """The seconds until the next try; None where this was the last one."""
-        self._tries[answer.kind] += 1
-        tries = self._tries[answer.kind]
-        is_last = tries >= TRIES.get(answer.kind, 1)
-        if answer.kind is Kind.SILENT:
-            is_last = is_last and time.monotonic() - self._begun >= self._patience
-        if is_last:
-            return None
-        return backoff(tries) if answer.wait is None else answer.wait
-
-    def forget(self, kind: Kind) -> None:
-        """Answers of this kind count from the beginning again."""
-        self._tries[kind] = 0
-
-
-@dataclass(frozen=True)
-class AttemptResult:
-    """``answer``: the last one, None where the push ended before; ``tries``: the number of requests; ``is_reduced``:
-    delivered without some of its facets.
+@dataclass(eq=False)
+class OrderNode:
+    """An event in the order, by the things that it reads and writes. ``waits_for``: the unfinished events that it must
+    follow; ``followers``: those that wait for it.
     """
 
-    answer: BackendAnswer | None = None
-    tries: int = 0
-    is_reduced: bool = False
+    reads: frozenset[Hashable]
+    writes: frozenset[Hashable]
+    waits_for: set[OrderNode] = field(default_factory=set)
+    followers: list[OrderNode] = field(default_factory=list)
 
 
-class Attempts:
-    """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
-    an event is tried again while the backend does not answer. ``on_silent``: called with the reason when it no longer
-    answers, once until it does again.
-    """
+@dataclass
+class _Last:
+    """The unfinished events about a thing that a later one has to follow: its last writer, and its readers since."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
-        self, fit: Fit, sender: Sender, ledger: Ledger, pace: Pace, patience: float, on_silent: Callable[[str], None]
-    ) -> None:
-        self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
-        self._patience, self._on_silent = patience, on_silent
-        self._taken, self._is_silent = 0, False
+    writer: OrderNode | None = None
+    readers: list[OrderNode] = field(default_factory=list)
 
-    def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
-        """Sends one event until it is accepted or the tries are used up; ``line``: its text."""
-        try:
-            fitted = self._fit.fit(event, line, item)
-            if fitted.refused:
-                return AttemptResult(BackendAnswer(Kind.REFUSED, f"not sent: {fitted.refused}"))
-            answer, tries = self._on_record(item, fitted)
-        except Stopped:
-            return AttemptResult()
-        for sign, mark in fitted.records if answer.kind is Kind.TAKEN else ():
-            self._ledger.write(sign, mark)
-        is_reduced = answer.kind is Kind.TAKEN and bool(fitted.lost)
-        if is_reduced:
-            names = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
-            self._ledger.append_record("reduced.ndjson", {**names, "left_away": list(fitted.lost)})
-        return AttemptResult(answer, tries, is_reduced)
 
-    def _on_record(self, item: Item, fitted: Fitted) -> tuple[BackendAnswer, int]:
-        """The ledger records the event as taken if all of its parts were taken, else as not taken, also after
-        errors.
-        """
-        self._ledger.write(SENDING, item.mark)
-        answer, tries, sign = TAKEN, 0, NOT_TAKEN
-        try:
-            for body in fitted.bodies:
-                answer, body_tries = self._try(body)
-                tries += body_tries
-                if answer.kind is not Kind.TAKEN:
-                    break
-            else:
-                sign = WAS_TAKEN
-        finally:
-            self._ledger.write(sign, item.mark)
-        return answer, tries
+class Order:
+    """The unfinished events, by the things that they read and write."""
 
-    def _try(self, body: bytes) -> tuple[BackendAnswer, int]:
-        retries, count, taken = Retries(self._patience), 0, self._taken
-        while True:
-            with self._pace.request():
-                answer = self._sender.send(body)
-            count += 1
-            if taken != self._taken:  # it accepts other events, only not many at a time: that is not busy for ever
-                taken = self._taken
-                retries.forget(Kind.BUSY)
-            if answer.kind is Kind.TAKEN:
-                self._taken += 1
-                self._pace.ease()
-            self._report_silence(answer)
-            wait = retries.wait(answer)
-            if wait is None or (answer.wait or 0) > LONGEST_WAIT_ASKED:
-                return answer, count
-            if answer.kind is Kind.BUSY or answer.wait is not None:
-                self._pace.pause(wait)
-            elif self._pace.stopped.wait(wait):
-                raise Stopped
+    def __init__(self) -> None:
+        self._last: dict[Hashable, _Last] = {}
 
-    def _report_silence(self, answer: BackendAnswer) -> None:
-        """Says once that the backend does not answer, until it does again."""
-        was_silent, self._is_silent = self._is_silent, answer.kind is Kind.SILENT
-        if self._is_silent and not was_silent:
-            self._on_silent(answer.text)
+    def add(self, node: OrderNode) -> bool:
+        """Adds an event after those that it must follow; returns whether it may be sent at once."""
+        for thing in node.reads - node.writes:
+            last = self._last.setdefault(thing, _Last())
+            node.waits_for |= {last.writer} if last.writer else set()
+            last.readers.append(node)
+        for thing in node.writes:
+            last = self._last.setdefault(thing, _Last())
+            node.waits_for |= set(last.readers) or ({last.writer} if last.writer else set())
+            last.writer, last.readers = node, []
+        for other in node.waits_for:
+            other.followers.append(node)
+        return not node.waits_for
+
+    def done(self, node: OrderNode) -> list[OrderNode]:
+        """Removes a finished event; returns those that may be sent now."""
+        for thing in node.reads | node.writes:
+            last = self._last[thing]
+            last.readers = [reader for reader in last.readers if reader is not node]
+            last.writer = None if last.writer is node else last.writer
+            if last.writer is None and not last.readers:
+                del self._last[thing]
+        for follower in node.followers:
+            follower.waits_for.remove(node)
+        return [follower for follower in node.followers if not follower.waits_for]
+
+
+def node_of(event: Json) -> OrderNode:
+    """What an event writes: its dataset; or its run, job and outputs. What it reads: its inputs, parent and root."""
+    if "run" not in event:
+        return OrderNode(frozenset(), frozenset([("dataset", *thing_of(event.get("dataset") or event["job"]))]))
+    parent = facet(event["run"], "parent")
+    runs = [event, *(relative for relative in (parent, parent.get("root")) if relative)]
+    (run, job), *relatives = [(("run", one["run"]["runId"]), ("job", *thing_of(one["job"]))) for one in runs]
+    reads, writes = (
+        [("dataset", *thing_of(dataset)) for dataset in event.get(side) or ()] for side in ("inputs", "outputs")
+    )
+    written = frozenset((run, job, *writes))
+    return OrderNode(frozenset((*chain.from_iterable(relatives), *reads)) - written, written)
 
 
 MOST_UNANSWERED, MOST_SUSPECTS = 3, 100
@@ -159,14 +112,10 @@ PATIENCE: Final = 120.0
 _WINDOW, _WINDOW_BYTES = 1_000, 32 * 2**20
 
 
-@dataclass(frozen=True)
-class SentEvent:
-    """An event that was sent, or could not be sent. ``fault``: an error in the program while sending it."""
-
+class _Failure(NamedTuple):
     item: Item
-    node: OrderNode
-    result: AttemptResult
-    fault: BaseException | None = None
+    answer: BackendAnswer
+    tries: int
 
 
 class Delivery:
@@ -178,10 +127,11 @@ class Delivery:
         self.why: str | None = None
         self.refusals: Counter[str] = Counter()
         self.reduced = 0
-        self._order, self._done = Order(), queue.SimpleQueue[SentEvent]()
-        self._waiting: dict[int, tuple[Item, bytes, Json]] = {}
-        self._running, self._unfinished, self._bytes = 0, 0, 0
-        self._suspects: list[SentEvent] = []
+        self._order, self._done = Order(), queue.SimpleQueue[Future[AttemptResult]]()
+        self._waiting: dict[OrderNode, tuple[Item, bytes, Json]] = {}
+        self._running: dict[Future[AttemptResult], tuple[OrderNode, Item]] = {}
+        self._unfinished, self._bytes = 0, 0
+        self._suspects: list[_Failure] = []
         self._last_success = time.monotonic()
 
     def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
@@ -197,12 +147,19 @@ class Delivery:
                     self._send_all()
                 finally:
                     self._pace.stop()
-            self._classify_remaining()
+            if not self.why:  # no further evidence: errors count against the events, silence and what is forbidden
+                self._set_aside_suspects(Kind.SICK, Kind.MISPLACED)  # against the backend
+                self.why = self._suspects[-1].answer.text if self._suspects else None
         except Exception as fault:  # of any kind: it ends the push, and is raised again once it is recorded
             self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
             raise
         finally:
-            self._count_left()
+            while not self._done.empty():  # what threads still finished after an interruption or a fault
+                future = self._done.get()
+                result = None if future.exception() else future.result()
+                counts.delivered += bool(result and result.answer and result.answer.kind is Kind.TAKEN)
+                self.reduced += bool(result and result.is_reduced)
+            counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
     def _send_all(self) -> None:
         was_run: bool | None = None
@@ -211,22 +168,21 @@ class Delivery:
             was_run = item.is_run
             if self._pace.stopped.is_set():
                 break
-            self._start(item)
+            line = self._index.line(item)
+            event = json.loads(line)
+            node = node_of(event)
+            self._unfinished += 1
+            self._bytes += item.size
+            self._waiting[node] = (item, line, event)
+            if self._order.add(node):
+                self._start(node)
         self._await_results(0, 0)
 
-    def _start(self, item: Item) -> None:
-        line = self._index.line(item)
-        event = json.loads(line)
-        node = node_of(event)
-        self._unfinished += 1
-        self._bytes += item.size
-        self._waiting[id(node)] = (item, line, event)
-        if self._order.add(node):
-            self._submit(node)
-
-    def _submit(self, node: OrderNode) -> None:
-        self._running += 1
-        self._pool.submit(self._work, node, *self._waiting.pop(id(node)))
+    def _start(self, node: OrderNode) -> None:
+        item, line, event = self._waiting.pop(node)
+        future = self._pool.submit(self._attempts.deliver, item, line, event)
+        self._running[future] = (node, item)
+        future.add_done_callback(self._done.put)
 
     def _await_results(self, events: int, size: int) -> None:
         """Waits until at most so many events, of so many bytes, are unfinished; after a stop, until none runs."""
@@ -237,105 +193,68 @@ class Delivery:
             if is_stopped and not self._running:
                 return
             try:
-                self._take_result(self._done.get(timeout=0.5))
+                self._take(self._done.get(timeout=0.5))
             except queue.Empty:
                 self._stop_if_backend_fails()
 
-    # --- one event, in a thread of its own ------------------------------------------------------------------------
-
-    def _work(self, node: OrderNode, item: Item, line: bytes, event: Json) -> None:
-        try:
-            sent = SentEvent(item, node, self._attempts.deliver(item, line, event))
-        except BaseException as fault:  # noqa: BLE001 - raised again in the main thread, which would else wait for ever
-            self._pace.stop()
-            sent = SentEvent(item, node, AttemptResult(), fault)
-        self._done.put(sent)
-
-    # --- the result of an event, in the main thread ---------------------------------------------------------------
-
-    def _take_result(self, sent: SentEvent) -> None:
-        self._running -= 1
+    def _take(self, future: Future[AttemptResult]) -> None:
+        """The result of an event; raises the fault of the program that ended its thread."""
+        node, item = self._running.pop(future)
         self._unfinished -= 1
-        self._bytes -= sent.item.size
-        if sent.fault is not None:
-            raise sent.fault
-        self.reduced += sent.result.is_reduced
-        if sent.result.answer is not None:
-            self._classify(sent, sent.result.answer)
+        self._bytes -= item.size
+        result = future.result()
+        self.reduced += result.is_reduced
+        if result.answer is not None:
+            self._classify(_Failure(item, result.answer, result.tries))
         self._progress.show(self._counts, self._index)
-        for node in self._order.done(sent.node):
+        for follower in self._order.done(node):
             if not self._pace.stopped.is_set():
-                self._submit(node)
+                self._start(follower)
 
-    def _classify(self, sent: SentEvent, answer: BackendAnswer) -> None:
+    def _classify(self, sent: _Failure) -> None:
+        answer = sent.answer
         if answer.kind is Kind.TAKEN:
             self._counts.delivered += 1
             self._last_success = time.monotonic()
-            self._set_aside_suspects([Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN])
+            self._set_aside_suspects(Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN)
         elif answer.kind is Kind.REFUSED:
             self._set_aside(sent)
-            if sent.result.tries:
+            if sent.tries:
                 self._last_success = time.monotonic()
-                self._set_aside_suspects([Kind.SILENT])
-        elif answer.kind in (Kind.BUSY, Kind.DENIED):
-            self._stop(answer.text if answer.kind is Kind.DENIED else f"asks to wait: {_wait_text(answer)}")
+                self._set_aside_suspects(Kind.SILENT)
+        elif answer.kind is Kind.DENIED:
+            self._stop(answer.text)
+        elif answer.kind is Kind.BUSY:
+            wait = answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"
+            self._stop(f"asks to wait: {wait}")
         else:
             self._suspects.append(sent)
             self._stop_if_backend_fails()
 
-    def _set_aside_suspects(self, kinds: list[Kind]) -> None:
+    def _set_aside_suspects(self, *kinds: Kind) -> None:
         """The backend works, so the suspected events of these kinds are at fault themselves."""
-        at_fault = [suspect for suspect in self._suspects if _kind_of(suspect) in kinds]
-        self._suspects = [suspect for suspect in self._suspects if suspect not in at_fault]
-        for sent in at_fault:
-            self._set_aside(sent)
+        suspects, self._suspects = self._suspects, []
+        for suspect in suspects:
+            if suspect.answer.kind in kinds:
+                self._set_aside(suspect)
+            else:
+                self._suspects.append(suspect)
 
     def _stop_if_backend_fails(self) -> None:
         """Stops the push if the backend is at fault."""
-        silent = max(
-            sum(_kind_of(suspect) is kind for suspect in self._suspects) for kind in (Kind.SILENT, Kind.FORBIDDEN)
-        )
+        kinds = Counter(suspect.answer.kind for suspect in self._suspects)
+        is_silent = max(kinds[Kind.SILENT], kinds[Kind.FORBIDDEN]) >= MOST_UNANSWERED
         is_long = time.monotonic() - self._last_success > PATIENCE and not self._pace.is_paused()
-        if self._suspects and (silent >= MOST_UNANSWERED or len(self._suspects) >= MOST_SUSPECTS or is_long):
-            self._stop(_text_of(self._suspects[-1]))
+        if self._suspects and (is_silent or len(self._suspects) >= MOST_SUSPECTS or is_long):
+            self._stop(self._suspects[-1].answer.text)
 
     def _stop(self, why: str) -> None:
         self.why = self.why or why
         self._pace.stop()
 
-    def _classify_remaining(self) -> None:
-        """At the end, with no further evidence: errors count against the events, silence and what is forbidden against
-        the backend.
-        """
-        if not self.why:
-            self._set_aside_suspects([Kind.SICK, Kind.MISPLACED])
-            if self._suspects:
-                self.why = _text_of(self._suspects[-1])
-
-    def _count_left(self) -> None:
-        """Counts what threads still finished after an interruption or a fault, and what is left."""
-        counts = self._counts
-        while not self._done.empty():
-            sent = self._done.get()
-            counts.delivered += _kind_of(sent) is Kind.TAKEN
-            self.reduced += sent.result.is_reduced
-        counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
-
-    def _set_aside(self, sent: SentEvent) -> None:
+    def _set_aside(self, failed: _Failure) -> None:
         self._counts.set_aside += 1
-        text = _text_of(sent)
-        self.refusals[text[:100]] += 1
-        event = json.loads(self._index.line(sent.item))
-        self._ledger.append_record("set-aside.ndjson", {"answer": text, "tries": sent.result.tries, "event": event})
-
-
-def _text_of(sent: SentEvent) -> str:
-    return sent.result.answer.text if sent.result.answer else ""
-
-
-def _kind_of(sent: SentEvent) -> Kind | None:
-    return sent.result.answer.kind if sent.result.answer else None
-
-
-def _wait_text(answer: BackendAnswer) -> str:
-    return answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"
+        self.refusals[failed.answer.text[:100]] += 1
+        event = json.loads(self._index.line(failed.item))
+        record = {"answer": failed.answer.text, "tries": failed.tries, "event": event}
+        self._ledger.append_record("set-aside.ndjson", record)

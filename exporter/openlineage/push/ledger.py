@@ -20,7 +20,7 @@ import json
 import os
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from exporter.errors import UsageError
 from exporter.system import private
@@ -28,6 +28,7 @@ from exporter.system import private
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from types import TracebackType
 
 SENDING, TAKEN, NOT_TAKEN, ENDED, PLACED = ">", "+", "-", "=", "@"
 _SYNC: Final = 1.0
@@ -74,20 +75,13 @@ class Delivered:
             (self.unfinished.add if sign == SENDING else self.unfinished.discard)(mark)
             (self.refused.add if sign == NOT_TAKEN else self.refused.discard)(mark)
 
-    def taken(self) -> Iterator[str]:
-        """The fingerprints of events that were taken and need not be sent again; an incomplete line does not count."""
-        return (mark for sign, mark in self._lines() if sign == TAKEN and not self._is_open(mark))
-
-    def runs(self) -> Iterator[str]:
-        """The ids of the runs whose end was taken, in hexadecimal."""
-        return (run for sign, run in self._lines() if sign == ENDED)
-
-    def places(self) -> Iterator[str]:
-        """The runs whose end was taken, each with the jobs that it was sent with (:func:`run_and_job`)."""
-        return (mark for sign, mark in self._lines() if sign == PLACED)
-
-    def _is_open(self, mark: str) -> bool:
-        return mark in self.unfinished or mark in self.refused
+    def marks(self, sign: str) -> Iterator[str]:
+        """What the lines with a sign name: events that were taken and need not be sent again (TAKEN), ids of runs whose
+        end was taken (ENDED), or these runs, each with the jobs that it was sent with (PLACED). An incomplete line does
+        not count.
+        """
+        is_open = self.unfinished | self.refused if sign == TAKEN else ()
+        return (mark for line_sign, mark in self._lines() if line_sign == sign and mark not in is_open)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         path = self.folder / "ledger.txt"
@@ -103,8 +97,7 @@ class Ledger(Delivered):
 
     def __init__(self, folder: Path) -> None:
         """Raises UsageError where the folder cannot be written, or another push is using it."""
-        self._lock, self._synced = threading.Lock(), time.monotonic()
-        self._appending, self._is_torn = threading.Lock(), False
+        self._lock, self._synced, self._is_torn = threading.Lock(), time.monotonic(), False
         try:
             private.folder(folder.parent)
             private.folder(folder)
@@ -116,30 +109,21 @@ class Ledger(Delivered):
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            os.close(self._file)
             raise UsageError(f"{folder}: another push of these events is running; wait for it to end") from None
         for name in ("set-aside.ndjson", "reduced.ndjson"):
             (folder / name).unlink(missing_ok=True)
         super().__init__(folder)
-        self._complete()
-
-    def _complete(self) -> None:
-        """Completes an incomplete last line, so that the next one begins on its own."""
         size = os.fstat(self._file).st_size
-        if size and os.pread(self._file, 1, size - 1) != b"\n":
+        if size and os.pread(self._file, 1, size - 1) != b"\n":  # the next line begins on its own
             os.write(self._file, b"\n")
 
     def write(self, sign: str, mark: str) -> None:
-        """Appends a line. Thread-safe."""
-        self._append(f"{sign} {mark}\n".encode("ascii"))
-        now = time.monotonic()
-        if now - self._synced > _SYNC:
-            with self._lock:
-                self._synced = now
-                os.fsync(self._file)
-
-    def _append(self, line: bytes) -> None:
-        """On a full disk only a part of a line may be written: the next one then begins on a new line."""
-        with self._appending:
+        """Appends a line. On a full disk only a part of it may be written: the next one then begins on a new line.
+        Thread-safe.
+        """
+        with self._lock:
+            line = f"{sign} {mark}\n".encode("ascii")
             pending = b"\n" + line if self._is_torn else line
             try:
                 written = os.write(self._file, pending)
@@ -148,6 +132,10 @@ class Ledger(Delivered):
             self._is_torn = written < len(pending)
             if self._is_torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+            is_due = time.monotonic() - self._synced > _SYNC
+            self._synced = time.monotonic() if is_due else self._synced
+        if is_due:
+            os.fsync(self._file)
 
     def append_record(self, name: str, record: dict[str, Any]) -> None:
         """Appends an object to a file of JSON lines."""
@@ -165,6 +153,14 @@ class Ledger(Delivered):
                 file.write(text)
         finally:
             self.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
     def release(self) -> None:
         """Releases the folder for others, if that was not done yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ from exporter.openlineage.push.spelling import Spelling
 from exporter.system.terminal import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from exporter.openlineage.push.event import Thing
@@ -50,8 +51,9 @@ class Counts:
 class Plan:
     """The events of a folder that a backend does not have yet, by its rules. ``name``: the backend's, for messages.
     ``is_filtered``: whether the client's filters exclude a job. ``counts``: so far ``events`` and
-    ``already_delivered``. ``runs_left_out``: by ``--runs latest``. ``sent_again``: events that were being sent when
-    the last push ended. ``moved``: runs that the backend has under another job.
+    ``already_delivered``. ``runs_left_out``: by ``--runs latest``. ``again``: the fingerprints of delivered events that
+    have to be sent again, since an event that comes late belongs before them. ``sent_again``: how many were being sent
+    when the last push ended. ``moved``: runs that the backend has under another job.
     """
 
     def __init__(
@@ -62,44 +64,42 @@ class Plan:
         self.rules = rules
         is_lower = rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"
         self.spelling = Spelling(is_lower, rules.urns, rules.plain_names)
-        self.counts, self.runs_left_out, self.sent_again, self.moved = Counts(), 0, 0, 0
+        self.counts, self.again = Counts(), list[str]()
+        self.runs_left_out, self.sent_again, self.moved = 0, 0, 0
 
-    def index(self) -> Index:
-        """The events that may be sent. Raises UsageError where there are none, or a file holds other lines."""
-        return Index(self._folder, self._left_out)
-
-    def mark_delivered(self, index: Index, delivered: Delivered) -> list[str]:
-        """Marks delivered events in the index, and prints which events are left out. Returns the fingerprints of
-        delivered events that have to be sent again, since an event that comes late belongs before them.
+    @contextmanager
+    def index(self, delivered: Delivered) -> Iterator[Index]:
+        """The events that may be sent, with those marked that were delivered; prints which ones are left out. Raises
+        UsageError where there are none, or a file holds other lines.
         """
-        for kind, count in index.left_out.items():
-            say(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
-        self._say_unfit()
-        if self._choices.runs == "latest":
-            self.runs_left_out = index.choose_latest()
-            say(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
-        self.counts.events = index.count()
-        if self.rules.keeps_versions:
-            index.add_known_runs(delivered.runs())
-        self.counts.already_delivered, sent_again = index.mark_delivered(delivered.taken()), list[str]()
-        if self.counts.already_delivered:
-            sent_again, self.counts.already_delivered = index.send_again(delivered.refused)
-        if sent_again:
-            say(f"{len(sent_again):,} delivered events are sent again: events that come late belong before them")
-        if self.rules.keeps_versions:
-            self._say_moved(index.count_moved(delivered.places()))
-        self.sent_again = len(delivered.unfinished)
-        if self.sent_again:
-            say(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
-        return sent_again
-
-    def _say_moved(self, runs: int) -> None:
-        self.moved = runs
-        if runs:
-            say(
-                f"{self._name}: runs with another job than when they were delivered, since rows came late: "
-                f"{runs:,}. It keeps each at the job that it had first"
-            )
+        with Index(self._folder, self._left_out) as index:
+            for kind, count in index.left_out.items():
+                say(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
+            if self._unfit:
+                thing, why = next(iter(self._unfit.items()))
+                datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
+                say(
+                    f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
+                    f"{thing.name}: {why}. see reduced.ndjson in DIR/push for the events"
+                )
+            if self._choices.runs == "latest":
+                self.runs_left_out = index.choose_latest()
+                say(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
+            index.mark_delivered(delivered)
+            self.again = index.send_again(delivered) if index.count_delivered() else []
+            self.counts.events, self.counts.already_delivered = index.count(), index.count_delivered()
+            if self.again:
+                say(f"{len(self.again):,} delivered events are sent again: events that come late belong before them")
+            self.moved = index.count_moved() if self.rules.keeps_versions else 0
+            if self.moved:
+                say(
+                    f"{self._name}: runs with another job than when they were delivered, since rows came late: "
+                    f"{self.moved:,}. It keeps each at the job that it had first"
+                )
+            self.sent_again = len(delivered.unfinished)
+            if self.sent_again:
+                say(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
+            yield index
 
     def _left_out(self, event: Json) -> str | None:
         """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
@@ -112,12 +112,3 @@ class Plan:
         if len(self._unfit) < _MOST_UNFIT:
             self._unfit |= unfit
         return "events of datasets that the backend cannot hold" if unfit and "dataset" in event else None
-
-    def _say_unfit(self) -> None:
-        if self._unfit:
-            thing, why = next(iter(self._unfit.items()))
-            datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
-            say(
-                f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
-                f"{thing.name}: {why}. see reduced.ndjson in DIR/push for the events"
-            )

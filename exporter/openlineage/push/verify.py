@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import Kind
-from exporter.openlineage.push.delivery import Retries
+from exporter.openlineage.push.attempts import Pace, Retries, Stopped
 from exporter.openlineage.push.event import ColumnEdge, Thing, columns_of, datasets, facet, thing_of
-from exporter.openlineage.push.order import Pace, Stopped
+from exporter.openlineage.push.ledger import TAKEN
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
 
@@ -243,7 +243,7 @@ class Verification(ABC):
         """Reads the things in the sample, ``at_once`` of them together. ``name``: of the backend, for people."""
         start = time.monotonic()
         self._sample, self._sender, self._pace, self._patience = Sample(), sender, pace, patience
-        self._index.mark_delivered(self._delivered.taken())
+        self._index.mark_delivered(self._delivered, [TAKEN])
         progress = Progress()
         with progress.stage("reading what was sent"):
             self._sample.choose(self._sent_events(), self._most)
@@ -273,7 +273,7 @@ class Verification(ABC):
 
     def _sent_events(self) -> Iterator[Json]:
         """The events that the backend has, as they were sent."""
-        for item in self._index.delivered():
+        for item in self._index.items(delivered=True):
             line = self._index.line(item)
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
 
