@@ -13,19 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.iri import whole
 from exporter.graph.shapes.components import is_local
-from exporter.graph.shapes.constraints import (
-    And,
-    Closed,
-    Disjoint,
-    Equals,
-    LessThan,
-    MaxCount,
-    Not,
-    Of,
-    OfProperty,
-    Or,
-    Xone,
-)
+from exporter.graph.shapes.constraints import Closed, Count, Disjoint, Equals, LessThan, Logic, OfProperty
 from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
 from exporter.graph.shapes.on_graph import NodeGraph, Result, Terms, in_order, in_words
 from exporter.graph.shapes.paths import Predicate
@@ -43,7 +31,7 @@ from exporter.graph.shapes.values import (
 from exporter.graph.terms import AH, Node, full
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from exporter.graph.shapes.model import Constraint, Shape
@@ -129,6 +117,11 @@ def fails(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
     return False
 
 
+def passes(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
+    """Every node passes."""
+    return True
+
+
 def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: FBT001 - a test, or what is known
     """The test that only applies to nodes that have one of the terms; others pass."""
 
@@ -139,30 +132,19 @@ def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: F
     return applied
 
 
-def logic(constraint: Not | Of | And | Or | Xone, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
-    """What the shapes of a logical constraint give for a node, combined."""
-    shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
-    tests = [as_one(shape) for shape in shapes]
-    known = sum(test is True for test in tests)
-    open_ = [test for test in tests if not isinstance(test, bool)]
-    if isinstance(constraint, Not) and open_:
-        (test,) = open_
-        return lambda iri, values: not test(iri, values)
-    least, most = _counts(constraint, len(tests))
-    if known > most or known + len(open_) < least:
-        return False
-    if known >= least and known + len(open_) <= most:
-        return True
-    return lambda iri, values: least <= known + sum(test(iri, values) for test in open_) <= most
-
-
-def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
-    """The least and the greatest number of the shapes that a node may conform to."""
-    if isinstance(constraint, Not):
-        return 0, 0
-    if isinstance(constraint, Of | And):
-        return of, of
-    return (1, 1) if isinstance(constraint, Xone) else (1, of)
+def logic(constraint: Logic, tests: list[Whole | bool]) -> Whole | bool:
+    """The tests of the shapes of a logical constraint, combined; True or False where the result is always the same."""
+    combined = constraint.combined
+    if constraint.component != "sh:xone" or all(isinstance(test, bool) for test in tests):
+        at_least, at_most = combined(test is True for test in tests), combined(test is not False for test in tests)
+        if at_least == at_most:
+            return at_least
+    # What is known decides nothing by itself now: False counts for nothing, True only among others.
+    functions = [passes if isinstance(test, bool) else test for test in tests if test is not False]
+    if len(functions) > 1:
+        return lambda iri, values: combined(test(iri, values) for test in functions)
+    (only,) = functions
+    return only if constraint.component != "sh:not" else lambda iri, values: not only(iri, values)
 
 
 def in_time(term: str, other: str, *, is_inclusive: bool) -> Whole:
@@ -304,8 +286,8 @@ class _Maker:
         unknown = self._unknown
         if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
             tests.required[predicate.term] = None
-        if isinstance(constraint, MaxCount):
-            tests.most[predicate.term] = min(constraint.count, tests.most.get(predicate.term, constraint.count))
+        if isinstance(constraint, Count) and not constraint.is_least:
+            tests.most[predicate.term] = min(constraint.bound, tests.most.get(predicate.term, constraint.bound))
         elif isinstance(constraint, OfEach):
             test = self._quick.test(constraint, predicate, unknown)
             if test:
@@ -340,8 +322,8 @@ class _Maker:
             self._add_closed(constraint, tests)
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
             tests.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
-        elif isinstance(constraint, Not | Of | And | Or | Xone):
-            test = logic(constraint, self.as_one)
+        elif isinstance(constraint, Logic):
+            test = logic(constraint, list(map(self.as_one, constraint.shapes)))
             if not isinstance(test, bool):
                 tests.wholes.append(test)
             elif not test:

@@ -207,10 +207,16 @@ class Finding(NamedTuple):
     constraint: Constraint
 
 
+@dataclass(frozen=True)
 class Constraint(ABC):
     """One constraint of a shape. ``component``: the SHACL parameter that declares it, such as ``sh:minCount``."""
 
     component: str
+
+    @property
+    def inner_shapes(self) -> tuple[Shape, ...]:
+        """The shapes that it refers to."""
+        return ()
 
     @property
     def component_iri(self) -> str:
@@ -236,6 +242,7 @@ def component_of(parameter: str) -> str:
     return f"{SH}{name[0].upper()}{name[1:]}ConstraintComponent"
 
 
+@dataclass(frozen=True)
 class OfEach(Constraint):
     """A constraint that is decided for each value node by itself."""
 

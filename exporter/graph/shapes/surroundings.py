@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Triple
 
-from exporter.graph.shapes.components import classes_known_by_iri, inner_shapes
+from exporter.graph.shapes.components import classes_known_by_iri
 from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, LessThan, OfClass
 from exporter.graph.shapes.model import SUBCLASS, TYPE, Graph, NamedNode
 from exporter.graph.shapes.neighbourhood import (
@@ -111,7 +111,7 @@ class _Look:
                     self.follower.asks(value.of, each.term)  # type: ignore[union-attr]  # a kind, since it has properties
         elif isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
             self._known(values, f"sh:class {constraint.class_.value}")
-        for inner in inner_shapes(constraint):
+        for inner in constraint.inner_shapes:
             self.at_shape(inner, values)
 
     @staticmethod

@@ -20,11 +20,11 @@ from exporter.graph.iri import whole
 from exporter.graph.shapes.constraints import (
     NODE_KINDS,
     Bound,
+    Count,
     Datatype,
     HasValue,
     In,
     Length,
-    MinCount,
     NodeKind,
     OfClass,
     Pattern,
@@ -364,10 +364,10 @@ _MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]
 
 def to_values(constraint: Constraint, predicate: Property, unknown: NodeGraph, base: str) -> OfAll | None:
     """The test of all values of a property together; None where all values always pass."""
-    if isinstance(constraint, UniqueLang) or (isinstance(constraint, MinCount) and constraint.count <= 1):
+    if isinstance(constraint, UniqueLang) or (isinstance(constraint, Count) and constraint.bound <= 1):
         return None
-    if isinstance(constraint, MinCount):
-        return lambda found: len(found) >= constraint.count
+    if isinstance(constraint, Count):
+        return lambda found: len(found) >= constraint.bound
     if isinstance(constraint, HasValue) and predicate.range == "xsd:string":
         wanted = constraint.term.value
         return (lambda found: wanted in found) if constraint.term == Literal(wanted) else never
