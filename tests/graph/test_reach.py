@@ -106,10 +106,10 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
         for shape in compiled(ShapesGraph([file], own=())).targeted:
             alone = Shapes((shape,))
             checks = Checks(alone)
-            if checks.around:
+            if checks.neighbourhood:
                 found = exported.around(checks, monkeypatch)
                 assert found == on_graph.validate(exported.graph, alone), f"{file}: {shape.name}"
-                told.update([*checks.around.reach.rings] if found else ())
+                told.update([*checks.neighbourhood.needed.rings] if found else ())
             told.update(refused=len(checks.needs_graph))
     assert min(told[name] for name in (OWN, REFERRED, REFERRING, BEHIND, "refused")) > 10, told
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.graph.iri import whole
-from exporter.graph.shapes.components import is_local
 from exporter.graph.shapes.constraints import Closed, Count, Disjoint, Equals, LessThan, Logic, OfProperty
-from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
-from exporter.graph.shapes.on_graph import NodeGraph, Result, Terms, in_order, in_words
+from exporter.graph.shapes.model import TYPE, NamedNode, OfEach, component_of
+from exporter.graph.shapes.neighbourhood import NeighbourhoodShapes, TooFarError, needed_by
+from exporter.graph.shapes.on_graph import NodeGraph, Result, in_order, iri_of, is_target, result_of, results_at
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import load
-from exporter.graph.shapes.surroundings import around_objects
 from exporter.graph.shapes.values import (
     Quick,
     class_of,
@@ -31,10 +29,10 @@ from exporter.graph.shapes.values import (
 from exporter.graph.terms import AH, Node, full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.shapes.model import Constraint, Shape, Term
     from exporter.graph.shapes.reading import Shapes
     from exporter.graph.shapes.values import OfAll, Test, Whole
     from exporter.graph.terms import NodeClass, Property, Values
@@ -45,14 +43,22 @@ WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
 
 
 class Checks:
-    """Shapes, ready to validate nodes. ``around``: those that look beyond a node but stay around one object, for the
-    surroundings of objects; ``needs_graph``: those that look further, with the reason, which
-    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph.
+    """Shapes, ready to validate nodes. ``neighbourhood``: those that look beyond a node but stay at one object, for the
+    neighbourhoods of objects; ``needs_graph``: for each that looks further, and which only
+    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph, its name and the reason.
     """
 
     def __init__(self, shapes: Shapes) -> None:
-        self._shapes = tuple(filter(is_local, shapes.targeted))
-        self.around, self.needs_graph = around_objects([shape for shape in shapes.targeted if not is_local(shape)])
+        self._shapes: list[Shape] = []
+        self.neighbourhood = NeighbourhoodShapes()
+        self.needs_graph: list[str] = []
+        for shape in shapes.targeted:
+            try:
+                needed = needed_by(shape)
+            except TooFarError as error:
+                self.needs_graph.append(str(error))
+            else:
+                self._shapes.append(shape) if needed is None else self.neighbourhood.add(shape, needed)
         self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
         self._quick: dict[str, Quick] = {}
 
@@ -81,20 +87,14 @@ class Checks:
         return plan
 
     def _validated(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
-        data = NodeGraph(node, base)
-        results = [
-            in_words(result)
-            for shape in shapes
-            if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
-            for result in shape.results(data, data.focus)
-        ]
-        if not test_of_class(node.types, base)(node.iri, node.values):
-            message = f"the node should be a {class_of(node.iri, base)} by its IRI"
-            focus = NamedNode(whole(node.iri, base))
-            terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
-            component = component_of("sh:class")
-            results.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
-        return in_order(results)
+        graph, focus = NodeGraph([node], base), iri_of(node, base)
+        results = results_at([(shape, focus) for shape in shapes if is_target(focus, shape.targets, graph)], graph)
+        if test_of_class(node.types, base)(node.iri, node.values):
+            return results
+        message = f"the node should be a {class_of(node.iri, base)} by its IRI"
+        component = component_of("sh:class")
+        wrong = result_of(focus, WRONG_CLASS, None, focus, severity="Violation", component=component, message=message)
+        return in_order([*results, wrong])
 
 
 def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
@@ -237,7 +237,8 @@ class _Maker:
 
     def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
         self._quick, self._base, self._of, self._types = quick, base, of, types
-        self._unknown = NodeGraph(Node(of, "", types, {}), base)
+        unknown = Node(of, "", types, {})
+        self._unknown, self._focus = NodeGraph([unknown], base), iri_of(unknown, base)
         self._properties = {full(predicate.term): predicate for predicate in of.properties}
 
     def plan(self, shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
@@ -276,32 +277,29 @@ class _Maker:
                 tests.wholes.append(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
                 self._add_order(shape, constraint, predicate, tests)
-            elif predicate is None:
-                self._add_known(shape, constraint, tests)
+            elif predicate is None:  # rdf:type, or a property that no node of the class has
+                self._add_decided(constraint, shape.path.values(self._unknown, self._focus), tests)
             else:
                 self._add_of_values(constraint, predicate, tests)
 
     def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
         """Adds a constraint on the values of a property of the class."""
-        unknown = self._unknown
-        if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
+        if next(constraint.failing(self._unknown, self._focus, ()), self) is not self:
             tests.required[predicate.term] = None
         if isinstance(constraint, Count) and not constraint.is_least:
             tests.most[predicate.term] = min(constraint.bound, tests.most.get(predicate.term, constraint.bound))
         elif isinstance(constraint, OfEach):
-            test = self._quick.test(constraint, predicate, unknown)
+            test = self._quick.test(constraint, predicate, self._unknown)
             if test:
                 tests.each.setdefault(predicate.term, []).append(test)
         else:
-            test = to_values(constraint, predicate, unknown, self._base)
+            test = to_values(constraint, predicate, self._unknown, self._base)
             if test:
                 tests.others.setdefault(predicate.term, []).append(test)
 
-    def _add_known(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
-        """Adds a constraint on rdf:type, or on a property that no node of the class has: the same for all nodes."""
-        path, unknown = shape.path, self._unknown
-        values = path.values(unknown, unknown.focus) if path else ()
-        if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
+    def _add_decided(self, constraint: Constraint, values: Collection[Term], tests: _Tests) -> None:
+        """Adds a constraint on values that are the same for all nodes, so that all give the same result."""
+        if next(constraint.failing(self._unknown, self._focus, values), self) is not self:
             tests.wholes.append(fails)
 
     def _add_order(self, shape: Shape, constraint: LessThan, predicate: Property | None, tests: _Tests) -> None:
@@ -329,30 +327,24 @@ class _Maker:
             elif not test:
                 tests.wholes.append(fails)
         elif constraint.component in {"sh:nodeKind", "sh:class", "sh:datatype"}:
-            self._add_itself(constraint, tests)
+            self._add_decided(constraint, (self._focus,), tests)
         else:
             tests.wholes.append(self._asked(shape, constraint))
-
-    def _add_itself(self, constraint: Constraint, tests: _Tests) -> None:
-        """Adds a constraint on the kind or the classes of the node, which are the same for all nodes."""
-        unknown = self._unknown
-        if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
-            tests.wholes.append(fails)
 
     def _add_closed(self, constraint: Closed, tests: _Tests) -> None:
         for iri, predicate in self._properties.items():
             if NamedNode(iri) not in constraint.allowed:
                 tests.each.setdefault(predicate.term, []).append(never)
-        if next(constraint.others(self._unknown, (self._unknown.focus,)), None):
-            tests.wholes.append(fails)
+        self._add_decided(constraint, (self._focus,), tests)
 
     def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
         """The test for a constraint without a faster form: it is applied to the whole node."""
         of, types, base = self._of, self._types, self._base
 
         def asked(iri: str, values: Values) -> bool:
-            data = NodeGraph(Node(of, iri, types, values), base)
-            of_path = shape.path.values(data, data.focus) if shape.path else (data.focus,)
-            return next(constraint.failing(data, data.focus, of_path), asked) is asked
+            node = Node(of, iri, types, values)
+            graph, focus = NodeGraph([node], base), iri_of(node, base)
+            of_path = shape.path.values(graph, focus) if shape.path else (focus,)
+            return next(constraint.failing(graph, focus, of_path), asked) is asked
 
         return asked

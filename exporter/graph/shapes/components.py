@@ -1,25 +1,20 @@
-"""The constraint components that are compiled, and which shapes one node decides.
+"""The constraint components that are compiled.
 
 :data:`COMPONENTS` lists them, from their parameters in a shapes file to constraints. docs/shapes.md shows the list, and
 a test compares the two.
-
-A shape can be decided on one node alone if it uses the node's own triples, and of the nodes that these refer to only
-what a value shows by itself: its kind, datatype, text, order and class. Of such nodes the IRI is known, and with it the
-class.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.graph.shapes import constraints
-from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, OfClass, OfProperty, Qualified
+from exporter.graph.shapes.constraints import Qualified
 from exporter.graph.shapes.literals import Expression, read
 from exporter.graph.shapes.model import RDFS, SH, Literal, NamedNode, Term, sh
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.values import readable, superclasses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -225,46 +220,3 @@ _WITH_ANOTHER: Final = {
 
 PARAMETERS: Final = {*COMPONENTS, *_WITH_ANOTHER}
 """Every parameter that is compiled."""
-
-
-@cache
-def classes_known_by_iri() -> frozenset[str]:
-    """Classes that can be derived from an IRI, or whose subclasses can be, as whole IRIs."""
-    return frozenset[str]().union(*(superclasses(name) for name in readable()))
-
-
-def is_local(shape: Shape) -> bool:
-    """Whether a shape with targets reads nothing but each focus node."""
-    return not (shape.targets.nodes or shape.targets.objects_of) and _is_local_at_node(shape)
-
-
-def _is_local_at_node(shape: Shape) -> bool:
-    """Whether a shape whose focus node is the validated node reads nothing but that node."""
-    if shape.is_deactivated:
-        return True
-    if shape.path and not shape.path.is_near:
-        return False
-    return all(
-        _is_local_on_values(constraint) if shape.path else _is_local_on_node(constraint)
-        for constraint in shape.constraints
-    )
-
-
-def _is_local_on_node(constraint: Constraint) -> bool:
-    """Whether a constraint whose only value is the validated node reads nothing but that node."""
-    return all(map(_is_local_at_node, constraint.inner_shapes))
-
-
-def _is_local_on_values(constraint: Constraint) -> bool:
-    """Whether a constraint on values of the validated node reads only what each of them shows by itself."""
-    if isinstance(constraint, OfClass) and constraint.class_.value not in classes_known_by_iri():
-        return False
-    return not isinstance(constraint, Closed | OfProperty) and all(map(_is_local_at_value, constraint.inner_shapes))
-
-
-def _is_local_at_value(shape: Shape) -> bool:
-    """Whether a shape whose focus node is a value of the validated node reads only what it shows by itself."""
-    if shape.is_deactivated:
-        return True
-    is_alone = not any(isinstance(constraint, Equals | Disjoint) for constraint in shape.constraints)
-    return is_alone and shape.path is None and all(map(_is_local_on_values, shape.constraints))

@@ -31,7 +31,7 @@ from exporter.graph.shapes.model import (
     sh,
     text,
 )
-from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
+from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
 from exporter.graph.store import FORMATS
 from exporter.system.files import shapes_dir
 
@@ -160,9 +160,8 @@ def files_of(folder: Path) -> list[Path]:
 
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
-_PATHS: Final = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 _OTHERS: Final = {
-    "path", "inversePath", "alternativePath", *_PATHS, "severity", "message", "deactivated",
+    "path", "inversePath", "alternativePath", *REPEATED, "severity", "message", "deactivated",
     "name", "description", "order", "group", "defaultValue", "declare", "prefix", "namespace",
 }  # fmt: skip
 """Terms that are no parameters of a constraint; the second row is for people and forms, and constrains nothing."""
@@ -208,14 +207,14 @@ def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
         return Predicate(node)
     if source.graph.objects(node, _FIRST):
         return Sequence(_paths(source, subject, node))
-    found = [(name, one) for name in ("inversePath", "alternativePath", *_PATHS) for one in source.values(node, name)]
+    found = [(name, one) for name in ("inversePath", "alternativePath", *REPEATED) for one in source.values(node, name)]
     if len(found) != 1:
         raise source.refused(subject, f"sh:path takes an IRI or one path, and has {node}")
     ((name, one),) = found
     if name == "alternativePath":
         return Alternative(_paths(source, subject, one))
     inner = path_of(source, subject, one)
-    return Inverse(inner) if name == "inversePath" else Repeated(inner, _PATHS[name])
+    return Inverse(inner) if name == "inversePath" else Repeated(inner, name)
 
 
 def _paths(source: ShapesGraph, subject: Term, head: Term) -> tuple[PropertyPath, ...]:

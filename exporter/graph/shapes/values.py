@@ -110,13 +110,19 @@ def _above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
     graph = Graph(hierarchy())
     stated = {term for triple in hierarchy() for term in (triple.subject, triple.object) if isinstance(term, NamedNode)}
-    classes = stated | {NamedNode(full(name)) for name in readable()}
+    kinds = {name for names in KIND_CLASSES.values() for name in names}
+    classes = stated | {NamedNode(full(name)) for name in readable() | kinds}
     return {short(each.value): frozenset(map(text, graph.superclasses(each))) for each in classes}
 
 
 def superclasses(name: str) -> frozenset[str]:
     """The class ``ah:…`` and all of its superclasses, as whole IRIs."""
     return _above().get(name) or frozenset({full(name)})
+
+
+def is_class(iri: str) -> bool:
+    """Whether a whole IRI is that of a class which nodes can have, or of a superclass."""
+    return short(iri) in _above()
 
 
 def readable() -> frozenset[str]:
@@ -374,7 +380,7 @@ def to_values(constraint: Constraint, predicate: Property, unknown: NodeGraph, b
 
     def asked(found: tuple[Value, ...]) -> bool:
         values = {term_of(value, predicate, base): None for value in found}
-        return next(constraint.failing(unknown, unknown.focus, values), asked) is asked
+        return next(constraint.failing(unknown, NamedNode(base), values), asked) is asked
 
     return asked
 
