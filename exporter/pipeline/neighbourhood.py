@@ -165,24 +165,24 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
         owners: dict[str, set[NodeOwner]] = {}
         for message in group:
             sent = _read_node(message.body)
-            (own if message.order[0] == OWN_NODE else others).append(sent.node())
-            owners.setdefault(whole(sent.iri, job.base), set()).add(sent.owner)
-        results = shapes.check(own, others, job.base)
-        for result in results:
-            tally.result(result.severity, result.shape)
-            yield Message(To.RESULT, "", b"", json.encode(result))
-        yield from _quarantine(results, owners, tally, job)
+            if message.order[0] == OWN_NODE:
+                own.append(sent.node())
+                owners.setdefault(whole(sent.iri, job.base), set()).add(sent.owner)
+            else:
+                others.append(sent.node())
+        by_owner: dict[NodeOwner, list[Result]] = {}
+        for focus, results in shapes.check(own, others, job.base).items():
+            for result in results:
+                tally.result(result.severity, result.shape)
+                yield Message(To.RESULT, "", b"", json.encode(result))
+            for owner in owners[focus]:
+                by_owner.setdefault(owner, []).extend(results)
+        yield from _quarantine(by_owner, tally, job)
     yield tally.message()
 
 
-def _quarantine(
-    results: list[Result], owners: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob
-) -> Iterator[Message]:
+def _quarantine(by_owner: dict[NodeOwner, list[Result]], tally: Tally, job: ExportJob) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
-    by_owner: dict[NodeOwner, list[Result]] = {}
-    for result in results:
-        for owner in owners[result.focus]:
-            by_owner.setdefault(owner, []).append(result)
     for owner, every in sorted(by_owner.items()):
         reason = refusal(every)
         if reason is None:

@@ -416,10 +416,13 @@ class NeighbourhoodShapes:
         """The values of a node that the shapes need."""
         return {term: values for term, values in node.values.items() if (node.of, term) in self.needed.terms}
 
-    def check(self, own: list[Node], others: list[Node], base: str) -> list[Result]:
-        """The results of the shapes at an object's own nodes, in order; ``others``: the rest of its neighbourhood."""
-        graph, focus_nodes = NodeGraph([*own, *others], base), {iri_of(node, base): None for node in own}
-        targeted = [
-            (shape, focus) for shape in self._shapes for focus in focus_nodes if is_target(focus, shape.targets, graph)
-        ]
-        return results_at(targeted, graph)
+    def check(self, own: list[Node], others: list[Node], base: str) -> dict[str, list[Result]]:
+        """The results of the shapes, in order, by the IRI of the node that they target: one of an object's own nodes.
+        ``others``: the rest of its neighbourhood. A result can be about another node, or about a value on the way.
+        """
+        graph, found = NodeGraph([*own, *others], base), {}
+        for focus in {iri_of(node, base): None for node in own}:
+            targeted = [(shape, focus) for shape in self._shapes if is_target(focus, shape.targets, graph)]
+            if results := results_at(targeted, graph):
+                found[focus.value] = results
+        return found
