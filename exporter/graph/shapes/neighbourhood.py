@@ -300,6 +300,8 @@ def needed_by(shape: Shape) -> Needed | None:
         raise TooFarError(f"{shape.name}: sh:targetNode, since the node may be absent")
     if shape.targets.objects_of:
         raise TooFarError(f"{shape.name}: sh:targetObjectsOf")
+    if SUBCLASS in shape.targets.subjects_of:
+        raise TooFarError(f"{shape.name}: sh:targetSubjectsOf {SUBCLASS.value}, which only the ontology has")
     try:
         _Look(shape).follow({_ALONE: None})
     except TooFarError:
@@ -332,8 +334,6 @@ class _Look:
             instances = [of for of in NODE_CLASSES if can_be(of, class_.value)]
             found |= self._focus(f"sh:targetClass {class_.value}", instances)
         for predicate in targets.subjects_of:
-            if predicate == SUBCLASS:
-                raise TooFarError(f"sh:targetSubjectsOf {predicate.value}, which only the ontology has")
             having = [of for of in NODE_CLASSES if predicate == TYPE or property_of(of, predicate)]
             focus = self._focus(f"sh:targetSubjectsOf {predicate.value}", having)
             for nodes in focus:
