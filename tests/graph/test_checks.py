@@ -10,9 +10,9 @@ from pyoxigraph import NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import WRONG_CLASS, Checks
+from exporter.graph.shapes.classes import References, class_of, hierarchy
 from exporter.graph.shapes.model import TYPE, Graph
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
-from exporter.graph.shapes.values import References, class_of, hierarchy
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
@@ -271,7 +271,7 @@ def test_the_class_that_an_iri_says(path: str, name: str, base: str) -> None:
 
 
 def test_the_cache_of_references_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.graph.shapes.values.REMEMBERED", 10)
+    monkeypatch.setattr("exporter.graph.shapes.classes.REMEMBERED", 10)
     references = References(iri("ah:Query").value, BASE)
     assert all(references(f"query/{number}") for number in range(100))
     assert not references("user/1")

@@ -14,8 +14,8 @@ from pyoxigraph import RdfFormat, Triple, parse
 
 from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from exporter.graph.shapes.classes import readable, superclasses
 from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, LessThan, OfClass
 from exporter.graph.shapes.model import SUBCLASS, TYPE
 from exporter.graph.shapes.on_graph import NodeGraph, Result, iri_of, is_target, results_at
-from exporter.graph.shapes.values import readable, superclasses
 from exporter.graph.terms import (
     DOMAIN_CLASSES,
     KIND_CLASSES,

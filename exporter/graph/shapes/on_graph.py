@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import whole
+from exporter.graph.shapes.classes import class_of, hierarchy, is_class, short, superclasses
 from exporter.graph.shapes.model import TYPE, Graph, Literal, NamedNode, Term, text
-from exporter.graph.shapes.values import class_of, hierarchy, is_class, short, superclasses, term_of
-from exporter.graph.terms import full
+from exporter.graph.terms import LEXICAL, full
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.graph.shapes.model import Data, Finding, Shape, Targets
     from exporter.graph.shapes.paths import PropertyPath
     from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.terms import Node, NodeClass, Property
+    from exporter.graph.terms import Node, NodeClass, Property, Value
 
 
 class NodeGraph(Graph):
@@ -59,6 +59,15 @@ def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
     return {predicate.term: (NamedNode(full(predicate.term)), predicate) for predicate in of.properties}
 
 
+def term_of(value: Value, predicate: Property, base: str) -> Term:
+    """A value in memory as an RDF term, by the range of its property."""
+    if not predicate.is_literal:
+        return NamedNode(whole(str(value), base))
+    if predicate.range == "xsd:string":
+        return Literal(str(value))
+    return Literal(LEXICAL[predicate.range](value), datatype=NamedNode(full(predicate.range)))
+
+
 def iri_of(node: Node, base: str) -> NamedNode:
     """The IRI of a node in memory."""
     return NamedNode(whole(node.iri, base))
@@ -68,7 +77,7 @@ def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[R
     """The results of the shapes on the graph, in order. Names of graphs are ignored: all quads are one graph.
 
     Only superclasses that the graph states are known: add those of the ontology
-    (:func:`exporter.graph.shapes.values.hierarchy`).
+    (:func:`exporter.graph.shapes.classes.hierarchy`).
     """
     graph = triples if isinstance(triples, Graph) else Graph(triples)
     return results_at(

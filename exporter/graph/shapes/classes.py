@@ -1,13 +1,8 @@
-"""Values of nodes in memory, and fast tests of them: a constraint and a property of the vocabulary -> a function.
+"""The classes of nodes: which class an IRI says, and which superclasses the ontology gives it.
 
 A node refers to nodes that other partitions hold, and only their IRIs are known here. Their classes are derived from
 their IRIs. That is enough for sh:class, because two other checks complete it: each node has the class that its IRI
 says, and no reference leads to a missing node.
-
-What follows from the vocabulary's range is decided once: that an xsd:string is a string, that a reference is an IRI,
-that a time has a year of four digits (:mod:`exporter.input.times` reads no other). Counts, lengths, patterns, bounds
-and the classes of references remain to be tested. A constraint without a fast form is applied to the value as a term.
-Each test gives the same result as its constraint: a value that passes is not validated again.
 """
 
 from __future__ import annotations
@@ -16,23 +11,8 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.graph.iri import whole
-from exporter.graph.shapes.constraints import (
-    NODE_KINDS,
-    Bound,
-    Count,
-    Datatype,
-    HasValue,
-    In,
-    Length,
-    NodeKind,
-    OfClass,
-    Pattern,
-    UniqueLang,
-)
-from exporter.graph.shapes.literals import compared, read
-from exporter.graph.shapes.model import SUBCLASS, Documents, Graph, Literal, NamedNode, text
-from exporter.graph.terms import KIND_CLASSES, LEXICAL, PREFIXES, full
+from exporter.graph.shapes.model import SUBCLASS, Documents, Graph, NamedNode, text
+from exporter.graph.terms import KIND_CLASSES, PREFIXES, full
 from exporter.input.aggregates import is_id
 from exporter.system.files import ontology_dir
 
@@ -40,19 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyoxigraph import Triple
-
-    from exporter.graph.shapes.model import Constraint, OfEach, Term
-    from exporter.graph.shapes.on_graph import NodeGraph
-    from exporter.graph.terms import Property, Value, Values
-
-    Test = Callable[[Any], bool]
-    """A test of one value."""
-    OfAll = Callable[[tuple[Value, ...]], bool]
-    """A test of all values of a property."""
-    Whole = Callable[[str, Values], bool]
-    """A test of a node by its IRI and its values."""
-
-# --- classes by IRI ---------------------------------------------------------------------------------------------------
 
 _OF_QUERY: Final = {
     "access": "ah:Access",
@@ -236,26 +203,14 @@ def _class_of_kind(kind: str) -> str:
     return known[0] if known else "ah:Policy" if kind.endswith("-policy") else "ah:SnowflakeObject"
 
 
-def test_of_class(types: tuple[str, ...], base: str) -> Whole:
-    """The test of whether a node with these types has the class that its IRI says."""
+def has_class_of_iri(types: tuple[str, ...], base: str) -> Callable[[str, object], bool]:
+    """The test of whether a node with these types has the class that its IRI says; it does not look at its values."""
 
-    def has_class_of_iri(iri: str, _: Values) -> bool:
+    def has_class(iri: str, _: object) -> bool:
         class_ = class_of(iri, base)
         return class_ in types or (class_ == "ah:Query" and "ah:UnrecordedQuery" in types)
 
-    return has_class_of_iri
-
-
-# --- tests ------------------------------------------------------------------------------------------------------------
-
-
-def term_of(value: Value, predicate: Property, base: str) -> Term:
-    """A value in memory as an RDF term, by the range of its property."""
-    if not predicate.is_literal:
-        return NamedNode(whole(str(value), base))
-    if predicate.range == "xsd:string":
-        return Literal(str(value))
-    return Literal(LEXICAL[predicate.range](value), datatype=NamedNode(full(predicate.range)))
+    return has_class
 
 
 REMEMBERED: Final = 50_000
@@ -270,7 +225,7 @@ class References:
         self._base = base
         self._classes = frozenset(name for name in readable() if class_ in superclasses(name))
 
-    def __call__(self, iri: str) -> bool:
+    def __call__(self, iri: Any) -> bool:
         """Whether the IRI is of the class."""
         if iri in self.passed:
             return True
@@ -280,143 +235,3 @@ class References:
             self.passed.clear()
         self.passed.add(iri)
         return True
-
-
-def never(value: object) -> bool:  # noqa: ARG001 - a test
-    """No value passes."""
-    return False
-
-
-class Quick:
-    """Makes the tests of values for a graph below ``base``."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._references: dict[str, References] = {}
-
-    def references(self, class_: str) -> References:
-        """The references of a class; properties with the same class share them."""
-        if class_ not in self._references:
-            self._references[class_] = References(class_, self._base)
-        return self._references[class_]
-
-    def test(self, constraint: OfEach, predicate: Property, unknown: NodeGraph) -> Test | None:
-        """The test of each value of a property; None where all values pass. ``unknown``: a node of the class without
-        values, which stands for all such nodes where a constraint reads values alone.
-        """
-        for kind, make in _MAKERS.items():
-            if isinstance(constraint, kind):
-                test: Test | bool = make(self, constraint, predicate)
-                return (None if test else never) if isinstance(test, bool) else test
-        base = self._base
-        return lambda value: constraint.accepts(unknown, term_of(value, predicate, base))
-
-    def datatype(self, constraint: Datatype, predicate: Property) -> Test | bool:
-        return predicate.is_literal and constraint.datatype.value == full(predicate.range)
-
-    def node_kind(self, constraint: NodeKind, predicate: Property) -> Test | bool:
-        return (Literal if predicate.is_literal else NamedNode) in NODE_KINDS[constraint.kind]
-
-    def class_(self, constraint: OfClass, predicate: Property) -> Test | bool:
-        return False if predicate.is_literal else self.references(constraint.class_.value)
-
-    def length(self, constraint: Length, predicate: Property) -> Test | bool:
-        bound = constraint.bound
-        if not predicate.is_literal:
-            base = self._base
-            return lambda value: constraint.allows(len(whole(value, base)))
-        if predicate.range != "xsd:string":
-            return lambda value: constraint.allows(len(term_of(value, predicate, "").value))
-        if not constraint.is_least:
-            return lambda value: len(value) <= bound
-        if bound <= 1:
-            return bool if bound else True
-        return lambda value: len(value) >= bound
-
-    def pattern(self, constraint: Pattern, predicate: Property) -> Test | bool:
-        matches, base = constraint.expression.found, self._base
-        if not predicate.is_literal:
-            return lambda value: matches(whole(value, base))
-        if predicate.range != "xsd:string":
-            return lambda value: matches(term_of(value, predicate, "").value)
-        return matches
-
-    def bound(self, constraint: Bound, predicate: Property) -> Test | bool:
-        bound = read(constraint.bound)
-        if predicate.range != "xsd:integer" or not bound.is_number or not isinstance(bound.value, int):
-            base = self._base
-            return lambda value: constraint.allows(compared(term_of(value, predicate, base), constraint.bound))
-        limit = bound.value
-        return lambda value: constraint.allows((value > limit) - (value < limit))
-
-    def in_(self, constraint: In, predicate: Property) -> Test | bool:
-        if predicate.range != "xsd:string":
-            base = self._base
-            return lambda value: term_of(value, predicate, base) in constraint.terms
-        texts = frozenset(term.value for term in constraint.terms if term == Literal(term.value))
-        return texts.__contains__
-
-
-_MAKERS: Final[dict[type[OfEach], Callable[[Quick, Any, Property], Test | bool]]] = {
-    Datatype: Quick.datatype,
-    NodeKind: Quick.node_kind,
-    OfClass: Quick.class_,
-    Length: Quick.length,
-    Pattern: Quick.pattern,
-    Bound: Quick.bound,
-    In: Quick.in_,
-}
-
-
-def to_values(constraint: Constraint, predicate: Property, unknown: NodeGraph, base: str) -> OfAll | None:
-    """The test of all values of a property together; None where all values always pass."""
-    if isinstance(constraint, UniqueLang) or (isinstance(constraint, Count) and constraint.bound <= 1):
-        return None
-    if isinstance(constraint, Count):
-        return lambda found: len(found) >= constraint.bound
-    if isinstance(constraint, HasValue) and predicate.range == "xsd:string":
-        wanted = constraint.term.value
-        return (lambda found: wanted in found) if constraint.term == Literal(wanted) else never
-
-    def asked(found: tuple[Value, ...]) -> bool:
-        values = {term_of(value, predicate, base): None for value in found}
-        return next(constraint.failing(unknown, NamedNode(base), values), asked) is asked
-
-    return asked
-
-
-def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
-    """All tests of a property's values as one; it is only applied to properties that have values."""
-    if never in each or most == 0:
-        return never
-    if others:
-        rest = of_all(most, each, [])
-        return lambda values: rest(values) and all(test(values) for test in others)
-    if most == 1:
-        return _test_of_one(each)
-    of_many = _test_of_many(each)
-    return of_many if most is None else lambda values: len(values) <= most and of_many(values)
-
-
-def _test_of_one(each: list[Test]) -> OfAll:
-    if not each:
-        return lambda values: len(values) == 1
-    if len(each) > 1:
-        return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
-    (test,) = each
-    passed = test.passed if isinstance(test, References) else None
-    if passed is not None:
-        return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
-    return lambda values: len(values) == 1 and test(values[0])
-
-
-def _test_of_many(each: list[Test]) -> OfAll:
-    if not each:
-        return lambda found: True  # noqa: ARG005 - a test
-    if len(each) > 1:
-        return lambda found: all(test(value) for value in found for test in each)
-    (test,) = each
-    passed = test.passed if isinstance(test, References) else None
-    if passed is not None:
-        return lambda found: passed.issuperset(found) or all(map(test, found))
-    return lambda found: all(map(test, found))
