@@ -207,9 +207,10 @@ def test_of_value(constraint: OfEach, predicate: Property, base: str) -> Test | 
         case Length(bound=bound) if is_text:
             return lambda value: len(value) <= bound
         case Bound() if predicate.range == "xsd:integer":
-            limit = read(constraint.bound)
-            if limit.is_number and isinstance(limit.value, int):
-                return lambda value: constraint.allows((value > limit.value) - (value < limit.value))
+            reading = read(constraint.bound)
+            limit = reading.value
+            if reading.is_number and isinstance(limit, int):
+                return lambda value: constraint.allows((value > limit) - (value < limit))
     return None
 
 
@@ -254,7 +255,7 @@ def _of_one(each: list[Test]) -> OfAll:
 
 def _of_many(each: list[Test]) -> OfAll:
     if not each:
-        return passes
+        return bool  # there are values
     if len(each) > 1:
         return lambda found: all(test(value) for value in found for test in each)
     (test,) = each
