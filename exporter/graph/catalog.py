@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
     from exporter.model.answers import Answers
-    from exporter.model.facts import QueryFacts, Setting
+    from exporter.model.facts import QueryFacts
     from exporter.model.object_state import ObjectHistory, Profile
 
 CATALOG_PREFIXES: Final = {
@@ -100,28 +100,23 @@ TAG: Final = "tag"
 
 
 class Entry(Struct, frozen=True):
-    """An object that holds data, or a tag. ``label``: its name, else its place; ``domain``: what kind of object it is,
-    for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
+    """An object that holds data, or a tag. ``title``: its name, else its place, else its key; ``domain``: what kind of
+    object it is, for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
     """
 
-    account: str
     key: str
-    label: str | None
+    title: str
     domain: str
     former: tuple[str, ...] = ()
     locations: tuple[str, ...] = ()
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
-    def title(self) -> str:
-        return self.key if self.label is None else self.label
-
-    @property
     def is_tag(self) -> bool:
         return self.key.startswith(f"{TAG}/")
 
 
-class Remark(Struct, frozen=True):
+class Remark(Struct):
     """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
     started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
     still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
@@ -130,18 +125,18 @@ class Remark(Struct, frozen=True):
 
     key: str
     modified: int | None = None
-    themes: frozenset[tuple[str | None, str, str]] = frozenset()
-    values: frozenset[str] = frozenset()
+    themes: set[tuple[str | None, str, str]] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
 
 
 def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
     """The entry of an object; None where the catalog does not show it."""
     if profile.kind not in {*HOLDS_DATA, TAG}:
         return None
+    label = label_of(profile, life)
     return Entry(
-        profile.account,
         profile.key,
-        label_of(profile, life),
+        profile.key if label is None else label,
         domain_label(profile.kind),
         tuple(sorted({named.name for named in life.names if named.until is not None})),
         tuple(sorted(profile.locations)),
@@ -151,49 +146,35 @@ def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
 
 def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
     """What a query recorded about objects, sorted by their keys."""
-    drafts: dict[str, _Draft] = {}
+    found: dict[str, Remark] = {}
+
+    def on(key: str) -> Remark:
+        return found.setdefault(key, Remark(key))
+
     for write in facts.content.writes:
-        drafts.setdefault(write.thing.key, _Draft()).modified = facts.start
-    for change in facts.content.changes:
-        for setting in change.settings:
-            _note(setting, answers, drafts)
-    return [draft.remark(key) for key, draft in sorted(drafts.items())]
-
-
-def _note(setting: Setting, answers: Answers, drafts: dict[str, _Draft]) -> None:
-    tag = setting.element_key
-    if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
-        if setting.element is not None:
-            drafts.setdefault(setting.object_key, _Draft()).values.add(setting.element)
-    elif setting.property == "tags" and tag is not None and setting.value is not None:
-        drafts.setdefault(tag, _Draft()).values.add(setting.value)
-        is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
-        if is_set(setting) and not is_over:
-            draft = drafts.setdefault(setting.object_key, _Draft())
-            draft.themes.add((setting.column_name, tag, setting.value))
-
-
-class _Draft(Struct):
-    """A :class:`Remark` while its values are collected."""
-
-    modified: int | None = None
-    themes: set[tuple[str | None, str, str]] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
-
-    def remark(self, key: str) -> Remark:
-        return Remark(key, self.modified, frozenset(self.themes), frozenset(self.values))
+        on(write.thing.key).modified = facts.start
+    for setting in [setting for change in facts.content.changes for setting in change.settings]:
+        tag = setting.element_key
+        if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
+            if setting.element is not None:
+                on(setting.object_key).values.add(setting.element)
+        elif setting.property == "tags" and tag is not None and setting.value is not None:
+            on(tag).values.add(setting.value)
+            is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
+            if is_set(setting) and not is_over:
+                on(setting.object_key).themes.add((setting.column_name, tag, setting.value))
+    return [found[key] for key in sorted(found)]
 
 
 def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
     """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
-    drafts: dict[str, _Draft] = {}
+    merged: dict[str, Remark] = {}
     for remark in remarks:
-        draft = drafts.setdefault(remark.key, _Draft())
-        if remark.modified is not None:
-            draft.modified = remark.modified if draft.modified is None else max(draft.modified, remark.modified)
-        draft.themes |= remark.themes
-        draft.values |= remark.values
-    return {key: draft.remark(key) for key, draft in sorted(drafts.items())}
+        one = merged.setdefault(remark.key, Remark(remark.key))
+        one.modified = max((at for at in (one.modified, remark.modified) if at is not None), default=None)
+        one.themes |= remark.themes
+        one.values |= remark.values
+    return merged
 
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
