@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple, parse
 
-from exporter.errors import UsageError
 from exporter.graph.shapes.paths import Edges, PropertyPath
-from exporter.graph.store import FORMATS
-from exporter.system import files as compressed
+from exporter.graph.store import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -59,21 +57,14 @@ class Documents:
     def triples(self, file: Path) -> Iterator[Triple]:
         """The triples of a file; raises UsageError where it cannot be read or parsed."""
         known: dict[BlankNode, BlankNode] = {}
-        try:
-            base = file.resolve().as_uri()
-            for quad in _parsed(file, base):
+        with source_of(file, f"{file}:") as source:
+            for quad in parse(**source, base_iri=file.resolve().as_uri()):
                 subject, object_ = quad.subject, quad.object
                 if isinstance(subject, BlankNode):
                     subject = self._named(subject, known)
                 if isinstance(object_, BlankNode):
                     object_ = self._named(object_, known)
                 yield Triple(subject, quad.predicate, object_)
-        except SyntaxError as error:
-            raise UsageError(f"{file}: is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from None
-        except compressed.BROKEN as error:
-            raise UsageError(f"{file}: cannot be unpacked: {error}") from None
-        except OSError as error:
-            raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
 
     def all_triples(self, files: Iterable[Path]) -> Iterator[Triple]:
         """The triples of the files, one after the other."""
@@ -85,15 +76,6 @@ class Documents:
         if node not in known:
             known[node] = BlankNode(f"b{next(self._numbers)}")
         return known[node]
-
-
-def _parsed(file: Path, base: str) -> Iterator[Quad]:
-    syntax = FORMATS.get(compressed.syntax_of(file), RdfFormat.TURTLE)
-    if file.suffix != compressed.ENDING:
-        yield from parse(path=str(file), format=syntax, base_iri=base)
-        return
-    with compressed.opened(file) as unpacked:
-        yield from parse(unpacked, syntax, base_iri=base)
 
 
 class Data(Edges[Term], Protocol):
