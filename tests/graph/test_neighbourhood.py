@@ -26,7 +26,7 @@ from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To
 from exporter.pipeline.read import Record
-from tests.graph.around_shapes import Values, shapes
+from tests.graph.neighbourhood_shapes import Values, shapes
 from tests.graph.shape_graphs import BASE
 from tests.stewards import history
 
@@ -81,7 +81,7 @@ class Exported:
         iris = {str(one.subject) for one in self.triples}
         return Values({term: tuple(sorted(some)) for term, some in literals.items()}, tuple(sorted(iris)))
 
-    def around(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+    def in_neighbourhoods(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
         """What is found around objects."""
         monkeypatch.setattr(neighbourhood, "checks", lambda _: checks)
         to = neighbourhood.ToObjects(JOB)
@@ -94,7 +94,7 @@ class Exported:
         return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == To.RESULT])
 
 
-def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
+def test_any_shapes_find_the_same_in_neighbourhoods_as_in_the_whole_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each by itself, so that none leans on what another asks for."""
@@ -107,7 +107,7 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
             alone = Shapes((shape,))
             checks = Checks(alone)
             if checks.neighbourhood:
-                found = exported.around(checks, monkeypatch)
+                found = exported.in_neighbourhoods(checks, monkeypatch)
                 assert found == on_graph.validate(exported.graph, alone), f"{file}: {shape.name}"
                 told.update([*checks.neighbourhood.needed.rings] if found else ())
             told.update(refused=len(checks.needs_graph))
