@@ -141,6 +141,10 @@ FURTHER: Final = {
         "my:One a sh:PropertyShape ; sh:targetNode <snowflake://A/table/1> ; sh:path ah:hasName ; sh:minCount 1 .",
         "my:One: sh:targetNode, since the node may be absent",
     ),
+    "the classes of the ontology": (
+        "my:Said a sh:PropertyShape ; sh:targetSubjectsOf rdfs:subClassOf ; sh:path rdfs:comment ; sh:minCount 1 .",
+        "my:Said: sh:targetSubjectsOf http://www.w3.org/2000/01/rdf-schema#subClassOf, which only the ontology has",
+    ),
     "what a setting is on": (
         "my:On a sh:NodeShape ; sh:targetObjectsOf ah:settingOn ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .",
         "my:On: sh:targetObjectsOf",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from exporter.graph.iri import Iris
-    from exporter.graph.terms import Values
+    from exporter.graph.terms import Value
     from exporter.model.answers import Answers
-    from exporter.model.facts import QueryFacts, Setting
+    from exporter.model.facts import QueryFacts
     from exporter.model.object_state import ObjectHistory, Profile
 
 CATALOG_PREFIXES: Final = {
@@ -100,28 +100,23 @@ TAG: Final = "tag"
 
 
 class Entry(Struct, frozen=True):
-    """An object that holds data, or a tag. ``label``: its name, else its place; ``domain``: what kind of object it is,
-    for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
+    """An object that holds data, or a tag. ``title``: its name, else its place, else its key; ``domain``: what kind of
+    object it is, for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
     """
 
-    account: str
     key: str
-    label: str | None
+    title: str
     domain: str
     former: tuple[str, ...] = ()
     locations: tuple[str, ...] = ()
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
-    def title(self) -> str:
-        return self.key if self.label is None else self.label
-
-    @property
     def is_tag(self) -> bool:
         return self.key.startswith(f"{TAG}/")
 
 
-class Remark(Struct, frozen=True):
+class Remark(Struct):
     """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
     started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
     still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
@@ -130,18 +125,18 @@ class Remark(Struct, frozen=True):
 
     key: str
     modified: int | None = None
-    themes: frozenset[tuple[str | None, str, str]] = frozenset()
-    values: frozenset[str] = frozenset()
+    themes: set[tuple[str | None, str, str]] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
 
 
 def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
     """The entry of an object; None where the catalog does not show it."""
     if profile.kind not in {*HOLDS_DATA, TAG}:
         return None
+    label = label_of(profile, life)
     return Entry(
-        profile.account,
         profile.key,
-        label_of(profile, life),
+        profile.key if label is None else label,
         domain_label(profile.kind),
         tuple(sorted({named.name for named in life.names if named.until is not None})),
         tuple(sorted(profile.locations)),
@@ -151,49 +146,35 @@ def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
 
 def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
     """What a query recorded about objects, sorted by their keys."""
-    drafts: dict[str, _Draft] = {}
+    found: dict[str, Remark] = {}
+
+    def on(key: str) -> Remark:
+        return found.setdefault(key, Remark(key))
+
     for write in facts.content.writes:
-        drafts.setdefault(write.thing.key, _Draft()).modified = facts.start
-    for change in facts.content.changes:
-        for setting in change.settings:
-            _note(setting, answers, drafts)
-    return [draft.remark(key) for key, draft in sorted(drafts.items())]
-
-
-def _note(setting: Setting, answers: Answers, drafts: dict[str, _Draft]) -> None:
-    tag = setting.element_key
-    if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
-        if setting.element is not None:
-            drafts.setdefault(setting.object_key, _Draft()).values.add(setting.element)
-    elif setting.property == "tags" and tag is not None and setting.value is not None:
-        drafts.setdefault(tag, _Draft()).values.add(setting.value)
-        is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
-        if is_set(setting) and not is_over:
-            draft = drafts.setdefault(setting.object_key, _Draft())
-            draft.themes.add((setting.column_name, tag, setting.value))
-
-
-class _Draft(Struct):
-    """A :class:`Remark` while its values are collected."""
-
-    modified: int | None = None
-    themes: set[tuple[str | None, str, str]] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
-
-    def remark(self, key: str) -> Remark:
-        return Remark(key, self.modified, frozenset(self.themes), frozenset(self.values))
+        on(write.thing.key).modified = facts.start
+    for setting in [setting for change in facts.content.changes for setting in change.settings]:
+        tag = setting.element_key
+        if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
+            if setting.element is not None:
+                on(setting.object_key).values.add(setting.element)
+        elif setting.property == "tags" and tag is not None and setting.value is not None:
+            on(tag).values.add(setting.value)
+            is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
+            if is_set(setting) and not is_over:
+                on(setting.object_key).themes.add((setting.column_name, tag, setting.value))
+    return [found[key] for key in sorted(found)]
 
 
 def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
     """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
-    drafts: dict[str, _Draft] = {}
+    merged: dict[str, Remark] = {}
     for remark in remarks:
-        draft = drafts.setdefault(remark.key, _Draft())
-        if remark.modified is not None:
-            draft.modified = remark.modified if draft.modified is None else max(draft.modified, remark.modified)
-        draft.themes |= remark.themes
-        draft.values |= remark.values
-    return {key: draft.remark(key) for key, draft in sorted(drafts.items())}
+        one = merged.setdefault(remark.key, Remark(remark.key))
+        one.modified = max((at for at in (one.modified, remark.modified) if at is not None), default=None)
+        one.themes |= remark.themes
+        one.values |= remark.values
+    return merged
 
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
@@ -208,7 +189,7 @@ def catalog_nodes(entries: Sequence[Entry], remarks: Iterable[Remark], iris: Iri
     of_object = by_key(remarks)
     datasets = sorted([item for item in entries if not item.is_tag], key=lambda item: item.key)
     yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
-    yield Node(PUBLISHER, iris.path("publisher"), PUBLISHER.types, {"foaf:name": (iris.account,)})
+    yield _node(PUBLISHER, iris.path("publisher"), {"foaf:name": (iris.account,)})
     for entry in datasets:
         yield from _dataset(entry, of_object.get(entry.key, _NOTHING), iris)
 
@@ -219,17 +200,17 @@ def tag_nodes(entries: Iterable[Entry], remarks: Iterable[Remark], iris: Iris) -
     for tag in sorted((entry for entry in entries if entry.is_tag), key=lambda tag: tag.key):
         scheme = iris.path(tag.key)
         concepts = {value: _concept(tag.key, value, iris) for value in of_object.get(tag.key, _NOTHING).values}
-        values: Values = {"dcterms:title": (tag.title,)}
-        if concepts:
-            values["skos:hasTopConcept"] = tuple(sorted(concepts.values()))
-        yield Node(SCHEME, scheme, SCHEME.types, values)
+        top = sorted(concepts.values())
+        yield _node(SCHEME, scheme, {"dcterms:title": (tag.title,), "skos:hasTopConcept": top})
         for value, iri in sorted(concepts.items()):
-            yield _node(CONCEPT, iri, **{"skos:prefLabel": value, "skos:inScheme": scheme, "skos:topConceptOf": scheme})
+            in_scheme = {"skos:inScheme": (scheme,), "skos:topConceptOf": (scheme,)}
+            yield _node(CONCEPT, iri, {"skos:prefLabel": (value,), **in_scheme})
 
 
-def _node(of: NodeClass, iri: str, **values: str) -> Node:
-    """A node with one value for each term."""
-    return Node(of, iri, of.types, {term: (value,) for term, value in values.items()})
+def _node(of: NodeClass, iri: str, values: Mapping[str, Iterable[Value]]) -> Node:
+    """A node with these values; terms without a value are left out."""
+    of_terms = {term: tuple(some) for term, some in values.items()}
+    return Node(of, iri, of.types, {term: some for term, some in of_terms.items() if some})
 
 
 def _concept(tag: str, value: str, iris: Iris) -> str:
@@ -238,34 +219,29 @@ def _concept(tag: str, value: str, iris: Iris) -> str:
 
 def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Iterator[Node]:
     """The catalog of the account, and one for each schema of a database, by its name."""
-    by_schema = defaultdict(list)
+    by_schema: defaultdict[str | None, set[str]] = defaultdict(set)
     for entry in datasets:
-        by_schema[_schema(entry)].append(iris.object(entry.key))
-    alone, publisher = by_schema.pop(None, []), iris.path("publisher")
+        by_schema[_schema(entry)].add(iris.object(entry.key))
+    alone = by_schema.pop(None, set())
     schemas = {name: iris.path(f"schema/name/{segment(name)}") for name in by_schema if name is not None}
+
+    def catalog(iri: str, title: str, description: str, values: Mapping[str, Iterable[str]]) -> Node:
+        about = {"dcterms:title": (title,), "dcterms:description": (description,)}
+        return _node(CATALOG, iri, {**about, "dcterms:publisher": (iris.path("publisher"),), **values})
+
     account = iris.account
-    values: Values = {
-        "dcterms:title": (f"Snowflake account {account}",),
-        "dcterms:description": (
-            f"What ACCESS_HISTORY of the account {account} names: tables, views, stages and places",
-        ),
-        "dcterms:publisher": (publisher,),
-    }
-    lists = {
-        "dcat:catalog": schemas.values(),
-        "dcat:dataset": alone,
-        "dcat:themeTaxonomy": [iris.path(tag) for tag in tags],
-    }
-    values |= {term: tuple(sorted(set(nodes))) for term, nodes in lists.items() if nodes}
-    yield Node(CATALOG, iris.path("catalog"), CATALOG.types, values)
+    yield catalog(
+        iris.path("catalog"),
+        f"Snowflake account {account}",
+        f"What ACCESS_HISTORY of the account {account} names: tables, views, stages and places",
+        {
+            "dcat:catalog": sorted(schemas.values()),
+            "dcat:dataset": sorted(alone),
+            "dcat:themeTaxonomy": sorted({iris.path(tag) for tag in tags}),
+        },
+    )
     for name, iri in sorted(schemas.items()):
-        values = {
-            "dcterms:title": (name,),
-            "dcterms:description": (f"Schema {name}",),
-            "dcterms:publisher": (publisher,),
-            "dcat:dataset": tuple(sorted(set(by_schema[name]))),
-        }
-        yield Node(CATALOG, iri, CATALOG.types, values)
+        yield catalog(iri, name, f"Schema {name}", {"dcat:dataset": sorted(by_schema[name])})
 
 
 def _schema(entry: Entry) -> str | None:
@@ -279,44 +255,31 @@ def _dataset(entry: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
     key = entry.key
     places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in entry.locations}
     schema = iris.path(f"{key}/columns")
-    values: Values = {
+
+    def themes(column: str | None) -> list[str]:
+        """The themes from tags that are set on a column, or on the object itself."""
+        return sorted({_concept(tag, value, iris) for on, tag, value in remark.themes if on == column})
+
+    values: dict[str, Iterable[Value]] = {
         "dcterms:title": (entry.title,),
         "dcterms:description": (f"{entry.domain} {entry.title}",),
         "dcterms:identifier": (key,),
+        "dcterms:alternative": [name for name in entry.former if name != entry.title],
+        "dcterms:modified": () if remark.modified is None else (remark.modified,),
+        "dcat:theme": themes(None),
+        "dcat:distribution": places.values(),
+        "csvw:tableSchema": (schema,) if entry.columns else (),
     }
-    former = [name for name in entry.former if name != entry.title]
-    if former:
-        values["dcterms:alternative"] = tuple(former)
-    if remark.modified is not None:
-        values["dcterms:modified"] = (remark.modified,)
-    values.update(_themes("dcat:theme", None, remark, iris))
-    if places:
-        values["dcat:distribution"] = tuple(places.values())
-    if entry.columns:
-        values["csvw:tableSchema"] = (schema,)
-    yield Node(DATASET, iris.object(key), DATASET.types, values)
+    yield _node(DATASET, iris.object(key), values)
     for url, iri in places.items():
         where = iris.object(f"{LOCATION_KIND}/{segment(url)}")
-        yield _node(DISTRIBUTION, iri, **{"dcterms:title": url, "dcat:accessURL": where})
-    if entry.columns:
-        columns = tuple(sorted(iris.column(key, name) for name, _ in entry.columns))
-        yield Node(TABLE_SCHEMA, schema, TABLE_SCHEMA.types, {"csvw:column": columns})
+        yield _node(DISTRIBUTION, iri, {"dcterms:title": (url,), "dcat:accessURL": (where,)})
+    columns = {name: iris.column(key, name) for name, _ in entry.columns}
+    if columns:
+        yield _node(TABLE_SCHEMA, schema, {"csvw:column": sorted(columns.values())})
     for name, ids in entry.columns:
-        yield _column(entry, name, ids, remark, iris)
-
-
-def _column(entry: Entry, name: str, ids: tuple[str, ...], remark: Remark, iris: Iris) -> Node:
-    values: Values = {"csvw:name": (name,)}
-    if ids:
-        values["dcterms:identifier"] = ids
-    values.update(_themes("dcterms:subject", name, remark, iris))
-    return Node(COLUMN, iris.column(entry.key, name), COLUMN.types, values)
-
-
-def _themes(term: str, column: str | None, remark: Remark, iris: Iris) -> Values:
-    """The themes from tags that are set on a column, or on the object itself where ``column`` is None."""
-    texts = {_concept(tag, value, iris) for on, tag, value in remark.themes if on == column}
-    return {term: tuple(sorted(texts))} if texts else {}
+        about = {"csvw:name": (name,), "dcterms:identifier": ids, "dcterms:subject": themes(name)}
+        yield _node(COLUMN, columns[name], about)
 
 
 def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Iterator[tuple[str, str]]:

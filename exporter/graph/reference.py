@@ -51,7 +51,7 @@ def shapes() -> Graph:
     return graph
 
 
-def terms(graph: Graph, kind: URIRef) -> list[URIRef]:
+def terms_of(graph: Graph, kind: URIRef) -> list[URIRef]:
     """The terms of one kind that the vocabulary defines, by name."""
     return sorted(
         subject for subject in graph.subjects(RDF.type, kind) if isinstance(subject, URIRef) and subject.startswith(AH)
@@ -62,30 +62,29 @@ def page() -> str:
     """The page as HTML that is also well-formed XML."""
     ontology = Graph().parse(ontology_dir() / "access-history.ttl")
     aligned = Graph().parse(ontology_dir() / "alignments.ttl")
+    title = str(ontology.value(_ONTOLOGY, DCTERMS.title))
     html = Element("html", lang="en")
-    _head(html, str(ontology.value(_ONTOLOGY, DCTERMS.title)))
-    body = SubElement(html, "body")
-    _introduction(body, ontology)
-    for title, kind in KINDS.items():
-        section = SubElement(body, "section")
-        _text(section, "h2", title)
-        _contents(section, terms(ontology, kind), ontology)
-        for term in terms(ontology, kind):
-            _term(section, term, ontology, aligned)
-    indent(html, " ")
-    return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode')}\n"
-
-
-def _head(html: Element, title: str) -> None:
     head = SubElement(html, "head")
     SubElement(head, "meta", charset="utf-8")
     SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
     _text(head, "title", title)
     _text(head, "style", _STYLE)
+    body = SubElement(html, "body")
+    _text(body, "h1", title)
+    _introduction(body, ontology)
+    for name, kind in KINDS.items():
+        section = SubElement(body, "section")
+        _text(section, "h2", name)
+        nav = SubElement(section, "nav")
+        for term in terms_of(ontology, kind):
+            _link(nav, term, ontology)
+        for term in terms_of(ontology, kind):
+            _term(section, term, ontology, aligned)
+    indent(html, " ")
+    return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode')}\n"
 
 
 def _introduction(body: Element, ontology: Graph) -> None:
-    _text(body, "h1", str(ontology.value(_ONTOLOGY, DCTERMS.title)))
     _text(body, "p", str(ontology.value(_ONTOLOGY, DCTERMS.description)))
     facts = SubElement(body, "dl")
     for name, predicate in {
@@ -97,12 +96,6 @@ def _introduction(body: Element, ontology: Graph) -> None:
         _described(facts, name, ontology.objects(_ONTOLOGY, predicate), ontology)
     _text(facts, "dt", "Namespace")
     _text(SubElement(facts, "dd"), "code", f"@prefix ah: <{AH}> .")
-
-
-def _contents(section: Element, listed: Iterable[URIRef], ontology: Graph) -> None:
-    nav = SubElement(section, "nav")
-    for term in listed:
-        _link(nav, term, ontology)
 
 
 def _term(parent: Element, term: URIRef, ontology: Graph, aligned: Graph) -> None:
@@ -165,20 +158,15 @@ def context() -> str:
     """A short name for each class and property: with ``@id`` for a property that refers to nodes, or the datatype of
     its values; without a type for texts and classes.
     """
-    terms: dict[str, str | dict[str, str]] = {"id": "@id", "type": "@type"}
+    named: dict[str, str | dict[str, str]] = {"id": "@id", "type": "@type"}
     ranges = {one.term: one.range if one.is_literal else "@id" for kind in NODE_CLASSES for one in kind.properties}
-    graph = Graph().parse(ontology_dir() / "access-history.ttl")
-    ours = {
-        f"ah:{_local(term)}"
-        for kind in KINDS.values()
-        for term in graph.subjects(RDF.type, kind)
-        if str(term).startswith(AH)
-    }
+    ontology = Graph().parse(ontology_dir() / "access-history.ttl")
+    ours = {f"ah:{_local(term)}" for kind in KINDS.values() for term in terms_of(ontology, kind)}
     by_name = sorted(ours, key=lambda term: (term[3].isupper(), term))  # properties before classes
     for term in sorted({*ranges} - ours) + by_name:
         kind = ranges.get(term, "xsd:string")
-        terms[term.partition(":")[2]] = term if kind == "xsd:string" else {"@id": term, "@type": kind}
-    lines = (f"    {json.dumps(name)}: {json.dumps(term)}" for name, term in {**PREFIXES, **terms}.items())
+        named[term.partition(":")[2]] = term if kind == "xsd:string" else {"@id": term, "@type": kind}
+    lines = (f"    {json.dumps(name)}: {json.dumps(term)}" for name, term in {**PREFIXES, **named}.items())
     return '{\n  "@context": {\n    "@version": 1.1,\n' + ",\n".join(lines) + "\n  }\n}\n"
 
 

@@ -7,9 +7,9 @@ not (``*.ttl.gz``).
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import RdfFormat, Store
 
@@ -19,6 +19,7 @@ from exporter.system import files as compressed
 from exporter.system.folders import steady
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FORMATS: Final = {
@@ -42,7 +43,8 @@ def load(graph: Path) -> Store:
 def fill(store: Store, graph: Path) -> Store:
     """Loads the triples of ``graph`` into the store, which it returns; errors as in :func:`load`."""
     for path in graph_files(graph):
-        _load_file(store, path)
+        with source_of(path, str(path)) as source:
+            store.bulk_load(**source)
     if next(iter(store), None) is None:
         raise UsageError(f"{graph} holds no triples, so there is nothing to ask: export rows into it first.")
     return store
@@ -83,20 +85,24 @@ def _has_graph(folder: Path) -> bool:
     return True
 
 
-def _load_file(store: Store, path: Path) -> None:
+@contextmanager
+def source_of(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """A file of RDF, compressed or not, as pyoxigraph takes it: the arguments for its syntax and content. What is wrong
+    with it while it is read becomes a UsageError; ``name``: the file as its message begins.
+    """
     syntax = FORMATS.get(compressed.syntax_of(path), RdfFormat.TURTLE)
     try:
         if path.suffix == compressed.ENDING:
             with compressed.opened(path) as file:
-                store.bulk_load(file, syntax)
+                yield {"input": file, "format": syntax}
         else:
-            store.bulk_load(path=path, format=syntax)
+            yield {"path": path, "format": syntax}
     except SyntaxError as error:
-        raise UsageError(f"{path} is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from error
+        raise UsageError(f"{name} is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from None
     except compressed.BROKEN as error:
-        raise UsageError(f"{path} cannot be unpacked: {error}") from error
+        raise UsageError(f"{name} cannot be unpacked: {error}") from None
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
 
 
 def load_digest(account: str, query_id: str) -> int:

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import Documents, Graph
 from exporter.graph.shapes.on_graph import Result, violations
 from exporter.graph.shapes.on_graph import validate as by_compiled
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy
 from exporter.graph.store import graph_files
 from exporter.system.folders import steady
 from exporter.system.terminal import visible

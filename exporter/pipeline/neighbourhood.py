@@ -1,6 +1,6 @@
-"""Validates with a user's shapes that look at the surroundings of an object.
+"""Validates with a user's shapes that look at the neighbourhood of an object.
 
-Only if there are such shapes, nodes are sent to the objects in whose surroundings they are needed.
+Only if there are such shapes, nodes are sent to the objects in whose neighbourhoods they are needed.
 
 A node is sent to the object that it belongs to. If a shape follows a link between two objects, the node with the link
 is sent to both objects, or one object requests the nodes of the other.
@@ -17,9 +17,9 @@ from exporter.errors import UsageError
 from exporter.graph.iri import whole
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, named, object_of
 from exporter.graph.terms import Node, Value
-from exporter.graph.vocabulary import OBJECT as THE_OBJECT
+from exporter.graph.vocabulary import OBJECT
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, order, within
+from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, within
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
@@ -31,17 +31,11 @@ if TYPE_CHECKING:
     from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
 
-ASKS, IS_OWN, IS_OTHER = range(3)
-"""Ranks of the messages to an object: requests for its nodes, its own nodes, other nodes of its surroundings."""
+REQUEST, OWN_NODE, OTHER_NODE = range(3)
+"""Ranks of the messages to an object: requests of other objects for its nodes, its own nodes, other nodes of its
+neighbourhood.
+"""
 _LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in LINKS.items()))
-
-
-class Letter(Struct, array_like=True, gc=False):
-    """A message to an object (by IRI) in stored form: messages stored beside outputs keep only their body."""
-
-    iri: str
-    rank: int
-    body: bytes
 
 
 class NodeOwner(Struct, array_like=True, frozen=True, order=True, gc=False):
@@ -57,56 +51,52 @@ class NodeOwner(Struct, array_like=True, frozen=True, order=True, gc=False):
     day: str = ""
 
 
-class Sent(Struct, array_like=True, gc=False):
+class SentNode(Struct, array_like=True, gc=False):
     """A node in a message. ``of``: the name of its class."""
 
     of: str
     iri: str
     types: tuple[str, ...]
     values: dict[str, tuple[Value, ...]]
-    source: NodeOwner
+    owner: NodeOwner
 
     def node(self) -> Node:
         """The node."""
         return Node(named(self.of), self.iri, self.types, self.values)
 
 
-class Asked(Struct, array_like=True, frozen=True, order=True, gc=False):
-    """A request of an object (by IRI) for the nodes in one ring of its surroundings."""
-
-    requester: str
-    ring: str
-
-
-_read_letter: Final = msgpack.Decoder(Letter).decode
-_read_sent: Final = msgpack.Decoder(Sent).decode
-_read_asked: Final = msgpack.Decoder(Asked).decode
+_read_node: Final = msgpack.Decoder(SentNode).decode
+_read_letter: Final = msgpack.Decoder(tuple[str, int, bytes]).decode
+"""A message to an object (by IRI), its rank and body, as it is stored: beside outputs, messages keep only their body.
+"""
+_read_request: Final = msgpack.Decoder(tuple[str, str]).decode
+"""A request: the IRI of the object that asks, and the ring of its neighbourhood in which the nodes are."""
 
 
 def looks_at_others(job: ExportJob) -> bool:
     """Whether one of these shapes needs nodes of other objects, which must be requested."""
-    reach = checks(job.shapes).around.reach
-    return bool(reach.referred or reach.behind)
+    return not checks(job.shapes).neighbourhood.needed.rings.isdisjoint({REFERRED, BEHIND})
 
 
 def check_by_day(job: ExportJob) -> None:
     """Raise UsageError if a shape needs the surroundings of objects: one day of an update does not have all of them."""
     if needs_neighbourhoods(job):
         raise UsageError(
-            f"{checks(job.shapes).around.names[0]}: needs the surroundings of objects, which an update does not have: "
-            "it is made day by day. Export all rows without --update, or use this shape with exporter validate --shapes"
+            f"{checks(job.shapes).neighbourhood.names[0]}: needs the surroundings of objects, which an update does not "
+            "have: it is made day by day. Export all rows without --update, or use this shape with exporter validate "
+            "--shapes"
         )
 
 
 class ToObjects:
-    """Sends nodes to the objects in whose surroundings shapes need them."""
+    """Sends nodes to the objects in whose neighbourhoods shapes need them."""
 
     def __init__(self, job: ExportJob) -> None:
-        self._around = checks(job.shapes).around
+        self._shapes = checks(job.shapes).neighbourhood
 
     def of_object(self, key: str, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of an object, by the key of its messages."""
-        (iri,) = (node.iri for node in nodes if node.of is THE_OBJECT)
+        (iri,) = (node.iri for node in nodes if node.of is OBJECT)
         for node in nodes:
             # What a CLONE of a schema brought is written by the table that was cloned.
             yield from self._sent(node, object_of(node) or iri, NodeOwner(key))
@@ -121,85 +111,87 @@ class ToObjects:
                 yield from self._sent(node, iri, owner)
 
     def _sent(self, node: Node, iri: str, owner: NodeOwner) -> Iterator[Message]:
-        """The messages of a node of the object ``iri`` to this object and to the objects that it refers to."""
-        around = self._around
-        body = encode(Sent(node.of.name, node.iri, node.types, around.asked_of(node).values, owner))
-        if any(around.needs(node.of, ring) for ring in (OWN, REFERRED, BEHIND)):
-            yield _letter(iri, IS_OWN, body)
+        """The messages of a node of the object ``iri`` to this object and to the objects that it is linked with."""
+        shapes = self._shapes
+        needed, looks_behind = shapes.needed, BEHIND in shapes.needed.rings
+        body = encode(SentNode(node.of.name, node.iri, node.types, shapes.needed_values(node), owner))
+        if shapes.needs(node.of, OWN, REFERRED, BEHIND):
+            yield _letter(iri, OWN_NODE, body)
         for link in _LINKS:
             for value in node.values.get(link[1], ()) if link[0] is node.of else ():
                 other = str(value)
-                if link in around.reach.referring:
-                    yield _letter(other, IS_OTHER, body)
-                if link in around.reach.referred:
-                    yield _letter(other, ASKS, encode(Asked(iri, REFERRED)))
-                if link in around.reach.behind:
-                    yield _letter(iri, ASKS, encode(Asked(other, BEHIND)))
+                if link in needed.referred:
+                    yield _letter(other, REQUEST, encode((iri, REFERRED)))
+                if link in needed.referring:
+                    yield _letter(other, OTHER_NODE, body)
+                    if looks_behind:
+                        yield _letter(iri, REQUEST, encode((other, BEHIND)))
 
 
-def _letter(iri: str, what: int, body: bytes) -> Message:
-    return Message(To.AROUND, "", b"", encode(Letter(iri, what, body)))
+def _letter(iri: str, rank: int, body: bytes) -> Message:
+    return Message(To.AROUND, "", b"", encode((iri, rank, body)))
 
 
 def deliver(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Stored letters -> messages to objects."""
     for message in messages:
-        letter = _read_letter(message.body)
-        yield Message(To.AROUND, letter.iri, order(letter.rank), letter.body)
+        iri, rank, body = _read_letter(message.body)
+        yield Message(To.AROUND, iri, AT_RANK[rank], body)
 
 
 def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects send their nodes to the objects that requested them."""
-    around = checks(job.shapes).around
+    shapes = checks(job.shapes).neighbourhood
     for (_to, iri), group in groupby(messages, by_receiver):
-        asked: set[Asked] = set()
+        requests: set[tuple[str, str]] = set()
         for message in group:
-            if message.order[0] == ASKS:
-                asked.add(_read_asked(message.body))
+            if message.order[0] == REQUEST:
+                requests.add(_read_request(message.body))
                 continue
             yield message
-            if asked and message.order[0] == IS_OWN:
-                of = named(_read_sent(message.body).of)
-                for request in sorted(asked):
-                    if request.requester != iri and around.needs(of, request.ring):
-                        yield Message(To.AROUND, request.requester, AT_RANK[IS_OTHER], message.body)
+            if requests and message.order[0] == OWN_NODE:
+                of = named(_read_node(message.body).of)
+                for requester, ring in sorted(requests):
+                    if requester != iri and shapes.needs(of, ring):
+                        yield Message(To.AROUND, requester, AT_RANK[OTHER_NODE], message.body)
 
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """Objects with their surroundings -> results of validation, and the queries that are quarantined."""
-    around, tally = checks(job.shapes).around, Tally()
-    for (_to, _iri), group in groupby(messages, by_receiver):
-        nodes: dict[int, list[Node]] = {IS_OWN: [], IS_OTHER: []}
-        sources: dict[str, set[NodeOwner]] = {}
+    """Objects with their neighbourhoods -> results of validation, and the queries that are quarantined."""
+    shapes, tally = checks(job.shapes).neighbourhood, Tally()
+    for _, group in groupby(messages, by_receiver):
+        own: list[Node] = []
+        others: list[Node] = []
+        owners: dict[str, set[NodeOwner]] = {}
         for message in group:
-            sent = _read_sent(message.body)
-            nodes[message.order[0]].append(sent.node())
-            sources.setdefault(whole(sent.iri, job.base), set()).add(sent.source)
-        results = around.check(nodes[IS_OWN], nodes[IS_OTHER], job.base)
-        for result in results:
-            tally.result(result.severity, result.shape)
-            yield Message(To.RESULT, "", b"", json.encode(result))
-        yield from _quarantine(results, sources, tally, job)
+            sent = _read_node(message.body)
+            if message.order[0] == OWN_NODE:
+                own.append(sent.node())
+                owners.setdefault(whole(sent.iri, job.base), set()).add(sent.owner)
+            else:
+                others.append(sent.node())
+        by_owner: dict[NodeOwner, list[Result]] = {}
+        for focus, results in shapes.check(own, others, job.base).items():
+            for result in results:
+                tally.result(result.severity, result.shape)
+                yield Message(To.RESULT, "", b"", json.encode(result))
+            for owner in owners[focus]:
+                by_owner.setdefault(owner, []).extend(results)
+        yield from _quarantine(by_owner, tally, job)
     yield tally.message()
 
 
-def _quarantine(
-    results: list[Result], sources: dict[str, set[NodeOwner]], tally: Tally, job: ExportJob
-) -> Iterator[Message]:
+def _quarantine(by_owner: dict[NodeOwner, list[Result]], tally: Tally, job: ExportJob) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
-    by_owner: dict[NodeOwner, list[Result]] = {}
-    for result in results:
-        for source in sources[result.focus]:
-            by_owner.setdefault(source, []).append(result)
-    for source, every in sorted(by_owner.items()):
+    for owner, every in sorted(by_owner.items()):
         reason = refusal(every)
         if reason is None:
             continue
-        if source.object_key:
+        if owner.object_key:
             tally.numbers["refused"] += 1
-            yield Message(To.REFUSED, refused_key(To.OBJECT, source.object_key), b"", reason.encode())
+            yield Message(To.REFUSED, refused_key(To.OBJECT, owner.object_key), b"", reason.encode())
         else:
             tally.numbers["quarantined_queries"] += 1
-            count_start(tally, source.day, job)
-            body = source.account, source.query_id, source.relatives, reason, source.day
-            yield Message(To.QUARANTINED, within(source.account, source.query_id), b"", encode(body))
+            count_start(tally, owner.day, job)
+            body = owner.account, owner.query_id, owner.relatives, reason, owner.day
+            yield Message(To.QUARANTINED, within(owner.account, owner.query_id), b"", encode(body))

@@ -123,7 +123,7 @@ def checks(folders: tuple[str, ...]) -> Checks:
 
 def needs_neighbourhoods(job: ExportJob) -> bool:
     """Whether the job has shapes that need the surroundings of objects (:mod:`exporter.pipeline.neighbourhood`)."""
-    return job.validate and bool(checks(job.shapes).around)
+    return job.validate and bool(checks(job.shapes).neighbourhood)
 
 
 def refused_key(to: str, key: str) -> str:

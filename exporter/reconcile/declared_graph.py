@@ -14,10 +14,10 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 
 from exporter.ask.questions import select
 from exporter.errors import RefusedError, UsageError
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import Graph
 from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy
 from exporter.graph.terms import PREFIXES, Node, full
 from exporter.graph.vocabulary import (
     COLUMN,

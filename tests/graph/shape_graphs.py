@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from exporter.graph.shapes import on_graph
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import TYPE, XSD, Documents
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy
 from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, full
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.input.times import iso

@@ -78,7 +78,7 @@ def said() -> Iterator[Remark]:
 
 def files() -> dict[str, str]:
     """Of two accounts, of which one has a table and a tag alone."""
-    few = [Entry(OTHER.account, "table/1", "A.B.C", "Table"), Entry(OTHER.account, "tag/1", "T", "Tag")]
+    few = [Entry("table/1", "A.B.C", "Table"), Entry("tag/1", "T", "Tag")]
     catalog = [*catalog_nodes(ENTRIES, said(), IRIS), *catalog_nodes(few, [], OTHER)]
     tags = [*tag_nodes(ENTRIES, said(), IRIS), *tag_nodes(few, [], OTHER)]
     by_iri(catalog)

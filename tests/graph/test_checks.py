@@ -10,9 +10,9 @@ from pyoxigraph import NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import WRONG_CLASS, Checks
-from exporter.graph.shapes.model import TYPE
+from exporter.graph.shapes.classes import References, class_of, hierarchy
+from exporter.graph.shapes.model import TYPE, Graph
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
-from exporter.graph.shapes.values import References, class_of, hierarchy
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
@@ -49,14 +49,15 @@ _POOLS: Final[dict[str, tuple[Value, ...]]] = {
 }
 
 
-def on_its_graph(node: Node, base: str, by: Shapes, *, with_class: bool = True) -> list[Result]:
+def on_its_graph(node: Node, base: str, by: Shapes) -> list[Result]:
     """What the shapes find in the graph of one node, of whose neighbours the class is known."""
-    graph = [*triples_of(node, base), *hierarchy()]
+    triples = [*triples_of(node, base), *hierarchy()]
     own = NamedNode(whole(node.iri, base))
-    others = {one.object for one in graph if isinstance(one.object, NamedNode) and one.subject == own} - {own}
-    graph += [Triple(one, TYPE, iri(class_of(one.value, base))) for one in others if "://" in one.value]
-    found = [one for one in on_graph.validate(graph, by) if one.focus == own.value]
-    return found if with_class else [one for one in found if one.shape != WRONG_CLASS]
+    said = [one for one in triples if one.subject == own and one.predicate != TYPE]
+    others = {one.object for one in said if isinstance(one.object, NamedNode)} - {own}
+    graph = Graph([*triples, *(Triple(one, TYPE, iri(class_of(one.value, base))) for one in others)])
+    focus_nodes = [(one, own) for one in by.targeted if own in on_graph.focus_nodes(graph, one.targets)]
+    return on_graph.results_at(focus_nodes, graph)
 
 
 def without_class(found: list[Result]) -> list[Result]:
@@ -153,7 +154,7 @@ def test_any_shapes_find_the_same_in_nodes_as_in_graphs(of: NodeClass, tmp_path:
         file.write_text(shapes(random, WORDS[of], 12, ("sh:targetClass", "sh:targetClass", "sh:targetSubjectsOf")))
         every = compiled(ShapesGraph([file], own=()))
         checks = Checks(every)
-        on_nodes = Shapes(checks._shapes)
+        on_nodes = Shapes(tuple(checks._shapes))
         near += len(checks._shapes)
         for _ in range(12):
             node = drawn(random, of)
@@ -184,7 +185,7 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
         """
     )
     checks = Checks.load([tmp_path])
-    assert [one.replace("https://example.org/", "ex:") for one in checks.around.names] == [
+    assert [one.replace("https://example.org/", "ex:") for one in checks.neighbourhood.names] == [
         "ex:Far",
         "ex:Labelled",
         "ex:Exact",
@@ -201,8 +202,8 @@ def test_shapes_that_look_further_are_named_and_not_checked(tmp_path: Path) -> N
 
 
 def test_the_projects_own_shapes_need_no_more_than_a_node() -> None:
-    assert CHECKS.needs_graph == ()
-    assert not CHECKS.around
+    assert CHECKS.needs_graph == []
+    assert not CHECKS.neighbourhood
 
 
 @pytest.mark.parametrize(
@@ -270,7 +271,7 @@ def test_the_class_that_an_iri_says(path: str, name: str, base: str) -> None:
 
 
 def test_the_cache_of_references_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.graph.shapes.values.REMEMBERED", 10)
+    monkeypatch.setattr("exporter.graph.shapes.classes.REMEMBERED", 10)
     references = References(iri("ah:Query").value, BASE)
     assert all(references(f"query/{number}") for number in range(100))
     assert not references("user/1")
@@ -297,7 +298,7 @@ ex:Spelling a sh:PropertyShape ; sh:targetClass ah:TagSetting ; sh:path ah:value
 def test_a_stewards_rules_are_checked_node_by_node(tmp_path: Path) -> None:
     (tmp_path / "rules.ttl").write_text(PREFIXES + STEWARD)
     checks = Checks.load([tmp_path])
-    assert checks.needs_graph == ()
+    assert checks.needs_graph == []
     found = [one for node in NODES for one in checks.check(node, BASE)]
     assert [(one.shape, one.focus, one.severity) for one in found] == [
         ("https://example.org/TagWithPolicy", f"{BASE}query/q-2/change/table/13", "Violation")

@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 
 from rdflib import RDFS, SKOS
 
-from exporter.graph.reference import KINDS, page, terms
+from exporter.graph.reference import KINDS, page, terms_of
 from tests.graph.published import AH, ontology
 from tests.graph.shape_graphs import ROOT
 
 COMMAND: Final = "python -m exporter.graph.reference > docs/ontology.html"
 TEXT: Final = (ROOT / "docs" / "ontology.html").read_text(encoding="utf-8")
-TERMS: Final = [term for kind in KINDS.values() for term in terms(ontology(), kind)]
+TERMS: Final = [term for kind in KINDS.values() for term in terms_of(ontology(), kind)]
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -14,8 +14,8 @@ from rdflib import RDF, SH, BNode, Graph, URIRef
 
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.by_pyshacl import asked, graph_of, validate
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import SUBCLASS, TYPE, XSD, Documents
-from exporter.graph.shapes.values import hierarchy
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.shape_graphs import AHS, INVALID, VALID, failing, iri, local, shapes, source, triples
 from tests.graph.targets import with_own_targets

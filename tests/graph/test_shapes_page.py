@@ -32,7 +32,9 @@ def test_the_examples_are_checked_where_the_page_says(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.ttl"
         file.write_text(example, "utf-8")
         checks = Checks.load([file])
-        found.append("whole graph" if checks.needs_graph else "around objects" if checks.around else "node by node")
+        found.append(
+            "whole graph" if checks.needs_graph else "around objects" if checks.neighbourhood else "node by node"
+        )
     assert found == ["node by node", "around objects", "whole graph"]
 
 

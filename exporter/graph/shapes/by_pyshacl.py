@@ -20,7 +20,7 @@ from exporter.graph.shapes.constraints import flags_of
 from exporter.graph.shapes.literals import Expression
 from exporter.graph.shapes.model import BlankNode, NamedNode, sh, text
 from exporter.graph.shapes.model import Literal as Plain
-from exporter.graph.shapes.on_graph import Result, Terms, in_order
+from exporter.graph.shapes.on_graph import Result, in_order, result_of
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import (
     compiled,
@@ -146,21 +146,15 @@ def _result(report: Graph, result: Node, source: ShapesGraph) -> Result:
     assert shape is not None, "pySHACL writes the shape of each result"
     path = _path(one(SH.resultPath), shape, source)
     messages = sorted(str(message) for message in report.objects(result, SH.resultMessage))
-    return Result(
-        text(focus),
+    return result_of(
+        focus,
         text(shape),
-        None if path is None else path.text,
-        None if value is None else text(value),
-        severity_of(str(one(SH.resultSeverity))),
-        " ".join(messages),
-        str(one(SH.sourceConstraintComponent)),
-        Terms(
-            str(focus),
-            str(shape),
-            None if path is None else path.turtle,
-            None if value is None else str(value),
-            tuple(map(str, messages_of(source, shape))),
-        ),
+        path,
+        value,
+        severity=severity_of(str(one(SH.resultSeverity))),
+        component=str(one(SH.sourceConstraintComponent)),
+        message=" ".join(messages),
+        messages=messages_of(source, shape),
     )
 
 

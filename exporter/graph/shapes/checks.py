@@ -1,72 +1,96 @@
 """The shapes on one node at a time, as it is in memory.
 
 Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
-one :class:`Plan` for each class of nodes (and each tuple of types): the fewest tests, of values
-(:mod:`exporter.graph.shapes.values`) and of the whole node, that show that a node conforms. A node that fails a test,
-or has a shape without a test, is validated by the shapes themselves, as in any graph.
+one :class:`Plan` for each class of nodes (and each tuple of types): the fewest tests, of values and of the whole node,
+that show that a node conforms. A node that fails a test is validated by the shapes themselves, as in any graph.
+
+What follows from the vocabulary's range is decided once: that an xsd:string is a string, that a reference is an IRI,
+that a time has a year of four digits (:mod:`exporter.input.times` reads no other). Counts, lengths, patterns, bounds
+and the classes of references remain to be tested. A constraint without a fast form is applied to the value, or to the
+node, as in a graph. Each test gives the same result as its constraint: a value that passes is not validated again.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.graph.iri import whole
-from exporter.graph.shapes.components import is_local
+from exporter.graph.shapes.classes import References, class_of, has_class_of_iri, superclasses
 from exporter.graph.shapes.constraints import (
-    And,
+    NODE_KINDS,
+    Bound,
     Closed,
+    Count,
+    Datatype,
     Disjoint,
     Equals,
+    HasValue,
+    In,
+    Length,
     LessThan,
-    MaxCount,
-    Not,
-    Of,
+    Logic,
+    NodeKind,
+    OfClass,
     OfProperty,
-    Or,
-    Xone,
+    Pattern,
+    UniqueLang,
 )
+from exporter.graph.shapes.literals import read
 from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
-from exporter.graph.shapes.on_graph import NodeGraph, Result, Terms, in_order, in_words
+from exporter.graph.shapes.neighbourhood import NeighbourhoodShapes, TooFarError, needed_by
+from exporter.graph.shapes.on_graph import (
+    NodeGraph,
+    Result,
+    in_order,
+    iri_of,
+    is_target,
+    result_of,
+    results_at,
+    term_of,
+)
 from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import load
-from exporter.graph.shapes.surroundings import around_objects
-from exporter.graph.shapes.values import (
-    Quick,
-    class_of,
-    never,
-    of_all,
-    superclasses,
-    test_of_class,
-    to_values,
-)
 from exporter.graph.terms import AH, Node, full
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.shapes.model import Constraint, Shape, Term
     from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.shapes.values import OfAll, Test, Whole
-    from exporter.graph.terms import NodeClass, Property, Values
+    from exporter.graph.terms import NodeClass, Property, Value, Values
 
+    Test = Callable[[Any], bool]
+    """A test of one value."""
+    OfAll = Callable[[tuple[Value, ...]], bool]
+    """A test of all values of a property."""
+    Whole = Callable[[str, Values], bool]
+    """A test of a node by its IRI and its values."""
 
 WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
 """The shape of this result: no shape in a file can check it, since references know nodes only by their IRIs."""
 
 
 class Checks:
-    """Shapes, ready to validate nodes. ``around``: those that look beyond a node but stay around one object, for the
-    surroundings of objects; ``needs_graph``: those that look further, with the reason, which
-    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph.
+    """Shapes, ready to validate nodes. ``neighbourhood``: those that look beyond a node but stay at one object, for the
+    neighbourhoods of objects; ``needs_graph``: for each that looks further, and which only
+    :func:`exporter.graph.shapes.on_graph.validate` applies to a whole graph, its name and the reason.
     """
 
     def __init__(self, shapes: Shapes) -> None:
-        self._shapes = tuple(filter(is_local, shapes.targeted))
-        self.around, self.needs_graph = around_objects([shape for shape in shapes.targeted if not is_local(shape)])
+        self._shapes: list[Shape] = []
+        self.neighbourhood = NeighbourhoodShapes()
+        self.needs_graph: list[str] = []
+        for shape in shapes.targeted:
+            try:
+                needed = needed_by(shape)
+            except TooFarError as error:
+                self.needs_graph.append(str(error))
+            else:
+                self._shapes.append(shape) if needed is None else self.neighbourhood.add(shape, needed)
         self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
-        self._quick: dict[str, Quick] = {}
 
     @classmethod
     def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
@@ -84,85 +108,51 @@ class Checks:
         return self._validated(node, base, plan.shapes)
 
     def _planned(self, node: Node, base: str) -> Plan:
-        if base not in self._quick:
-            self._quick[base] = Quick(base)
-        classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
-        maker = _Maker(self._quick[base], base, node.of, node.types)
-        plan = maker.plan([shape for shape in self._shapes if _may_target(shape, classes)], classes)
+        plan = _Maker(base, node.of, node.types).plan(self._shapes)
         self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
         return plan
 
     def _validated(self, node: Node, base: str, shapes: tuple[Shape, ...]) -> list[Result]:
-        data = NodeGraph(node, base)
-        results = [
-            in_words(result)
-            for shape in shapes
-            if any(map(data.is_a, shape.targets.classes)) or any(map(data.has, shape.targets.subjects_of))
-            for result in shape.results(data, data.focus)
-        ]
-        if not test_of_class(node.types, base)(node.iri, node.values):
-            message = f"the node should be a {class_of(node.iri, base)} by its IRI"
-            focus = NamedNode(whole(node.iri, base))
-            terms = Terms(str(focus), f"<{WRONG_CLASS}>", None, str(focus), (str(Literal(message)),))
-            component = component_of("sh:class")
-            results.append(Result(focus.value, WRONG_CLASS, None, focus.value, "Violation", message, component, terms))
-        return in_order(results)
+        graph, focus = NodeGraph([node], base), iri_of(node, base)
+        results = results_at([(shape, focus) for shape in shapes if is_target(focus, shape.targets, graph)], graph)
+        if has_class_of_iri(node.types, base)(node.iri, node.values):
+            return results
+        message = f"the node should be a {class_of(node.iri, base)} by its IRI"
+        component = component_of("sh:class")
+        wrong = result_of(focus, WRONG_CLASS, None, focus, severity="Violation", component=component, message=message)
+        return in_order([*results, wrong])
 
 
-def _may_target(shape: Shape, classes: frozenset[str]) -> bool:
-    """Whether the shape targets nodes of these classes, or nodes that have a property."""
-    return bool(shape.targets.subjects_of) or any(node_class.value in classes for node_class in shape.targets.classes)
+# --- tests of nodes ---------------------------------------------------------------------------------------------------
 
 
-# --- plans ------------------------------------------------------------------------------------------------------------
-
-
-def of_term(term: str, test: OfAll | None) -> Whole:
-    """The test of a node that must have a term, and whose values must pass."""
-    if test is None:
-        return lambda _, values: term in values
-    return lambda _, values: term in values and test(values[term])
-
-
-def fails(iri: str, values: Values) -> bool:  # noqa: ARG001 - a test
-    """No node passes."""
+def fails(*_: object) -> bool:
+    """The test that no node or value passes."""
     return False
 
 
-def where_there(terms: tuple[str, ...], test: Whole | bool) -> Whole:  # noqa: FBT001 - a test, or what is known
+def passes(*_: object) -> bool:
+    """The test that every node or value passes."""
+    return True
+
+
+def where_there(terms: tuple[str, ...], test: Whole) -> Whole:
     """The test that only applies to nodes that have one of the terms; others pass."""
-
-    def applied(iri: str, values: Values) -> bool:
-        is_there = any(term == "rdf:type" or term in values for term in terms)
-        return not is_there or (test if isinstance(test, bool) else test(iri, values))
-
-    return applied
+    return lambda iri, values: not any(term == "rdf:type" or term in values for term in terms) or test(iri, values)
 
 
-def logic(constraint: Not | Of | And | Or | Xone, as_one: Callable[[Shape], Whole | bool]) -> Whole | bool:
-    """What the shapes of a logical constraint give for a node, combined."""
-    shapes = (constraint.shape,) if isinstance(constraint, Not | Of) else constraint.shapes
-    tests = [as_one(shape) for shape in shapes]
-    known = sum(test is True for test in tests)
-    open_ = [test for test in tests if not isinstance(test, bool)]
-    if isinstance(constraint, Not) and open_:
-        (test,) = open_
-        return lambda iri, values: not test(iri, values)
-    least, most = _counts(constraint, len(tests))
-    if known > most or known + len(open_) < least:
-        return False
-    if known >= least and known + len(open_) <= most:
-        return True
-    return lambda iri, values: least <= known + sum(test(iri, values) for test in open_) <= most
-
-
-def _counts(constraint: Constraint, of: int) -> tuple[int, int]:
-    """The least and the greatest number of the shapes that a node may conform to."""
-    if isinstance(constraint, Not):
-        return 0, 0
-    if isinstance(constraint, Of | And):
-        return of, of
-    return (1, 1) if isinstance(constraint, Xone) else (1, of)
+def logic(constraint: Logic, tests: list[Whole]) -> Whole:
+    """The tests of the shapes of a logical constraint, combined."""
+    combined = constraint.combined
+    if constraint.component != "sh:xone" or {*tests} <= {passes, fails}:
+        at_least, at_most = combined(test is passes for test in tests), combined(test is not fails for test in tests)
+        if at_least == at_most:
+            return passes if at_least else fails
+    tests = [test for test in tests if test is not fails]  # it changes nothing, else the result would be known now
+    if len(tests) > 1:
+        return lambda iri, values: combined(test(iri, values) for test in tests)
+    (only,) = tests
+    return only if constraint.component != "sh:not" else lambda iri, values: not only(iri, values)
 
 
 def in_time(term: str, other: str, *, is_inclusive: bool) -> Whole:
@@ -189,6 +179,93 @@ def not_itself(term: str, base: str) -> Whole:
         return all(value not in {iri, other} for value in values[term])
 
     return is_not_itself
+
+
+# --- tests of values --------------------------------------------------------------------------------------------------
+
+
+_references: Final = cache(References)
+"""Properties with the same class share what has passed."""
+
+
+def test_of_value(constraint: OfEach, predicate: Property, base: str) -> Test | None:  # noqa: PLR0911 - one for each
+    """The fast test of each value of a property; None where the constraint has none for such values."""
+    is_literal, is_text = predicate.is_literal, predicate.range == "xsd:string"
+    match constraint:
+        case Datatype():
+            return passes if is_literal and constraint.datatype.value == full(predicate.range) else fails
+        case NodeKind():
+            return passes if (Literal if is_literal else NamedNode) in NODE_KINDS[constraint.kind] else fails
+        case OfClass():
+            return fails if is_literal else _references(constraint.class_.value, base)
+        case Pattern() if is_text:
+            return constraint.expression.found
+        case In() if is_text:
+            return frozenset(term.value for term in constraint.terms if term == Literal(term.value)).__contains__
+        case Length(bound=bound) if is_text and constraint.is_least:
+            return bool if bound == 1 else lambda value: len(value) >= bound
+        case Length(bound=bound) if is_text:
+            return lambda value: len(value) <= bound
+        case Bound() if predicate.range == "xsd:integer":
+            reading = read(constraint.bound)
+            limit = reading.value
+            if reading.is_number and isinstance(limit, int):
+                return lambda value: constraint.allows((value > limit) - (value < limit))
+    return None
+
+
+def test_of_values(constraint: Constraint, predicate: Property) -> OfAll | None:
+    """The fast test of all values of a property together; None where the constraint has none for such values."""
+    match constraint:
+        case UniqueLang() | Count(bound=0 | 1):
+            return passes
+        case Count(bound=bound):
+            return lambda found: len(found) >= bound
+        case HasValue(term=term) if predicate.range == "xsd:string":
+            return (lambda found: term.value in found) if term == Literal(term.value) else fails
+    return None
+
+
+def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
+    """All tests of a property's values as one; it is only applied to properties that have values. ``most``: how many
+    there may be; ``each``: tests of each value; ``others``: of all values together.
+    """
+    if fails in each or most == 0:
+        return fails
+    if others:
+        rest = of_all(most, each, [])
+        return lambda values: rest(values) and all(test(values) for test in others)
+    if most == 1:
+        return _of_one(each)
+    of_many = _of_many(each)
+    return of_many if most is None else lambda values: len(values) <= most and of_many(values)
+
+
+def _of_one(each: list[Test]) -> OfAll:
+    if not each:
+        return lambda values: len(values) == 1
+    if len(each) > 1:
+        return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
+    (test,) = each
+    if isinstance(test, References):
+        passed = test.passed
+        return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
+    return lambda values: len(values) == 1 and test(values[0])
+
+
+def _of_many(each: list[Test]) -> OfAll:
+    if not each:
+        return bool  # there are values
+    if len(each) > 1:
+        return lambda found: all(test(value) for value in found for test in each)
+    (test,) = each
+    if isinstance(test, References):
+        passed = test.passed
+        return lambda found: passed.issuperset(found) or all(map(test, found))
+    return lambda found: all(map(test, found))
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
 
 
 class Plan:
@@ -223,24 +300,31 @@ class _Tests:
 
     required: dict[str, None] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
-    each: dict[str, list[Test]] = field(default_factory=dict)
-    others: dict[str, list[OfAll]] = field(default_factory=dict)
+    each: defaultdict[str, list[Test]] = field(default_factory=lambda: defaultdict(list))
+    others: defaultdict[str, list[OfAll]] = field(default_factory=lambda: defaultdict(list))
     wholes: list[Whole] = field(default_factory=list)
 
     def of(self, term: str) -> OfAll:
         """All tests of a term's values as one test."""
         return of_all(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
 
-    def as_one(self) -> Whole | bool:
-        """All tests as one; True or False where the result is the same for every node."""
+    def add_whole(self, test: Whole) -> None:
+        """Adds a test of the node."""
+        if test is not passes:
+            self.wholes.append(test)
+
+    def as_one(self) -> Whole:
+        """All tests as one."""
         if fails in self.wholes:
-            return False
+            return fails
         required, wholes = tuple(self.required), tuple(self.wholes)
         terms = {term: self.of(term) for term in {**self.most, **self.each, **self.others}}
         if not (required or wholes or terms):
-            return True
+            return passes
         if len(required) == 1 and not wholes and set(terms) <= set(required):
-            return of_term(required[0], terms.get(required[0]))
+            (term,) = required
+            test = terms.get(term, passes)
+            return lambda _, values: term in values and test(values[term])
         return lambda iri, values: (
             all(term in values for term in required)
             and all(test(values[term]) for term, test in terms.items() if term in values)
@@ -253,124 +337,111 @@ class _Maker:
     of them: it has no values.
     """
 
-    def __init__(self, quick: Quick, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
-        self._quick, self._base, self._of, self._types = quick, base, of, types
-        self._unknown = NodeGraph(Node(of, "", types, {}), base)
+    def __init__(self, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
+        self._base, self._of, self._types = base, of, types
+        unknown = Node(of, "", types, {})
+        self._unknown, self._focus = NodeGraph([unknown], base), iri_of(unknown, base)
         self._properties = {full(predicate.term): predicate for predicate in of.properties}
 
-    def plan(self, shapes: Iterable[Shape], classes: frozenset[str]) -> Plan:
-        """The plan of the nodes; ``classes``: all their classes as whole IRIs."""
+    def plan(self, shapes: Iterable[Shape]) -> Plan:
+        """The plan of the nodes."""
+        classes = frozenset[str]().union(*(superclasses(name) for name in self._types))
+        terms = {iri: predicate.term for iri, predicate in self._properties.items()} | {TYPE.value: "rdf:type"}
         tests, applying = _Tests(), []
+        tests.add_whole(has_class_of_iri(self._types, self._base))
         for shape in shapes:
-            if any(node_class.value in classes for node_class in shape.targets.classes):
-                applying.append(shape)
+            having = tuple(terms[iri.value] for iri in shape.targets.subjects_of if iri.value in terms)
+            if any(class_.value in classes for class_ in shape.targets.classes):
                 self.add(shape, tests)
-            elif terms := self.terms(shape.targets.subjects_of):
-                applying.append(shape)
-                tests.wholes.append(where_there(terms, self.as_one(shape)))
-        tests.wholes.insert(0, test_of_class(self._types, self._base))
+            elif having:
+                tests.add_whole(where_there(having, self.as_one(shape)))
+            else:
+                continue
+            applying.append(shape)
         return Plan(tuple(applying), tests, self._of.properties)
 
-    def terms(self, predicates: Iterable[NamedNode]) -> tuple[str, ...]:
-        """Those of the predicates that nodes of the class may have."""
-        known = {iri: predicate.term for iri, predicate in self._properties.items()} | {TYPE.value: "rdf:type"}
-        return tuple(known[predicate.value] for predicate in predicates if predicate.value in known)
-
-    def as_one(self, shape: Shape) -> Whole | bool:
-        """The test of whether a node conforms to the shape; True or False where all nodes give the same result."""
+    def as_one(self, shape: Shape) -> Whole:
+        """The test of whether a node conforms to the shape."""
         tests = _Tests()
         self.add(shape, tests)
         return tests.as_one()
 
     def add(self, shape: Shape, tests: _Tests) -> None:
         """Adds the tests of a shape whose focus node is the node itself."""
-        if shape.is_deactivated:
-            return
-        predicate = self._properties.get(shape.path.iri.value) if isinstance(shape.path, Predicate) else None
-        for constraint in shape.constraints:
+        for constraint in () if shape.is_deactivated else shape.constraints:
             if shape.path is None:
                 self._add_of_node(shape, constraint, tests)
             elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
-                tests.wholes.append(self._asked(shape, constraint))
+                tests.add_whole(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
-                self._add_order(shape, constraint, predicate, tests)
-            elif predicate is None:
-                self._add_known(shape, constraint, tests)
-            else:
-                self._add_of_values(constraint, predicate, tests)
+                tests.add_whole(self._order(shape, shape.path, constraint))
+            elif shape.path.iri.value in self._properties:
+                self._add_of_values(constraint, self._properties[shape.path.iri.value], tests)
+            else:  # rdf:type, or a property that no node of the class has
+                tests.add_whole(self._decided(constraint, shape.path.values(self._unknown, self._focus)))
 
     def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
         """Adds a constraint on the values of a property of the class."""
-        unknown = self._unknown
-        if next(constraint.failing(unknown, unknown.focus, ()), self) is not self:
-            tests.required[predicate.term] = None
-        if isinstance(constraint, MaxCount):
-            tests.most[predicate.term] = min(constraint.count, tests.most.get(predicate.term, constraint.count))
+        term, base, unknown = predicate.term, self._base, self._unknown
+        if self._decided(constraint, ()) is fails:
+            tests.required[term] = None
+        if isinstance(constraint, Count) and not constraint.is_least:
+            tests.most[term] = min(constraint.bound, tests.most.get(term, constraint.bound))
         elif isinstance(constraint, OfEach):
-            test = self._quick.test(constraint, predicate, unknown)
-            if test:
-                tests.each.setdefault(predicate.term, []).append(test)
+            test = test_of_value(constraint, predicate, base)
+            if test is not passes:
+                tests.each[term].append(
+                    test or (lambda value: constraint.accepts(unknown, term_of(value, predicate, base)))
+                )
         else:
-            test = to_values(constraint, predicate, unknown, self._base)
-            if test:
-                tests.others.setdefault(predicate.term, []).append(test)
+            of_all = test_of_values(constraint, predicate)
 
-    def _add_known(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
-        """Adds a constraint on rdf:type, or on a property that no node of the class has: the same for all nodes."""
-        path, unknown = shape.path, self._unknown
-        values = path.values(unknown, unknown.focus) if path else ()
-        if next(constraint.failing(unknown, unknown.focus, values), self) is not self:
-            tests.wholes.append(fails)
+            def asked(found: tuple[Value, ...]) -> bool:
+                values = {term_of(value, predicate, base): None for value in found}
+                return next(constraint.failing(unknown, self._focus, values), asked) is asked
 
-    def _add_order(self, shape: Shape, constraint: LessThan, predicate: Property | None, tests: _Tests) -> None:
-        other = self._properties.get(constraint.predicate.value)
-        if predicate is None or other is None:
-            if shape.path == Predicate(TYPE) or constraint.predicate == TYPE:
-                tests.wholes.append(self._asked(shape, constraint))
-        elif predicate.range == other.range in {"xsd:dateTime", "xsd:integer"}:
-            tests.wholes.append(in_time(predicate.term, other.term, is_inclusive=constraint.is_inclusive))
-        else:
-            tests.wholes.append(self._asked(shape, constraint))
+            if of_all is not passes:
+                tests.others[term].append(of_all or asked)
 
     def _add_of_node(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
         """Adds a constraint whose one value is the node itself."""
         if isinstance(constraint, OfProperty):
             self.add(constraint.shape, tests)
         elif isinstance(constraint, Closed):
-            self._add_closed(constraint, tests)
+            for iri, predicate in self._properties.items():
+                if NamedNode(iri) not in constraint.allowed:
+                    tests.each[predicate.term].append(fails)
+            tests.add_whole(self._decided(constraint, (self._focus,)))
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
-            tests.wholes.append(not_itself(self._properties[constraint.predicate.value].term, self._base))
-        elif isinstance(constraint, Not | Of | And | Or | Xone):
-            test = logic(constraint, self.as_one)
-            if not isinstance(test, bool):
-                tests.wholes.append(test)
-            elif not test:
-                tests.wholes.append(fails)
-        elif constraint.component in {"sh:nodeKind", "sh:class", "sh:datatype"}:
-            self._add_itself(constraint, tests)
+            tests.add_whole(not_itself(self._properties[constraint.predicate.value].term, self._base))
+        elif isinstance(constraint, Logic):
+            tests.add_whole(logic(constraint, list(map(self.as_one, constraint.shapes))))
+        elif isinstance(constraint, NodeKind | OfClass | Datatype):
+            tests.add_whole(self._decided(constraint, (self._focus,)))
         else:
-            tests.wholes.append(self._asked(shape, constraint))
+            tests.add_whole(self._asked(shape, constraint))
 
-    def _add_itself(self, constraint: Constraint, tests: _Tests) -> None:
-        """Adds a constraint on the kind or the classes of the node, which are the same for all nodes."""
-        unknown = self._unknown
-        if next(constraint.failing(unknown, unknown.focus, (unknown.focus,)), self) is not self:
-            tests.wholes.append(fails)
+    def _decided(self, constraint: Constraint, values: Collection[Term]) -> Whole:
+        """The test for a constraint on values that are the same for all nodes, so that all give the same result."""
+        return passes if next(constraint.failing(self._unknown, self._focus, values), self) is self else fails
 
-    def _add_closed(self, constraint: Closed, tests: _Tests) -> None:
-        for iri, predicate in self._properties.items():
-            if NamedNode(iri) not in constraint.allowed:
-                tests.each.setdefault(predicate.term, []).append(never)
-        if next(constraint.others(self._unknown, (self._unknown.focus,)), None):
-            tests.wholes.append(fails)
+    def _order(self, shape: Shape, path: Predicate, constraint: LessThan) -> Whole:
+        """The test of whether the values of the path come before those of the other property."""
+        one, other = (self._properties.get(iri.value) for iri in (path.iri, constraint.predicate))
+        if one and other and one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
+            return in_time(one.term, other.term, is_inclusive=constraint.is_inclusive)
+        if TYPE in {path.iri, constraint.predicate} or (one and other):
+            return self._asked(shape, constraint)
+        return passes  # one of the two has no values
 
     def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
         """The test for a constraint without a faster form: it is applied to the whole node."""
         of, types, base = self._of, self._types, self._base
 
         def asked(iri: str, values: Values) -> bool:
-            data = NodeGraph(Node(of, iri, types, values), base)
-            of_path = shape.path.values(data, data.focus) if shape.path else (data.focus,)
-            return next(constraint.failing(data, data.focus, of_path), asked) is asked
+            node = Node(of, iri, types, values)
+            graph, focus = NodeGraph([node], base), iri_of(node, base)
+            of_path = shape.path.values(graph, focus) if shape.path else (focus,)
+            return next(constraint.failing(graph, focus, of_path), asked) is asked
 
         return asked

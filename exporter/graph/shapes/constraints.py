@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes.literals import Expression, compared, is_before, read
@@ -24,7 +24,7 @@ from exporter.graph.shapes.model import (
 from exporter.graph.shapes.paths import Predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from exporter.graph.shapes.model import Data, Shape, Term
 
@@ -44,7 +44,6 @@ class OfClass(OfEach):
     """sh:class: an instance of the class, or of a subclass."""
 
     class_: NamedNode
-    component = "sh:class"
 
     def accepts(self, data: Data, value: Term) -> bool:
         return data.has_class(value, self.class_)
@@ -55,7 +54,6 @@ class Datatype(OfEach):
     """sh:datatype: a literal of the datatype whose text is valid for it."""
 
     datatype: NamedNode
-    component = "sh:datatype"
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         if not isinstance(value, Literal) or value.datatype != self.datatype:
@@ -68,7 +66,6 @@ class NodeKind(OfEach):
     """sh:nodeKind, one of :data:`NODE_KINDS`."""
 
     kind: str
-    component = "sh:nodeKind"
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         return isinstance(value, NODE_KINDS[self.kind])
@@ -78,7 +75,6 @@ class NodeKind(OfEach):
 class Length(OfEach):
     """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node only passes a minimum of 0."""
 
-    component: str
     bound: int
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
@@ -105,13 +101,7 @@ def flags_of(text: str) -> int:
 class Pattern(OfEach):
     """sh:pattern with sh:flags: a match anywhere in the text or IRI, by Python's regular expressions."""
 
-    pattern: str
-    flags: str = ""
-    component = "sh:pattern"
-    expression: Expression = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "expression", Expression(self.pattern, flags_of(self.flags)))
+    expression: Expression
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         return not isinstance(value, BlankNode) and self.expression.found(value.value)
@@ -124,7 +114,6 @@ class LanguageIn(OfEach):
     """
 
     languages: frozenset[str]
-    component = "sh:languageIn"
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         tag = value.language if isinstance(value, Literal) else None
@@ -145,7 +134,6 @@ _ALLOWED: Final = {
 class Bound(OfEach):
     """sh:minInclusive and similar: a value that cannot be compared does not pass."""
 
-    component: str
     bound: Literal
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
@@ -161,34 +149,25 @@ class In(OfEach):
     """sh:in: the value is exactly one of these terms."""
 
     terms: frozenset[Term]
-    component = "sh:in"
 
     def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
         return value in self.terms
 
 
 @dataclass(frozen=True)
-class MinCount(Constraint):
-    """sh:minCount."""
+class Count(Constraint):
+    """sh:minCount and sh:maxCount."""
 
-    count: int
-    component = "sh:minCount"
-
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
-        if len(values) < self.count:
-            yield None
-
-
-@dataclass(frozen=True)
-class MaxCount(Constraint):
-    """sh:maxCount."""
-
-    count: int
-    component = "sh:maxCount"
+    bound: int
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
-        if len(values) > self.count:
+        if len(values) < self.bound if self.is_least else len(values) > self.bound:
             yield None
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the bound is the minimum; otherwise it is the maximum."""
+        return self.component == "sh:minCount"
 
 
 @dataclass(frozen=True)
@@ -196,7 +175,6 @@ class HasValue(Constraint):
     """sh:hasValue: exactly this term is among the values."""
 
     term: Term
-    component = "sh:hasValue"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         if self.term not in values:
@@ -205,14 +183,13 @@ class HasValue(Constraint):
 
 @dataclass(frozen=True)
 class UniqueLang(Constraint):
-    """sh:uniqueLang true: one result for each language that several values have."""
+    """sh:uniqueLang: where it is true, one result for each language that several values have."""
 
-    component = "sh:uniqueLang"
+    is_unique: bool
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         used = Counter(value.language.lower() for value in values if isinstance(value, Literal) and value.language)
-        for _ in (language for language, times in used.items() if times > 1):
-            yield None
+        yield from (None for times in used.values() if times > 1 and self.is_unique)
 
 
 @dataclass(frozen=True)
@@ -220,7 +197,6 @@ class Equals(Constraint):
     """sh:equals: the values are exactly those of another property of the focus node."""
 
     predicate: NamedNode
-    component = "sh:equals"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
         others = data.objects(focus, self.predicate)
@@ -233,7 +209,6 @@ class Disjoint(Constraint):
     """sh:disjoint: no value is also a value of another property of the focus node."""
 
     predicate: NamedNode
-    component = "sh:disjoint"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
         others = data.objects(focus, self.predicate)
@@ -244,7 +219,6 @@ class Disjoint(Constraint):
 class LessThan(Constraint):
     """sh:lessThan and sh:lessThanOrEquals: one result for each pair that is not in this order."""
 
-    component: str
     predicate: NamedNode
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
@@ -267,7 +241,6 @@ class Closed(Constraint):
     """
 
     allowed: frozenset[NamedNode]
-    component = "sh:closed"
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         yield from (value for _, value in self.others(data, values))
@@ -284,59 +257,32 @@ class Closed(Constraint):
                     yield predicate, value
 
 
-@dataclass(frozen=True)
-class Not(OfEach):
-    """sh:not: the value does not conform to the shape."""
-
-    shape: Shape
-    component = "sh:not"
-
-    def accepts(self, data: Data, value: Term) -> bool:
-        return not self.shape.accepts(data, value)
+_COMBINED: Final[dict[str, Callable[[Iterable[bool]], bool]]] = {
+    "sh:not": lambda conforms: not any(conforms),
+    "sh:node": all,
+    "sh:and": all,
+    "sh:or": any,
+    "sh:xone": lambda conforms: sum(conforms) == 1,
+}
 
 
 @dataclass(frozen=True)
-class Of(OfEach):
-    """sh:node: the value conforms to the shape."""
-
-    shape: Shape
-    component = "sh:node"
-
-    def accepts(self, data: Data, value: Term) -> bool:
-        return self.shape.accepts(data, value)
-
-
-@dataclass(frozen=True)
-class And(OfEach):
-    """sh:and: the value conforms to all shapes."""
+class Logic(OfEach):
+    """sh:not, sh:node, sh:and, sh:or, sh:xone: to how many of the shapes the value conforms."""
 
     shapes: tuple[Shape, ...]
-    component = "sh:and"
+
+    @property
+    def inner_shapes(self) -> tuple[Shape, ...]:
+        return self.shapes
+
+    @property
+    def combined(self) -> Callable[[Iterable[bool]], bool]:
+        """From whether a value conforms to each of the shapes: whether it meets the constraint."""
+        return _COMBINED[self.component]
 
     def accepts(self, data: Data, value: Term) -> bool:
-        return all(shape.accepts(data, value) for shape in self.shapes)
-
-
-@dataclass(frozen=True)
-class Or(OfEach):
-    """sh:or: the value conforms to at least one shape."""
-
-    shapes: tuple[Shape, ...]
-    component = "sh:or"
-
-    def accepts(self, data: Data, value: Term) -> bool:
-        return any(shape.accepts(data, value) for shape in self.shapes)
-
-
-@dataclass(frozen=True)
-class Xone(OfEach):
-    """sh:xone: the value conforms to exactly one shape."""
-
-    shapes: tuple[Shape, ...]
-    component = "sh:xone"
-
-    def accepts(self, data: Data, value: Term) -> bool:
-        return sum(shape.accepts(data, value) for shape in self.shapes) == 1
+        return self.combined(shape.accepts(data, value) for shape in self.shapes)
 
 
 @dataclass(frozen=True)
@@ -344,7 +290,10 @@ class OfProperty(Constraint):
     """sh:property: the results of the property shape at each value are its results."""
 
     shape: Shape
-    component = "sh:property"
+
+    @property
+    def inner_shapes(self) -> tuple[Shape, ...]:
+        return (self.shape,)
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
         yield from (finding.value for finding in self.found(self.shape, data, focus, values))
@@ -360,10 +309,13 @@ class Qualified(Constraint):
     ``siblings``. ``component``: ``sh:qualifiedMinCount`` or ``sh:qualifiedMaxCount``; ``bound``: its value.
     """
 
-    component: str
     shape: Shape
     siblings: tuple[Shape, ...]
     bound: int
+
+    @property
+    def inner_shapes(self) -> tuple[Shape, ...]:
+        return (self.shape, *self.siblings)
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
         count = sum(

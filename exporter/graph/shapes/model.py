@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple, parse
 
-from exporter.errors import UsageError
-from exporter.graph.store import FORMATS
-from exporter.system import files as compressed
+from exporter.graph.shapes.paths import Edges, PropertyPath
+from exporter.graph.store import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
-
-    from exporter.graph.shapes.paths import PropertyPath
 
 __all__ = [
     "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "SUBCLASS", "TYPE", "XSD",
@@ -60,21 +57,14 @@ class Documents:
     def triples(self, file: Path) -> Iterator[Triple]:
         """The triples of a file; raises UsageError where it cannot be read or parsed."""
         known: dict[BlankNode, BlankNode] = {}
-        try:
-            base = file.resolve().as_uri()
-            for quad in _parsed(file, base):
+        with source_of(file, f"{file}:") as source:
+            for quad in parse(**source, base_iri=file.resolve().as_uri()):
                 subject, object_ = quad.subject, quad.object
                 if isinstance(subject, BlankNode):
                     subject = self._named(subject, known)
                 if isinstance(object_, BlankNode):
                     object_ = self._named(object_, known)
                 yield Triple(subject, quad.predicate, object_)
-        except SyntaxError as error:
-            raise UsageError(f"{file}: is not valid Turtle: {error.msg.removeprefix('Parser error at ')}") from None
-        except compressed.BROKEN as error:
-            raise UsageError(f"{file}: cannot be unpacked: {error}") from None
-        except OSError as error:
-            raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
 
     def all_triples(self, files: Iterable[Path]) -> Iterator[Triple]:
         """The triples of the files, one after the other."""
@@ -88,23 +78,8 @@ class Documents:
         return known[node]
 
 
-def _parsed(file: Path, base: str) -> Iterator[Quad]:
-    syntax = FORMATS.get(compressed.syntax_of(file), RdfFormat.TURTLE)
-    if file.suffix != compressed.ENDING:
-        yield from parse(path=str(file), format=syntax, base_iri=base)
-        return
-    with compressed.opened(file) as unpacked:
-        yield from parse(unpacked, syntax, base_iri=base)
-
-
-class Data(Protocol):
+class Data(Edges[Term], Protocol):
     """What shapes ask of a graph. A graph is a set of triples, so no answer has duplicates."""
-
-    def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
-        """The values of a property."""
-
-    def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
-        """The nodes that have the value for the property."""
 
     def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
         """Every property of a node with each of its values."""
@@ -113,27 +88,33 @@ class Data(Protocol):
         """Whether the node is an instance, by its types and their superclasses (SHACL, section 1.1)."""
 
 
-class Graph:
-    """Any graph in memory. It is indexed by subject; the index by predicate and object is made when first needed."""
+Properties = dict[NamedNode, dict[Term, None]]
+"""Properties of a node, with their values."""
 
-    def __init__(self, triples: Iterable[Triple | Quad]) -> None:
-        self._of: dict[Term, dict[NamedNode, dict[Term, None]]] = {}
+
+class Graph:
+    """Any graph in memory. It is indexed by subject; the index by predicate and object is made when first needed.
+    ``by_subject``: the values of each subject's properties; complete before the first question.
+    """
+
+    def __init__(self, triples: Iterable[Triple | Quad] = ()) -> None:
+        self.by_subject: dict[Term, Properties] = {}
         self._to: dict[NamedNode, dict[Term, dict[Term, None]]] | None = None
         self._above: dict[Term, frozenset[Term]] = {}
         for triple in triples:
             predicate, value = triple.predicate, triple.object
-            of = self._of.setdefault(triple.subject, {})  # type: ignore[arg-type]
+            of = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]
             if predicate in of:
                 of[predicate][value] = None  # type: ignore[index]
             else:
                 of[predicate] = {value: None}  # type: ignore[dict-item]
 
     def __len__(self) -> int:
-        return sum(len(values) for of in self._of.values() for values in of.values())
+        return sum(len(values) for of in self.by_subject.values() for values in of.values())
 
     def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
         """As :class:`Data`."""
-        return self._of.get(subject, _NOTHING).get(predicate, _NOBODY)
+        return self.by_subject.get(subject, _NOTHING).get(predicate, _NOBODY)
 
     def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
         """As :class:`Data`."""
@@ -141,7 +122,7 @@ class Graph:
 
     def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
         """As :class:`Data`."""
-        for predicate, values in self._of.get(subject, _NOTHING).items():
+        for predicate, values in self.by_subject.get(subject, _NOTHING).items():
             for value in values:
                 yield predicate, value
 
@@ -169,7 +150,7 @@ class Graph:
     def _index(self) -> dict[NamedNode, dict[Term, dict[Term, None]]]:
         if self._to is None:
             self._to = {}
-            for subject, of in self._of.items():
+            for subject, of in self.by_subject.items():
                 for predicate, values in of.items():
                     to = self._to.setdefault(predicate, {})
                     for value in values:
@@ -191,7 +172,7 @@ class Graph:
 
 
 _NOBODY: dict[Term, None] = {}
-_NOTHING: dict[NamedNode, dict[Term, None]] = {}
+_NOTHING: Properties = {}
 _NO_VALUES: dict[Term, dict[Term, None]] = {}
 
 
@@ -207,10 +188,16 @@ class Finding(NamedTuple):
     constraint: Constraint
 
 
+@dataclass(frozen=True)
 class Constraint(ABC):
     """One constraint of a shape. ``component``: the SHACL parameter that declares it, such as ``sh:minCount``."""
 
     component: str
+
+    @property
+    def inner_shapes(self) -> tuple[Shape, ...]:
+        """The shapes that it refers to."""
+        return ()
 
     @property
     def component_iri(self) -> str:
@@ -236,6 +223,7 @@ def component_of(parameter: str) -> str:
     return f"{SH}{name[0].upper()}{name[1:]}ConstraintComponent"
 
 
+@dataclass(frozen=True)
 class OfEach(Constraint):
     """A constraint that is decided for each value node by itself."""
 

@@ -1,12 +1,14 @@
-"""The surroundings of an object: how far a shape can look in an export, and where a path leads in them.
+"""How far a shape looks: at its focus nodes alone, at the neighbourhood of an object, or further.
 
 An object has nodes of its own: itself, its names, columns and versions, what DDL changed and set on it, and the
 enforcements of policies on it. Some of these refer to other objects: a setting to the tag or policy that is set, an
 enforcement to the policy, an object to those of the same name, a change to the object it was made from or swapped with.
-An object's surroundings are its own nodes and those of the objects that it is linked with, in either direction.
+An object's neighbourhood is its own nodes and those of the objects that it is linked with, in either direction.
 
-Lineage (what queries read, joined and derived) is left out: it leads from object to object without an end. Where a path
-leads is derived from the vocabulary before any nodes exist.
+Lineage (what queries read, joined and derived) is left out: it leads from object to object without an end.
+
+Where a path leads is derived from the vocabulary before any nodes exist: the path is followed from place to place, as
+it will be followed from node to node. An export collects the nodes of the places that are found.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from exporter.graph.shapes.classes import readable, superclasses
+from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, LessThan, OfClass
 from exporter.graph.shapes.model import SUBCLASS, TYPE
-from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, Repeated, Sequence
-from exporter.graph.shapes.values import superclasses
+from exporter.graph.shapes.on_graph import NodeGraph, Result, iri_of, is_target, results_at
 from exporter.graph.terms import (
     DOMAIN_CLASSES,
     KIND_CLASSES,
@@ -40,12 +43,12 @@ from exporter.graph.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyoxigraph import NamedNode
 
-    from exporter.graph.shapes.paths import PropertyPath
-    from exporter.graph.terms import Node, NodeClass, Property
+    from exporter.graph.shapes.model import Constraint, Shape
+    from exporter.graph.terms import Node, NodeClass, Property, Values
 
 OBJECT_OF: Final[Mapping[NodeClass, str | None]] = {
     OBJECT: None,
@@ -117,6 +120,12 @@ def named(name: str) -> NodeClass:
 
 
 @cache
+def property_of(of: NodeClass, predicate: NamedNode) -> Property | None:
+    """The property of the class with this predicate; None where the class does not have it."""
+    return next((one for one in of.properties if full(one.term) == predicate.value), None)
+
+
+@cache
 def leading_to(of: NodeClass, predicate: str) -> tuple[tuple[NodeClass, str], ...]:
     """The classes whose ``predicate`` (a whole IRI) can have a node of this class as its value, each with the term."""
     return tuple(
@@ -136,6 +145,8 @@ def object_of(node: Node) -> str | None:
     return str(values[0]) if values else None
 
 
+# --- places -----------------------------------------------------------------------------------------------------------
+
 OWN: Final = "own"
 """Nodes of the object."""
 REFERRED: Final = "referred"
@@ -144,191 +155,274 @@ REFERRING: Final = "referring"
 """Nodes of other objects that refer to the object directly."""
 BEHIND: Final = "behind"
 """All other nodes of these objects."""
-LITERAL: Final = "literal"
-CLASS: Final = "class"
-BEYOND: Final = "beyond an object's surroundings"
+_ALONE: Final = "alone"
+"""A focus node without any other node."""
+_LITERAL: Final = "literal"
+_CLASS: Final = "class"
+_BEYOND: Final = "beyond an object's surroundings"
 
 
-class Kind(NamedTuple):
-    """Nodes that are known: their class, and their ring in the surroundings."""
+class Nodes(NamedTuple):
+    """Nodes that are known: their class, and their ring in the neighbourhood."""
 
     ring: str
     of: NodeClass
 
 
 class Outside(NamedTuple):
-    """Nodes of which only the IRI is known; ``name``: the class that the vocabulary gives them."""
+    """Nodes of which only the IRI is known, and what it says about their class; or other values of a node alone.
+    ``name``: the class that the vocabulary gives them.
+    """
 
     name: str
 
 
-Where = Kind | Outside | str
-Places = dict[Where, None]
+Place = Nodes | Outside | str
+Places = dict[Place, None]
 """The places where a path can lead; none twice, in an order that depends on nothing but the path."""
 Link = tuple["NodeClass", str]
 
 
 class TooFarError(Exception):
-    """A path leads further than an object's surroundings; the message says where."""
+    """A path leads further than an object's neighbourhood; the message says where."""
 
 
 @dataclass
-class Neighbourhood:
-    """What shapes need. ``terms``: the properties, by class of nodes; ``rings``: the classes of nodes, by ring;
-    ``referred``, ``referring``, ``behind``: the links that lead to these rings, as pairs of a class and the property
-    whose value is the other object.
+class Needed:
+    """What shapes need of a neighbourhood: ``nodes``, by ring and class; ``terms``: the properties, by class of nodes;
+    ``referred``, ``referring``: the links that are followed to other objects, and from them, each a class and the
+    property whose value is the other object.
     """
 
-    terms: dict[NodeClass, set[str]] = field(default_factory=dict)
-    rings: dict[str, set[NodeClass]] = field(default_factory=dict)
+    nodes: set[Nodes] = field(default_factory=set)
+    terms: set[Link] = field(default_factory=set)
     referred: set[Link] = field(default_factory=set)
     referring: set[Link] = field(default_factory=set)
-    behind: set[Link] = field(default_factory=set)
 
-    def join(self, other: Neighbourhood) -> None:
+    def join(self, other: Needed) -> None:
         """Adds what other shapes need."""
-        for of, terms in other.terms.items():
-            self.terms.setdefault(of, set()).update(terms)
-        for ring, classes in other.rings.items():
-            self.rings.setdefault(ring, set()).update(classes)
+        self.nodes |= other.nodes
+        self.terms |= other.terms
         self.referred |= other.referred
         self.referring |= other.referring
-        self.behind |= other.behind
+
+    @property
+    def rings(self) -> set[str]:
+        """The rings that have nodes."""
+        return {nodes.ring for nodes in self.nodes}
 
 
-class PathFollower:
-    """Follows paths and records what they need. ``doing``: what is being followed, for error messages."""
+class _Places:
+    """The vocabulary as a graph of places (:class:`exporter.graph.shapes.paths.Edges`). Records what is needed of them.
+    ``doing``: what is being followed, for error messages.
+    """
 
     def __init__(self) -> None:
-        self.found = Neighbourhood()
+        self.needed = Needed()
         self.doing = ""
 
-    def at(self, ring: str, of: NodeClass) -> Kind:
+    def at(self, ring: str, of: NodeClass) -> Nodes:
         """Nodes of a class in a ring; records that they are needed."""
-        self.found.rings.setdefault(ring, set()).add(of)
-        return Kind(ring, of)
+        nodes = Nodes(ring, of)
+        self.needed.nodes.add(nodes)
+        return nodes
 
-    def asks(self, of: NodeClass, term: str) -> None:
-        """Records that a property of a class is needed."""
-        self.found.terms.setdefault(of, set()).add(term)
-
-    # --- paths --------------------------------------------------------------------------------------------------------
-
-    def forward(self, path: PropertyPath, start: Places) -> Places:
-        """The places where a path leads; raises TooFarError where that is not known."""
-        if isinstance(path, Predicate):
-            return self.step(start, path.iri)
-        if isinstance(path, Inverse):
-            return self.back(path.of, start)
-        if isinstance(path, Sequence):
-            for each in path.steps:
-                start = self.forward(each, start)
-            return start
-        return self._chosen(path, start, self.forward)
-
-    def back(self, path: PropertyPath, start: Places) -> Places:
-        """The places where a path starts that ends here; raises as :meth:`forward` does."""
-        if isinstance(path, Predicate):
-            return self.step_back(start, path.iri)
-        if isinstance(path, Inverse):
-            return self.forward(path.of, start)
-        if isinstance(path, Sequence):
-            for each in reversed(path.steps):
-                start = self.back(each, start)
-            return start
-        return self._chosen(path, start, self.back)
-
-    @staticmethod
-    def _chosen(path: PropertyPath, start: Places, follow: Callable[[PropertyPath, Places], Places]) -> Places:
-        """The places of alternatives and of repetitions."""
-        if isinstance(path, Alternative):
-            return {one: None for choice in path.choices for one in follow(choice, start)}
-        assert isinstance(path, Repeated), path
-        new = follow(path.of, start)
-        if path.sign == "?":
-            return start | new
-        found: Places = {} if path.sign == "+" else dict(start)
-        while new.keys() - found.keys():
-            found |= new
-            new = follow(path.of, new)
-        return found
-
-    # --- from a node to what it refers to -----------------------------------------------------------------------------
-
-    def step(self, start: Places, predicate: NamedNode) -> Places:
-        """The places of the values of a property."""
-        found: Places = {}
-        for one in start:
-            if isinstance(one, Kind):
-                found |= self._values(one, predicate)
-            elif isinstance(one, Outside):
-                raise self._unknown(one)
-            elif one == CLASS and predicate == SUBCLASS:
-                found[CLASS] = None
-        return found
-
-    def _values(self, kind: Kind, predicate: NamedNode) -> Places:
+    def objects(self, subject: Place, predicate: NamedNode) -> Places:
+        """The places of the values of a property; raises TooFarError where they are not known."""
+        if isinstance(subject, Outside):
+            raise self._unknown(subject)
+        if subject == _ALONE:
+            return {Outside("rdfs:Resource"): None}
+        if not isinstance(subject, Nodes):
+            return {_CLASS: None} if subject == _CLASS and predicate == SUBCLASS else {}
         if predicate == TYPE:
-            return {CLASS: None}
-        property_ = property_of(kind.of, predicate)
+            return {_CLASS: None}
+        property_ = property_of(subject.of, predicate)
         if property_ is None:
             return {}
-        self.asks(kind.of, property_.term)
-        return {LITERAL: None} if property_.is_literal else self._referred(kind, property_)
+        self.needed.terms.add((subject.of, property_.term))
+        return {_LITERAL: None} if property_.is_literal else self._referred(subject, property_)
 
-    def _referred(self, kind: Kind, property_: Property) -> Places:
-        link = kind.of, property_.term
+    def subjects(self, predicate: NamedNode, value: Place) -> Places:
+        """The places of the nodes that have these as values of a property; raises as :meth:`objects` does."""
+        if isinstance(value, Outside):
+            raise self._unknown(value)
+        if isinstance(value, Nodes):
+            return {self._referring(value, link): None for link in leading_to(value.of, predicate.value)}
+        if value == _CLASS and predicate == SUBCLASS:
+            return {_CLASS: None}
+        if value == _ALONE or predicate == TYPE or any(property_of(of, predicate) for of in NODE_CLASSES):
+            raise TooFarError(f"{self.doing} leads to all nodes that have the same value")
+        return {}
+
+    def _referred(self, nodes: Nodes, property_: Property) -> Places:
+        link = nodes.of, property_.term
         classes = [of for of in OBJECT_OF if can_be(of, full(property_.range))]
         if link in STAYS:
-            return {self._beside(kind, of): None for of in classes}
-        if link in LINKS and kind.ring == OWN:
-            self.found.referred.add((kind.of, LINKS[link]))
+            return {self._beside(nodes, of): None for of in classes}
+        if link in LINKS and nodes.ring == OWN:
+            self.needed.referred.add((nodes.of, LINKS[link]))
             return {self.at(REFERRED, of): None for of in classes}
         return {Outside(property_.range): None}
 
-    def _beside(self, kind: Kind, of: NodeClass) -> Kind:
-        """Nodes of the same object as these, of another class."""
-        if kind.ring != REFERRING:
-            return self.at(kind.ring, of)
-        self.found.behind |= {link for link in self.found.referring if link[0] is kind.of}
-        return self.at(BEHIND, of)
-
-    # --- from a node to what refers to it -----------------------------------------------------------------------------
-
-    def step_back(self, start: Places, predicate: NamedNode) -> Places:
-        """The places of nodes that have these as values of a property."""
-        found: Places = {}
-        for one in start:
-            if isinstance(one, Kind):
-                found |= {self._referring(one, of, term): None for of, term in leading_to(one.of, predicate.value)}
-            elif isinstance(one, Outside):
-                raise self._unknown(one)
-            elif one == CLASS and predicate == SUBCLASS:
-                found[CLASS] = None
-            elif any(property_of(of, predicate) for of in NODE_CLASSES) or predicate == TYPE:
-                raise TooFarError(f"{self.doing} leads to all nodes that have the same value")
-        return found
-
-    def _referring(self, kind: Kind, of: NodeClass, term: str) -> Kind:
-        link = of, term
+    def _referring(self, nodes: Nodes, link: Link) -> Nodes:
+        of = link[0]
         if link in STAYS:
-            self.asks(of, term)
-            return self._beside(kind, of)
-        if link in LINKS and kind.ring == OWN:
-            self.asks(of, term)
-            self.found.referring.add((of, LINKS[link]))
+            self.needed.terms.add(link)
+            return self._beside(nodes, of)
+        if link in LINKS and nodes.ring == OWN:
+            self.needed.terms.add(link)
+            self.needed.referring.add((of, LINKS[link]))
             return self.at(REFERRING, of)
-        raise TooFarError(f"{self.doing} leads to {a(of.name)}, {BEYOND}")
+        raise TooFarError(f"{self.doing} leads to {_a(of.name)}, {_BEYOND}")
+
+    def _beside(self, nodes: Nodes, of: NodeClass) -> Nodes:
+        """Nodes of the same object as these, of another class."""
+        return self.at(BEHIND if nodes.ring == REFERRING else nodes.ring, of)
 
     def _unknown(self, outside: Outside) -> TooFarError:
-        return TooFarError(f"{self.doing} goes on from {a(outside.name)}, {BEYOND}")
+        return TooFarError(f"{self.doing} goes on from {_a(outside.name)}, {_BEYOND}")
 
 
-def property_of(of: NodeClass, predicate: NamedNode) -> Property | None:
-    """The property of the class with this predicate; None where the class does not have it."""
-    return next((one for one in of.properties if full(one.term) == predicate.value), None)
-
-
-def a(name: str) -> str:
+def _a(name: str) -> str:
     """``ah:Query`` -> ``an ah:Query``."""
     return f"a{'n' * (name[0] in 'aeiou')} {name}"
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def needed_by(shape: Shape) -> Needed | None:
+    """What a shape with targets needs of the neighbourhood of an object; None where its focus nodes decide alone.
+    Raises TooFarError, with the name of the shape, where it looks further.
+    """
+    if shape.targets.nodes:
+        raise TooFarError(f"{shape.name}: sh:targetNode, since the node may be absent")
+    if shape.targets.objects_of:
+        raise TooFarError(f"{shape.name}: sh:targetObjectsOf")
+    if SUBCLASS in shape.targets.subjects_of:
+        raise TooFarError(f"{shape.name}: sh:targetSubjectsOf {SUBCLASS.value}, which only the ontology has")
+    try:
+        _Look(shape).follow({_ALONE: None})
+    except TooFarError:
+        look = _Look(shape)
+    else:
+        return None
+    try:
+        return look.follow(look.at_targets())
+    except TooFarError as error:
+        is_named = look.part is not shape and not look.part.name.startswith("_:")
+        raise TooFarError(f"{shape.name}{f' ({look.part.name})' if is_named else ''}: {error}") from None
+
+
+class _Look:
+    """Follows a shape through its constraints. ``part``: the shape or inner shape that is followed now."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.part = self._shape = shape
+        self._places = _Places()
+
+    def follow(self, focus: Places) -> Needed:
+        """What the shape needs at its focus nodes; raises TooFarError where it looks further."""
+        self._at_shape(self._shape, focus)
+        return self._places.needed
+
+    def at_targets(self) -> Places:
+        """The focus nodes, where they are nodes of an object."""
+        targets, found = self._shape.targets, Places()
+        for class_ in targets.classes:
+            instances = [of for of in NODE_CLASSES if can_be(of, class_.value)]
+            found |= self._focus(f"sh:targetClass {class_.value}", instances)
+        for predicate in targets.subjects_of:
+            having = [of for of in NODE_CLASSES if predicate == TYPE or property_of(of, predicate)]
+            focus = self._focus(f"sh:targetSubjectsOf {predicate.value}", having)
+            for nodes in focus:
+                self._places.objects(nodes, predicate)
+            found |= focus
+        return found
+
+    def _focus(self, target: str, classes: Iterable[NodeClass]) -> Places:
+        found: Places = {}
+        for of in classes:
+            if of not in OBJECT_OF:
+                raise TooFarError(f"{target} looks for {_a(of.name)}, {_BEYOND}")
+            found[self._places.at(OWN, of)] = None
+        return found
+
+    def _at_shape(self, shape: Shape, focus: Places) -> None:
+        """Follows the constraints of a shape from these focus nodes."""
+        if shape.is_deactivated:
+            return
+        outer, self.part, values = self.part, shape, focus
+        if shape.path:
+            self._places.doing = f"the path {shape.path_text}"
+            values = {value: None for one in focus for value in shape.path.values(self._places, one)}
+        for constraint in shape.constraints:
+            self._places.doing = constraint.component
+            self._at_constraint(constraint, focus, values)
+        self.part = outer
+
+    def _at_constraint(self, constraint: Constraint, focus: Places, values: Places) -> None:
+        if isinstance(constraint, Equals | Disjoint | LessThan):
+            for nodes in focus:
+                self._places.objects(nodes, constraint.predicate)
+        elif isinstance(constraint, Closed):
+            self._check_known(values, constraint.component)
+            known = [value.of for value in values if isinstance(value, Nodes)]
+            self._places.needed.terms |= {(of, each.term) for of in known for each in of.properties}
+        elif isinstance(constraint, OfClass) and not _is_told_by_iri(constraint.class_.value):
+            self._check_known(values, f"sh:class {constraint.class_.value}")
+        for inner in constraint.inner_shapes:
+            self._at_shape(inner, values)
+
+    @staticmethod
+    def _check_known(values: Places, what: str) -> None:
+        for value in values:
+            if isinstance(value, Outside):
+                raise TooFarError(f"{what} of {_a(value.name)}, {_BEYOND}")
+
+
+@cache
+def _is_told_by_iri(class_: str) -> bool:
+    """Whether IRIs tell who is of the class, a whole IRI."""
+    return any(class_ in superclasses(name) for name in readable())
+
+
+class NeighbourhoodShapes:
+    """Shapes that look at the neighbourhood of an object. ``needed``: what all of them together need of it."""
+
+    def __init__(self) -> None:
+        self.needed = Needed()
+        self._shapes: list[Shape] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._shapes)
+
+    def add(self, shape: Shape, needed: Needed) -> None:
+        """Adds a shape, and what it needs."""
+        self._shapes.append(shape)
+        self.needed.join(needed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the shapes."""
+        return tuple(shape.name for shape in self._shapes)
+
+    def needs(self, of: NodeClass, *rings: str) -> bool:
+        """Whether the shapes need nodes of a class in one of these rings."""
+        return any(Nodes(ring, of) in self.needed.nodes for ring in rings)
+
+    def needed_values(self, node: Node) -> Values:
+        """The values of a node that the shapes need."""
+        return {term: values for term, values in node.values.items() if (node.of, term) in self.needed.terms}
+
+    def check(self, own: list[Node], others: list[Node], base: str) -> dict[str, list[Result]]:
+        """The results of the shapes, in order, by the IRI of the node that they target: one of an object's own nodes.
+        ``others``: the rest of its neighbourhood. A result can be about another node, or about a value on the way.
+        """
+        graph, found = NodeGraph([*own, *others], base), {}
+        for focus in {iri_of(node, base): None for node in own}:
+            targeted = [(shape, focus) for shape in self._shapes if is_target(focus, shape.targets, graph)]
+            if results := results_at(targeted, graph):
+                found[focus.value] = results
+        return found

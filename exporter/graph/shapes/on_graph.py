@@ -4,93 +4,84 @@ results, and the report of them in SHACL's vocabulary (SHACL, section 3.6).
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import whole
-from exporter.graph.shapes.model import TYPE, BlankNode, Graph, Literal, NamedNode, Term, text
-from exporter.graph.shapes.values import class_of, superclasses, term_of
-from exporter.graph.terms import full
+from exporter.graph.shapes.classes import class_of, hierarchy, is_class, short, superclasses
+from exporter.graph.shapes.model import TYPE, Graph, Literal, NamedNode, Term, text
+from exporter.graph.terms import LEXICAL, full
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable
 
     from pyoxigraph import Quad, Triple
 
-    from exporter.graph.shapes.model import Finding, Shape, Targets
+    from exporter.graph.shapes.model import Data, Finding, Shape, Targets
+    from exporter.graph.shapes.paths import PropertyPath
     from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.terms import Node, NodeClass, Property
+    from exporter.graph.terms import Node, NodeClass, Property, Value
 
 
-class NodeGraph:
-    """The triples of one node (:class:`exporter.graph.shapes.model.Data`). For other nodes, the class is derived from
-    the IRI.
+class NodeGraph(Graph):
+    """The graph of some nodes below ``base``, with the superclasses of the ontology. Of a node that is only referred
+    to, the class is derived from its IRI.
     """
 
-    def __init__(self, node: Node, base: str) -> None:
-        self.focus = NamedNode(whole(node.iri, base))
+    def __init__(self, nodes: Iterable[Node], base: str) -> None:
+        super().__init__()
         self._base = base
-        self._classes = frozenset[str]().union(*(superclasses(name) for name in node.types))
-        self._of: dict[NamedNode, dict[Term, None]] = {TYPE: {NamedNode(full(name)): None for name in node.types}}
-        properties = _properties(node.of)
-        for name, values in node.values.items():
-            iri, predicate = properties[name]
-            self._of[iri] = {term_of(value, predicate, base): None for value in values}
-
-    def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
-        """The values of the node's property."""
-        return self._described(subject).get(predicate, {})
-
-    def subjects(self, predicate: NamedNode, value: Term) -> Collection[Term]:
-        """Always raises LookupError: a node alone does not show what refers to it. Near shapes never ask."""
-        raise LookupError(f"who has {value} as {predicate}")
-
-    def about(self, subject: Term) -> Iterator[tuple[NamedNode, Term]]:
-        """Every property of the node with each of its values."""
-        for predicate, values in self._described(subject).items():
-            for value in values:
-                yield predicate, value
+        self.by_subject.update(_ontology().by_subject)
+        for node in nodes:
+            properties = _properties(node.of)
+            described = self.by_subject.setdefault(iri_of(node, base), {})
+            described.setdefault(TYPE, {}).update({NamedNode(full(name)): None for name in node.types})
+            for term, values in node.values.items():
+                iri, predicate = properties[term]
+                described.setdefault(iri, {}).update({term_of(value, predicate, base): None for value in values})
 
     def has_class(self, node: Term, class_: NamedNode) -> bool:
-        """Whether the node is an instance; for another node, whether its IRI says so."""
-        if node == self.focus:
-            return class_.value in self._classes
-        return isinstance(node, NamedNode) and class_.value in superclasses(class_of(node.value, self._base))
-
-    def has(self, predicate: NamedNode) -> bool:
-        """Whether the node has the property."""
-        return bool(self._of.get(predicate))
-
-    def is_a(self, class_: NamedNode) -> bool:
-        """Whether the node is an instance."""
-        return class_.value in self._classes
-
-    def _described(self, subject: Term) -> dict[NamedNode, dict[Term, None]]:
-        if subject != self.focus or isinstance(subject, BlankNode):
-            raise LookupError(f"what {subject} is")
-        return self._of
+        """Whether the node is an instance, by its types; by its IRI where the node itself is not in this graph."""
+        if not isinstance(node, NamedNode) or is_class(node.value):
+            return False
+        names = [short(text(type_)) for type_ in self.objects(node, TYPE)] or [class_of(node.value, self._base)]
+        return any(class_.value in superclasses(name) for name in names)
 
 
-@lru_cache(maxsize=1_000)
+@cache
+def _ontology() -> Graph:
+    return Graph(hierarchy())
+
+
+@cache
 def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
     """The properties of a class with their IRIs, by term."""
     return {predicate.term: (NamedNode(full(predicate.term)), predicate) for predicate in of.properties}
+
+
+def term_of(value: Value, predicate: Property, base: str) -> Term:
+    """A value in memory as an RDF term, by the range of its property."""
+    if not predicate.is_literal:
+        return NamedNode(whole(str(value), base))
+    if predicate.range == "xsd:string":
+        return Literal(str(value))
+    return Literal(LEXICAL[predicate.range](value), datatype=NamedNode(full(predicate.range)))
+
+
+def iri_of(node: Node, base: str) -> NamedNode:
+    """The IRI of a node in memory."""
+    return NamedNode(whole(node.iri, base))
 
 
 def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
     """The results of the shapes on the graph, in order. Names of graphs are ignored: all quads are one graph.
 
     Only superclasses that the graph states are known: add those of the ontology
-    (:func:`exporter.graph.shapes.values.hierarchy`).
+    (:func:`exporter.graph.shapes.classes.hierarchy`).
     """
     graph = triples if isinstance(triples, Graph) else Graph(triples)
-    return in_order(
-        [
-            in_words(result)
-            for shape in shapes.targeted
-            for focus in focus_nodes(graph, shape.targets)
-            for result in shape.results(graph, focus)
-        ]
+    return results_at(
+        [(shape, focus) for shape in shapes.targeted for focus in focus_nodes(graph, shape.targets)], graph
     )
 
 
@@ -106,31 +97,38 @@ def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
     return found
 
 
-def in_words(finding: Finding) -> Result:
-    """The result with all its parts as texts."""
-    shape, value, path = finding.shape, finding.value, finding.path
-    return Result(
-        text(finding.focus),
-        shape.name,
-        None if path is None else path.text,
-        None if value is None else text(value),
-        shape.severity,
-        " ".join([message.value for message in shape.messages]) or _default_message(shape, finding),
-        finding.constraint.component_iri,
-        Terms(
-            str(finding.focus),
-            shape.name if shape.name.startswith("_:") else f"<{shape.name}>",
-            None if path is None else path.turtle,
-            None if value is None else str(value),
-            tuple(map(str, shape.messages)),
-        ),
+def is_target(node: Term, targets: Targets, graph: Graph) -> bool:
+    """Whether a shape applies to a node, by its classes and properties."""
+    return any(graph.has_class(node, class_) for class_ in targets.classes) or any(
+        graph.objects(node, predicate) for predicate in targets.subjects_of
     )
 
 
-def _default_message(shape: Shape, finding: Finding) -> str:
+def results_at(focus_nodes: Iterable[tuple[Shape, Term]], data: Data) -> list[Result]:
+    """The results of each shape at its focus node, in order."""
+    return in_order(
+        [
+            result_of(
+                finding.focus,
+                shape.name,
+                finding.path,
+                finding.value,
+                severity=shape.severity,
+                component=finding.constraint.component_iri,
+                message=" ".join([message.value for message in shape.messages]) or _default_message(finding),
+                messages=shape.messages,
+            )
+            for targeted, focus in focus_nodes
+            for finding in targeted.results(data, focus)
+            for shape in [finding.shape]
+        ]
+    )
+
+
+def _default_message(finding: Finding) -> str:
     """The message for a shape that has no sh:message."""
-    where = "" if shape.path is None else f" on {shape.path}"
-    return f"does not meet {finding.constraint.component}{where}"
+    path = finding.shape.path
+    return f"does not meet {finding.constraint.component}{'' if path is None else f' on {path}'}"
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -170,6 +168,36 @@ class Result(NamedTuple):
     message: str
     component: str
     terms: Terms
+
+
+def result_of(  # noqa: PLR0913 - the parts of a result
+    focus: Term,
+    shape: str,
+    path: PropertyPath | None,
+    value: Term | None,
+    *,
+    severity: str,
+    component: str,
+    message: str,
+    messages: Iterable[Literal] = (),
+) -> Result:
+    """The result with these parts; ``shape``: its name; ``messages``: the sh:message of the shape."""
+    return Result(
+        text(focus),
+        shape,
+        None if path is None else path.text,
+        None if value is None else text(value),
+        severity,
+        message,
+        component,
+        Terms(
+            str(focus),
+            shape if shape.startswith("_:") else f"<{shape}>",
+            None if path is None else path.turtle,
+            None if value is None else str(value),
+            tuple(map(str, messages)),
+        ),
+    )
 
 
 def in_order(results: Iterable[Result]) -> list[Result]:

@@ -1,31 +1,37 @@
-"""Property paths (SHACL, section 2.3.1): the nodes that they lead to, and how SPARQL writes them."""
+"""Property paths (SHACL, section 2.3.1): the nodes that they lead to, and how SPARQL and Turtle write them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pyoxigraph import NamedNode
 
-    from exporter.graph.shapes.model import Data, Term
+_Node = TypeVar("_Node")
+
+
+class Edges(Protocol[_Node]):
+    """What paths follow: a graph; or, before there is one, the places where its nodes can be."""
+
+    def objects(self, subject: _Node, predicate: NamedNode, /) -> Collection[_Node]:
+        """The values of a property; none twice."""
+
+    def subjects(self, predicate: NamedNode, value: _Node, /) -> Collection[_Node]:
+        """The nodes that have the value for the property; none twice."""
 
 
 class PropertyPath(ABC):
-    """A path. ``is_near``: all values are objects of the focus node's own triples, or the node itself."""
-
-    is_near: bool = False
+    """A path."""
 
     @abstractmethod
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        """The nodes that the path leads to from ``focus``; no node twice."""
-
-    @abstractmethod
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        """The nodes from which the path leads to ``value``; no node twice."""
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        """The nodes that the path leads to from ``focus``, or with ``back`` the nodes from which it leads there; none
+        twice.
+        """
 
     @abstractmethod
     def __str__(self) -> str:
@@ -47,13 +53,9 @@ class Predicate(PropertyPath):
     """A property."""
 
     iri: NamedNode
-    is_near = True
 
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        return data.objects(focus, self.iri)
-
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        return data.subjects(self.iri, value)
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        return edges.subjects(self.iri, focus) if back else edges.objects(focus, self.iri)
 
     def __str__(self) -> str:
         return f"<{self.iri.value}>"
@@ -73,11 +75,8 @@ class Inverse(PropertyPath):
 
     of: PropertyPath
 
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        return self.of.back(data, focus)
-
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        return self.of.values(data, value)
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        return self.of.values(edges, focus, back=not back)
 
     def __str__(self) -> str:
         return f"^{self.of}"
@@ -93,16 +92,10 @@ class Sequence(PropertyPath):
 
     steps: tuple[PropertyPath, ...]
 
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        found: Collection[Term] = (focus,)
-        for step in self.steps:
-            found = {value: None for one in found for value in step.values(data, one)}
-        return found
-
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        found: Collection[Term] = (value,)
-        for step in reversed(self.steps):
-            found = {one: None for each in found for one in step.back(data, each)}
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        found: Collection[_Node] = (focus,)
+        for step in reversed(self.steps) if back else self.steps:
+            found = {value: None for one in found for value in step.values(edges, one, back=back)}
         return found
 
     def __str__(self) -> str:
@@ -119,15 +112,8 @@ class Alternative(PropertyPath):
 
     choices: tuple[PropertyPath, ...]
 
-    @property
-    def is_near(self) -> bool:  # type: ignore[override]
-        return all(choice.is_near for choice in self.choices)
-
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        return {value: None for choice in self.choices for value in choice.values(data, focus)}
-
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        return {one: None for choice in self.choices for one in choice.back(data, value)}
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        return {value: None for choice in self.choices for value in choice.values(edges, focus, back=back)}
 
     def __str__(self) -> str:
         return f"({'|'.join(map(str, self.choices))})"
@@ -137,41 +123,33 @@ class Alternative(PropertyPath):
         return f"[ sh:alternativePath ( {' '.join([choice.turtle for choice in self.choices])} ) ]"
 
 
+REPEATED: Final = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+"""By their terms in SHACL, the signs of SPARQL for repeated paths."""
+
+
 @dataclass(frozen=True)
 class Repeated(PropertyPath):
-    """``path*``, ``path+`` or ``path?``: from zero (or one) times to any number of times (or one)."""
+    """``path*``, ``path+`` or ``path?``: from zero (or one) times to any number of times (or one). ``term``: one of
+    :data:`REPEATED`.
+    """
 
     of: PropertyPath
-    sign: str
+    term: str
 
-    @property
-    def is_near(self) -> bool:  # type: ignore[override]
-        return self.sign == "?" and self.of.is_near
-
-    def values(self, data: Data, focus: Term) -> Collection[Term]:
-        return self._reached(data, focus, backwards=False)
-
-    def back(self, data: Data, value: Term) -> Collection[Term]:
-        return self._reached(data, value, backwards=True)
-
-    def _reached(self, data: Data, start: Term, *, backwards: bool) -> Collection[Term]:
-        step = self.of.back if backwards else self.of.values
-        found: dict[Term, None] = {} if self.sign == "+" else {start: None}
-        todo = list(step(data, start))
+    def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
+        found: dict[_Node, None] = {} if self.term == "oneOrMorePath" else {focus: None}
+        todo = list(self.of.values(edges, focus, back=back))
         while todo:
             one = todo.pop()
             if one not in found:
                 found[one] = None
-                if self.sign != "?":
-                    todo.extend(step(data, one))
+                if self.term != "zeroOrOnePath":
+                    todo.extend(self.of.values(edges, one, back=back))
         return found
 
     def __str__(self) -> str:
-        return f"{self.of}{self.sign}"
+        return f"{self.of}{REPEATED[self.term]}"
 
     @property
     def turtle(self) -> str:
-        return f"[ sh:{_SIGNS[self.sign]} {self.of.turtle} ]"
-
-
-_SIGNS: Final = {"*": "zeroOrMorePath", "+": "oneOrMorePath", "?": "zeroOrOnePath"}
+        return f"[ sh:{self.term} {self.of.turtle} ]"

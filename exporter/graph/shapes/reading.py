@@ -31,7 +31,7 @@ from exporter.graph.shapes.model import (
     sh,
     text,
 )
-from exporter.graph.shapes.paths import Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
+from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
 from exporter.graph.store import FORMATS
 from exporter.system.files import shapes_dir
 
@@ -160,9 +160,8 @@ def files_of(folder: Path) -> list[Path]:
 
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
-_PATHS: Final = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 _OTHERS: Final = {
-    "path", "inversePath", "alternativePath", *_PATHS, "severity", "message", "deactivated",
+    "path", "inversePath", "alternativePath", *REPEATED, "severity", "message", "deactivated",
     "name", "description", "order", "group", "defaultValue", "declare", "prefix", "namespace",
 }  # fmt: skip
 """Terms that are no parameters of a constraint; the second row is for people and forms, and constrains nothing."""
@@ -208,14 +207,14 @@ def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
         return Predicate(node)
     if source.graph.objects(node, _FIRST):
         return Sequence(_paths(source, subject, node))
-    found = [(name, one) for name in ("inversePath", "alternativePath", *_PATHS) for one in source.values(node, name)]
+    found = [(name, one) for name in ("inversePath", "alternativePath", *REPEATED) for one in source.values(node, name)]
     if len(found) != 1:
         raise source.refused(subject, f"sh:path takes an IRI or one path, and has {node}")
     ((name, one),) = found
     if name == "alternativePath":
         return Alternative(_paths(source, subject, one))
     inner = path_of(source, subject, one)
-    return Inverse(inner) if name == "inversePath" else Repeated(inner, _PATHS[name])
+    return Inverse(inner) if name == "inversePath" else Repeated(inner, name)
 
 
 def _paths(source: ShapesGraph, subject: Term, head: Term) -> tuple[PropertyPath, ...]:
@@ -253,34 +252,30 @@ class _Reader:
 
     def _shape(self, subject: Term) -> Shape:
         """The shape, read once; raises where it refers to itself."""
+        source = self._source
         if subject in self._shapes:
             return self._shapes[subject]
         if subject in self._open:
             around = " > ".join(text(one) for one in [*self._open[self._open.index(subject) :], subject])
-            raise self._source.refused(subject, f"a shape that refers to itself is not compiled: {around}")
-        if not self._is_described(subject):
-            raise self._source.refused(self._open[-1], f"refers to a shape that no file describes: {text(subject)}")
+            raise source.refused(subject, f"a shape that refers to itself is not compiled: {around}")
+        if subject not in source.graph.by_subject:
+            raise source.refused(self._open[-1], f"refers to a shape that no file describes: {text(subject)}")
         self._open.append(subject)
-        self._shapes[subject] = shape = self._read(subject)
+        path, targets = self._path(subject), self._targets(subject)
+        constraints = tuple(Parameters(source, subject, self._shape, is_property=path is not None).constraints())
+        severity, deactivated = source.one(subject, "severity"), source.one(subject, "deactivated")
+        self._shapes[subject] = shape = Shape(
+            text(subject),
+            source.file_of(subject),
+            path,
+            targets,
+            constraints,
+            severity_of(source.of_kind(subject, "severity", severity, NamedNode).value) if severity else "Violation",
+            messages_of(source, subject),
+            is_deactivated=deactivated is not None and source.truth(subject, "deactivated", deactivated),
+        )
         self._open.pop()
         return shape
-
-    def _is_described(self, subject: Term) -> bool:
-        return not isinstance(subject, Literal) and any(True for _ in self._source.graph.about(subject))
-
-    def _read(self, subject: Term) -> Shape:
-        path = self._path(subject)
-        parameters = Parameters(self._source, subject, self._shape, is_property=path is not None)
-        return Shape(
-            text(subject),
-            self._source.file_of(subject),
-            path,
-            self._targets(subject),
-            tuple(parameters.constraints()),
-            self._severity(subject),
-            messages_of(self._source, subject),
-            is_deactivated=self._is_deactivated(subject),
-        )
 
     def _path(self, subject: Term) -> PropertyPath | None:
         node = self._source.one(subject, "path")
@@ -312,16 +307,6 @@ class _Reader:
             iris("targetSubjectsOf"),
             iris("targetObjectsOf"),
         )
-
-    def _severity(self, subject: Term) -> str:
-        value = self._source.one(subject, "severity")
-        if value is None:
-            return "Violation"
-        return severity_of(self._source.of_kind(subject, "severity", value, NamedNode).value)
-
-    def _is_deactivated(self, subject: Term) -> bool:
-        value = self._source.one(subject, "deactivated")
-        return value is not None and self._source.truth(subject, "deactivated", value)
 
 
 def messages_of(source: ShapesGraph, shape: Term) -> tuple[Literal, ...]:

@@ -16,17 +16,17 @@ from exporter.engines import local
 from exporter.engines.local import LocalEngine
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import Checks
+from exporter.graph.shapes.classes import hierarchy, short
 from exporter.graph.shapes.model import Graph
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OBJECT_OF, OWN, REFERRED, REFERRING, STAYS, types_of
 from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy, short
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To
 from exporter.pipeline.read import Record
-from tests.graph.around_shapes import Values, shapes
+from tests.graph.neighbourhood_shapes import Values, shapes
 from tests.graph.shape_graphs import BASE
 from tests.stewards import history
 
@@ -81,7 +81,7 @@ class Exported:
         iris = {str(one.subject) for one in self.triples}
         return Values({term: tuple(sorted(some)) for term, some in literals.items()}, tuple(sorted(iris)))
 
-    def around(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+    def in_neighbourhoods(self, checks: Checks, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
         """What is found around objects."""
         monkeypatch.setattr(neighbourhood, "checks", lambda _: checks)
         to = neighbourhood.ToObjects(JOB)
@@ -94,7 +94,7 @@ class Exported:
         return in_order([msgspec.json.decode(one.body, type=Result) for one in found if one.to == To.RESULT])
 
 
-def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
+def test_any_shapes_find_the_same_in_neighbourhoods_as_in_the_whole_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each by itself, so that none leans on what another asks for."""
@@ -106,10 +106,10 @@ def test_any_shapes_find_the_same_around_objects_as_in_the_whole_graph(
         for shape in compiled(ShapesGraph([file], own=())).targeted:
             alone = Shapes((shape,))
             checks = Checks(alone)
-            if checks.around:
-                found = exported.around(checks, monkeypatch)
+            if checks.neighbourhood:
+                found = exported.in_neighbourhoods(checks, monkeypatch)
                 assert found == on_graph.validate(exported.graph, alone), f"{file}: {shape.name}"
-                told.update([*checks.around.reach.rings] if found else ())
+                told.update([*checks.neighbourhood.needed.rings] if found else ())
             told.update(refused=len(checks.needs_graph))
     assert min(told[name] for name in (OWN, REFERRED, REFERRING, BEHIND, "refused")) > 10, told
 

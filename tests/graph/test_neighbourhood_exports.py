@@ -14,8 +14,8 @@ from pyoxigraph import RdfFormat, Triple, parse
 
 from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.shapes.values import hierarchy
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome
@@ -196,6 +196,20 @@ def test_less_than_a_violation_is_reported_once(severity: str, tmp_path: Path) -
     assert exported([READ, TAGGED, refused, other], rules, tmp_path) == (1, {"read", "tagged"}, {"own-parent", "other"})
     assert exports.report(tmp_path / "out")["warnings"] == {f"{MY}TaggedHasPolicy": 1}
     assert (tmp_path / "out" / "shacl-report.ttl").read_text().count(f"<{MY}TaggedHasPolicy>") == 1
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "sh:path ah:settingOn ; sh:property [ sh:path ah:nameText ; sh:minCount 1 ]",
+        "sh:path ah:value ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ]",
+        "sh:path rdf:type ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ]",
+    ],
+)
+def test_the_node_that_a_shape_targets_counts_and_not_one_on_its_paths(shape: str, tmp_path: Path) -> None:
+    """The results are about another object, about a text, and about a class."""
+    rule = f"my:Far a sh:PropertyShape ; sh:targetClass ah:TagSetting ; {shape} ."
+    assert exported([READ, TAGGED, MASKED], turtle(rule), tmp_path) == (1, {"read", "masked"}, {"tagged"})
 
 
 def test_a_place_that_two_accounts_name_is_one_object(tmp_path: Path) -> None:
