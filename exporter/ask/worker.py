@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from pyoxigraph import QueryResultsFormat, QueryTriples, RdfFormat, Store
 
-from exporter.ask.graph import Graph
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import ForbiddenError, refuse
 from exporter.ask.pool import (
     OpenRequest,
@@ -36,7 +36,7 @@ from exporter.ask.pool import (
     receive,
     send,
 )
-from exporter.ask.questions import Question, ask, check_all, find, in_words, questions
+from exporter.ask.questions import Graph, Question, ask, check_all, find, in_words, questions
 from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
 from exporter.errors import UsageError
 
@@ -158,7 +158,7 @@ class _Answerer:
             needs_sql = isinstance(request, QuestionRequest) and reads_sql(
                 {name: list(values) for name, values in request.params}
             )
-            if (needs_sql or self._open_request.is_store) and may_read_sql(self._store):
+            if (needs_sql or self._open_request.is_store) and may_read_sql(Lookups(self._store)):
                 reader_of_sql()  # now, or for a later question: it cannot be imported afterwards
             confine(self._open_request.memory, self._path if self._graph is None else self._graph.on_disk)
             os.nice(self._open_request.nice)
