@@ -138,7 +138,7 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
     store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
-        paths = movement.rows(store, question.parameters, params, between=LIST if of_page else ", ")
+        paths = movement.rows(Lookups(store), question, params, between=LIST if of_page else ", ")
         return _cut(Answer(movement.COLUMNS, *paths), most)
     query = bind(question.query, question.parameters, params)
     if thing:

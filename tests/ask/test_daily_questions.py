@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
 from exporter.ask import movement
 from exporter.ask.answers import Answer
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
 from exporter.ask.questions import ask, find, questions, select
 from exporter.cli import main
@@ -166,7 +167,7 @@ def answered(store: Store, question: str, given: Given) -> Answer:
     """What the graph answers, without a look at what the parameters name."""
     asked = found(question)
     if question == movement.QUESTION:
-        return Answer(movement.COLUMNS, *movement.rows(store, asked.parameters, given, limit=10**6))
+        return Answer(movement.COLUMNS, *movement.rows(Lookups(store), asked, given, limit=10**6))
     return select(store, bind(asked.query, asked.parameters, given), question)
 
 
