@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
 
-from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, full
+from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -113,8 +114,8 @@ class Lookups:
     # --- queries ------------------------------------------------------------------------------------------------------
 
     def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
-        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``places``: what stands in the
-        place of ``@name@`` in the query (:func:`iris`, :func:`literals`).
+        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which are
+        those of the graph; ``places``: what stands in the place of ``@name@`` in it (:func:`iris`, :func:`literals`).
         """
         solutions = self.store.query(_filled(query, places))
         assert isinstance(solutions, QuerySolutions), "a SELECT gives solutions"
@@ -219,4 +220,4 @@ def literals(texts: Iterable[str]) -> str:
 def _filled(query: str, places: dict[str, str]) -> str:
     for name, text in places.items():
         query = query.replace(f"@{name}@", text)
-    return query
+    return _PREFIXES + query

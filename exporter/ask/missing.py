@@ -48,9 +48,6 @@ _TIMES: Final = ("since", "until", "at")
 _DAY: Final = timedelta(days=1)
 _SHOWN: Final = 3
 _EMPTIED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
   VALUES ?thing { @thing@ }
   {

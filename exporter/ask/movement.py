@@ -29,11 +29,6 @@ QUESTION: Final = "sensitive-data-movement"
 COLUMNS: Final = ("path", "target_name", "target_id", "target_domain", "target_columns")
 MAX_PATHS: Final = 1000
 ARROW: Final = "-->"
-_PREFIXES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-"""
 _STEP: Final = """\
   ?written ah:derivedFromBase ?read ; prov:specializationOf ?target ; prov:wasGeneratedBy/prov:startedAtTime ?time .
   VALUES ?until { UNDEF }  # param until
@@ -44,12 +39,12 @@ _STEP: Final = """\
   OPTIONAL { ?written ah:wroteColumn/ah:columnName ?column }
 }
 """
-_FIRST_STEPS: Final = f"""{_PREFIXES}\
+_FIRST_STEPS: Final = f"""\
 SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
 @first_reads@
   ?written prov:wasGeneratedBy ?query .
 {_STEP}"""
-_STEPS: Final = f"""{_PREFIXES}\
+_STEPS: Final = f"""\
 SELECT ?read ?written ?target ?name ?column WHERE {{
   VALUES ?object {{ @object@ }}
   ?read prov:specializationOf ?object .

@@ -70,9 +70,6 @@ def _sentence(row: _Row, name: str, other: str) -> str:
 # --- dropped, renamed and swapped by name, of what has an id ----------------------------------------------------------
 
 _CHANGED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   VALUES ?nameless { @nameless@ }
   ?change ah:changedObject ?nameless ; ah:operation ?operation ; ah:objectName ?name ; prov:startedAtTime ?time ;
@@ -175,10 +172,6 @@ _AS_IT_WAS: Final = frozenset(
 )
 """Questions about single rows, which have the names of their time; and the one that lists renames and swaps."""
 _BY_NAME: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   { ?change ah:newName ?new } UNION { ?change ah:swappedWithName ?swapped }
   ?change ah:changedObject ?nameless ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
@@ -281,8 +274,6 @@ _SET_BY: Final[Mapping[str, str]] = {
 }
 """Question -> the classes of the settings that it is about."""
 _SET: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?thing ?name WHERE {
   ?nameless ah:sameNameAs ?thing .
   VALUES ?class { @classes@ }
@@ -352,8 +343,6 @@ def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
 
 
 _CASES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?object ?label ?spelled ?other WHERE {
   { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
   UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }

@@ -27,8 +27,6 @@ _REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
 _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?label WHERE {
   {
     SELECT DISTINCT ?policy ?object ?column_node ?place WHERE {
@@ -78,7 +76,6 @@ def enforced_before(asked: Asked) -> Iterator[str]:
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
 _MASKED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 ASK {
   VALUES ?object { @thing@ }
   VALUES ?match_name { @columns@ }
@@ -92,15 +89,12 @@ ASK {
 }
 """
 _TAGGED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 ASK { ?setting ah:settingOn @thing@ ; a ah:TagSetting }
 """
 _ON_COLUMNS: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 ASK { ?setting a ah:TagSetting ; ah:onColumn ?column }
 """
 _TAGGED_COLUMN: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 ASK {
   VALUES ?object { @thing@ }
   VALUES ?match_name { @columns@ }
@@ -158,8 +152,6 @@ def _no_copy(asked: Asked) -> str:
 
 
 _PERIODS: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?thing ?name ?column ?tag ?since ?until WHERE {
   ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:validFrom ?since .
   ?thing rdfs:label ?name .

@@ -40,9 +40,6 @@ _OF_COLUMNS: Final = frozenset(("column-copies", "root-cause", "tag-reach", "unm
 _UP: Final = "(prov:wasDerivedFrom|ah:priorVersion)*"
 _DOWN: Final = "(^prov:wasDerivedFrom|^ah:priorVersion)+"
 _CLONES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?change ?target ?source ?time WHERE {
   VALUES ?operation { "CREATE" "REPLACE" }
   VALUES ?domain { "Schema" "Database" }
@@ -60,9 +57,6 @@ ORDER BY ?time ?target ?source
 """
 """The row of a CLONE has its source in the change, or among what it read (view, "Read query notes")."""
 _INFERRED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?change ?target ?source ?time WHERE {
   @asked@
   ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target .
@@ -77,9 +71,6 @@ VALUES ?name { @names@ }
   ?state prov:specializationOf ?object .
   ?state @path@ ?made ."""
 _MADE: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?change ?target ?source ?time ?has_data ?has_columns WHERE {
   ?change ah:madeFromName ?source ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time ;
     dcterms:isPartOf ?query .
@@ -97,8 +88,6 @@ ORDER BY ?time ?target ?source
 """
 """What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
 _REACHED: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?reached WHERE {
   VALUES ?name { @names@ }
   ?object ah:hasName/ah:matchName ?name .
@@ -108,7 +97,6 @@ SELECT DISTINCT ?reached WHERE {
 }
 """
 _NAMES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 SELECT DISTINCT ?name WHERE {
   VALUES ?id { @ids@ }
   ?object ah:objectId ?id ; ah:hasName/ah:matchName ?name
@@ -209,10 +197,6 @@ def _brought(asked: Asked) -> Iterator[str]:
 # --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
 
 _OF_CONTAINERS: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT DISTINCT ?made ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   VALUES ?domain { "Schema" "Database" }
   ?made ah:domain ?domain .

@@ -32,7 +32,6 @@ _SHOWN: Final = 5
 _DOMAINS: Final = ("View", "Stream")
 _VIEW, _SOURCE = "ah:view", "ah:sourceObject"
 _SOURCES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
   VALUES ?from { @from@ }
   ?shown @term@ ?from ; @other@ ?to ; ah:evidence ?evidence .
@@ -42,7 +41,6 @@ SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
 }
 """
 _COLUMN_SOURCES: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
 SELECT ?since ?until WHERE {
   VALUES ?view { @view@ }
   VALUES ?match_name { @column@ }
@@ -53,8 +51,6 @@ SELECT ?since ?until WHERE {
 }
 """
 _UNKNOWN: Final = """\
-PREFIX ah: <https://w3id.org/access-history#>
-PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT DISTINCT ?query ?query_id ?time ?object WHERE {
   VALUES ?incomplete { @incomplete@ }
   ?query ah:incomplete ?incomplete ; prov:startedAtTime ?time .
