@@ -24,7 +24,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.ask.graph import Graph
+from exporter.ask.questions import Graph
 from exporter.cli import configuration
 from exporter.errors import UsageError
 from exporter.settings import Settings

@@ -137,7 +137,7 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
 _ENDING: Final = "_iri"
 _SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
 _OBJECTS_BEGIN: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
-"""The line of all questions that begins the pattern of the objects (:mod:`exporter.ask.object_pattern`)."""
+"""The line of all questions that begins the pattern of the objects (docs/graph.md, "Names in questions")."""
 
 
 LIST: Final = "\n\n"

@@ -1,4 +1,10 @@
-"""What an export left out of its graph, by the files beside it: filters, rows in quarantine, single reads."""
+"""Notes on what an export left out of its graph, or has in another form than a row for each query.
+
+- Filters and rows in quarantine: by the files beside the graph (:func:`left_out`).
+- A graph with ``--reads daily`` has reads by day (nodes of the class ``ah:DailyRead``) and no single reads.
+- Short queries on hybrid tables are in AGGREGATE_ACCESS_HISTORY alone (view, "Hybrid tables"). The note says how an
+  answer counts them, or that they are not on record.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,16 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.ask.answers import first_of
 from exporter.publish import manifest
 from exporter.publish.earlier import LOG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
 
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files of the quarantine with the rows of one run of an update."""
@@ -21,34 +32,29 @@ def left_out(graph: Path) -> list[str]:
     """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
     quarantine, from its report. None for a graph without them.
     """
-    settings, report = _json_of(graph / manifest.NAME).get("settings"), _json_of(graph / "report.json")
+    settings, report = _settings(graph), _json_of(graph / "report.json")
+    texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
+    texts += ["[filter]"] if settings.get("filter") else []
+    texts += [f"forget_before {settings['forget_before']}"] if settings.get("forget_before") else []
     notes = []
-    if isinstance(settings, dict):
-        texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
-        if settings.get("filter"):
-            texts.append("[filter]")
-        if settings.get("forget_before"):
-            texts.append(f"forget_before {settings['forget_before']}")
-        if texts:
-            what = " and ".join(texts)
-            notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
+    if texts:
+        what = " and ".join(texts)
+        notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
     if of_runs := _filtered_before(graph):
         notes.append(
             f"Settings of earlier runs left out rows or objects: {' and '.join(of_runs)}. Answers lack those that no "
             "later run exported."
         )
-    rows, former = report.get("quarantined"), _quarantined_before(graph)
-    if former:
-        rows = former + (rows if isinstance(rows, int) else 0)
+    last, former = report.get("quarantined"), _quarantined_before(graph)
+    rows = former + (last if isinstance(last, int) else 0)
+    if rows:
+        count, are = ("1 row", "is") if rows == 1 else (f"{rows:,} rows", "are")
+        runs, lacked, shows = "the last run", "it" if rows == 1 else "them", "why"
+        if former:
+            runs, shows = "all runs", "which, and why"
+            lacked = "it if no later run exported it" if rows == 1 else "those that no later run exported"
         notes.append(
-            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of all runs {'is' if rows == 1 else 'are'} in quarantine; "
-            f"answers lack {'it if no later run exported it' if rows == 1 else 'those that no later run exported'} "
-            "(exporter quarantine shows which, and why)."
-        )
-    elif isinstance(rows, int) and rows:
-        notes.append(
-            f"{'1 row' if rows == 1 else f'{rows:,} rows'} of the last run {'is' if rows == 1 else 'are'} in "
-            f"quarantine; answers lack {'it' if rows == 1 else 'them'} (exporter quarantine shows why)."
+            f"{count} of {runs} {are} in quarantine; answers lack {lacked} (exporter quarantine shows {shows})."
         )
     return notes
 
@@ -61,8 +67,12 @@ SINGLE_READS: Final = (
 
 def has_no_single_reads(graph: Path) -> bool:
     """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
+    return _settings(graph).get("reads") == "daily"
+
+
+def _settings(graph: Path) -> dict[str, Any]:
     settings = _json_of(graph / manifest.NAME).get("settings")
-    return isinstance(settings, dict) and settings.get("reads") == "daily"
+    return settings if isinstance(settings, dict) else {}
 
 
 def _filtered_before(graph: Path) -> list[str]:
@@ -102,3 +112,101 @@ def _read_json(path: Path) -> Any:
     with suppress(OSError, ValueError):
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     return None
+
+
+# --- reads by day -----------------------------------------------------------------------------------------------------
+
+COUNTED_BY_DAY: Final = "column-readers"
+"""The question that counts queries."""
+OF_AGENTS: Final = "agent-reads"
+"""The question about agents. A daily read has the agents of all reads of a user, object and day together."""
+_BY_DAY: Final = "This graph has reads by day (export --reads daily):"
+
+
+def is_by_day(graph: Lookups) -> bool:
+    """Whether a graph has daily reads in the place of single ones."""
+    return any(graph.of_class("ah:DailyRead"))
+
+
+def reads_by_day(asked: Asked) -> Iterator[str]:
+    """Notes where the graph has daily reads."""
+    if not is_by_day(asked.graph):
+        return
+    if not asked.question.daily_reads:
+        yield f"{_BY_DAY} {asked.name} may leave out results that follow from reads alone."
+    elif asked.question.daily_reads == "left out":
+        yield (
+            f"{_BY_DAY} {asked.name} leaves out queries that only read. They are in the events, and in a graph of "
+            "--reads full."
+        )
+    elif asked.question.daily_reads == "rows by day":
+        yield (
+            f"{_BY_DAY} a row without query_id stands for a user's reads of an object on a day, at the time of the "
+            "first."
+        )
+    if asked.name == OF_AGENTS:
+        yield (
+            f"{_BY_DAY} the agent took part in some of the reads that a row stands for. The user may have done the "
+            "others alone, so not every column and mask need be the agent's."
+        )
+    if asked.name == COUNTED_BY_DAY and (len(asked.things) > 1 or len(asked.values("column_name")) > 1):
+        yield (
+            f"{_BY_DAY} several columns are asked for (a name may mean several objects), and a query that read more "
+            "than one of them counts once for each."
+        )
+    if any(not _is_midnight(time) for time in asked.values("since", "until")):
+        yield (
+            f"{_BY_DAY} since and until are exact for reads at midnight (UTC) only; within a day all reads that are "
+            "alike count at the time of the first."
+        )
+
+
+def _is_midnight(time: str) -> bool:
+    """Whether a time is midnight in UTC: a date alone, or zeros with Z, an offset of zero or no zone."""
+    day, _, rest = time.strip().replace(" ", "T").partition("T")
+    return bool(day) and rest.rstrip("Z").removesuffix("+00:00").strip("0:.") == ""
+
+
+# --- short queries ----------------------------------------------------------------------------------------------------
+
+_ACCESSES: Final = frozenset({"reads", "writes", "lineage", "policies"})
+"""Parts of rows that short queries have too, so that an answer lacks something where these are not on record."""
+_SHOWN_TABLES: Final = 3
+
+
+def short_queries(asked: Asked) -> Iterator[str]:
+    """Notes on queries that are added up, or that are not on record; none where they have nothing to do with it."""
+    if any(asked.graph.of_class("ah:AggregatedQueries")):
+        how = {
+            "left out": f"They have no query id: {asked.name} leaves them out.",
+            "rows without id": "A row without query_id stands for calls of a user in an interval, at its start.",
+            "counted": "All their calls count. Calls that also have a row in ACCESS_HISTORY count twice.",
+        }.get(asked.question.aggregated_queries)
+        if asked.name == OF_AGENTS:
+            how = "Their rows never name an agent."
+        if how:
+            yield f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"
+        return
+    if asked.question.aggregated_queries == "left out" or not asked.question.needs & _ACCESSES:
+        return
+    names = sorted(_hybrid_tables(asked))
+    if not names:
+        return
+    what = f"{first_of(names, _SHOWN_TABLES)} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
+    on_record = "are not on record here, so the answer may lack them. AGGREGATE_ACCESS_HISTORY has them"
+    if is_by_day(asked.graph):
+        on_record = "are only in this answer if rows of AGGREGATE_ACCESS_HISTORY were exported"
+    yield f"{what}: short queries on hybrid tables {on_record} (exporter export --aggregate)."
+
+
+def _hybrid_tables(asked: Asked) -> set[str]:
+    """The names of the hybrid tables that a question is about; of all, if it is about no certain object."""
+    graph = asked.graph
+    names, ids = asked.values("object_name", "target_object_name"), asked.values("object_id")
+    if names or ids:
+        holders = [holder for name in names for holder in graph.holders(name)]
+        holders += [holder for ident in ids for holder in graph.of_id(ident)]
+        name_by_iri = {holder.iri: holder.name or holder.thing for holder in holders}
+        return {name for iri, name in name_by_iri.items() if graph.is_of_kind(iri, "HybridTable")}
+    own_names = {iri: graph.names_of(iri) for iri in graph.of_class("ah:HybridTable")}
+    return {holders[-1].name if holders else iri for iri, holders in own_names.items()}

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 from collections import OrderedDict
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Event, Lock, Semaphore, Thread, Timer
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from exporter.ask.answers import Answer
+from exporter.ask.answers import Answer  # noqa: TC001 - messages are decoded by their types
 from exporter.ask.parameters import ForbiddenError, values_of
 from exporter.errors import ExporterError, UsageError
 
@@ -56,13 +56,12 @@ class UnacceptableError(UsageError):
 
 
 class OpenRequest(Struct, tag=True):
-    """The first message to a process: the graph, whether it is a store on disk or an export or Turtle, a folder of
-    questions in addition to the shipped ones, the limit of memory in bytes, and by how much it gives way to other
-    processes (nice(2)).
+    """The first message to a process: the store of a graph and a folder of questions in addition to the shipped ones,
+    or an export or Turtle and None; the limit of memory in bytes, and by how much it gives way to other processes
+    (nice(2)).
     """
 
     graph: bytes
-    is_store: bool
     questions: bytes | None
     memory: int
     nice: int
@@ -102,9 +101,7 @@ class Ready(Struct, tag=True):
 class QuestionAnswer(Struct, tag=True):
     """The answer to a named question."""
 
-    columns: tuple[str, ...]
-    rows: list[tuple[str | None, ...]]
-    notes: list[str]
+    answer: Answer
 
 
 class QueryResult(Struct, tag=True):
@@ -115,7 +112,7 @@ class QueryResult(Struct, tag=True):
 
 
 class Refusal(Struct, tag=True):
-    """Why there is no answer; ``kind`` is a key of :data:`_ERRORS`, or ``fault`` for a fault of the program."""
+    """Why there is no answer; ``kind`` is a key of :data:`ERRORS`, or ``fault`` for a fault of the program."""
 
     why: str
     kind: str
@@ -123,11 +120,12 @@ class Refusal(Struct, tag=True):
 
 Request = QuestionRequest | QueryRequest
 Reply = QuestionAnswer | QueryResult | Refusal
-_ERRORS: Final[Mapping[str, type[UsageError]]] = {
-    "usage": UsageError,
+ERRORS: Final[Mapping[str, type[UsageError]]] = {
     "forbidden": ForbiddenError,
     "unacceptable": UnacceptableError,
+    "usage": UsageError,
 }
+"""Kinds of refusals; an error is of the first kind that fits."""
 _T = TypeVar("_T", QuestionAnswer, QueryResult)
 
 
@@ -161,52 +159,34 @@ def answer(  # noqa: PLR0913, PLR0917 - a question and its limits
     count from when the graph is loaded. ``of_page``: as in :func:`exporter.ask.questions.ask`. Raises UsageError where
     the limits do not suffice, and where the question is wrong.
     """
-    values = tuple((name, tuple(values_of(params, name))) for name in params)
-    open_request = OpenRequest(os.fsencode(graph), False, None, memory, 0)
-    worker = _Worker(open_request)
+    pool = Pool(graph, None, 1, seconds, memory)
     try:
-        return _answer(
-            _accepted(
-                worker.reply_to(QuestionRequest(os.fsencode(question), values, rows, seconds, of_page)), QuestionAnswer
-            )
-        )
+        return pool.answer(question, {name: values_of(params, name) for name in params}, rows, of_page=of_page)
     except UnicodeEncodeError:
         raise UsageError("a --param is not UTF-8 text.") from None
     finally:
-        worker.end()
-
-
-def _accepted(reply: Reply, kind: type[_T]) -> _T:
-    """The reply. Raises the error of a refusal."""
-    if isinstance(reply, Refusal):
-        if reply.kind in _ERRORS:
-            raise _ERRORS[reply.kind](reply.why)
-        raise ExporterError(f"a fault of the program: {reply.why}")
-    assert isinstance(reply, kind), "an answer is of the kind of its question"
-    return reply
-
-
-def _answer(reply: QuestionAnswer) -> Answer:
-    return Answer(reply.columns, reply.rows, reply.notes)
+        pool.close()
 
 
 class Pool:
-    """At most ``size`` processes, started when they are needed. ``seconds``: the time limit for each answer;
-    ``questions``: a folder of ``.rq`` files that can be asked by name, as the shipped ones; ``nice``: by how much the
-    processes give way to others; ``waiting``: how many callers may wait for a process, None for any number.
+    """At most ``size`` processes, started when they are needed. ``graph`` and ``questions``: a store and a folder of
+    ``.rq`` files that can be asked by name, as the shipped ones; or a graph that is no store, and None. ``seconds``:
+    the time limit for each answer; ``nice``: by how much the processes give way to others; ``waiting``: how many
+    callers may wait for a process, None for any number.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and the limits
         self,
-        store: Path,
-        questions: Path,
+        graph: Path,
+        questions: Path | None,
         size: int,
         seconds: float,
         memory: int = MEMORY,
         nice: int = 0,
         waiting: int | None = None,
     ) -> None:
-        self._open_request = OpenRequest(os.fsencode(store), True, os.fsencode(questions), memory, nice)
+        folder = None if questions is None else os.fsencode(questions)
+        self._open_request = OpenRequest(os.fsencode(graph), folder, memory, nice)
         self._seconds = seconds
         self._free = Semaphore(size)
         self._admitted = None if waiting is None else Semaphore(size + waiting)
@@ -222,13 +202,13 @@ class Pool:
         """The answer to a named question; from the cache where it was asked before. ``of_page`` and ``thing``: as in
         :func:`exporter.ask.questions.ask`.
         """
-        values = tuple((key, tuple(values)) for key, values in sorted(params.items()))
-        request = QuestionRequest(name.encode(), values, rows, self._seconds, of_page, thing)
+        values = tuple((key, tuple(values)) for key, values in params.items())
+        request = QuestionRequest(os.fsencode(name), values, rows, self._seconds, of_page, thing)
         with self._lock:
             if request in self._cache:
                 self._cache.move_to_end(request)
                 return self._cache[request]
-        fresh_answer = _answer(self._reply(request, QuestionAnswer))
+        fresh_answer = self._reply(request, QuestionAnswer).answer
         if len(fresh_answer.rows) <= _MOST_ROWS_CACHED:
             with self._lock:
                 self._cache[request] = fresh_answer
@@ -262,20 +242,24 @@ class Pool:
 
     def _reply(self, request: Request, kind: type[_T], is_gone: Callable[[], bool] | None = None) -> _T:
         with self._admission(), self._worker() as worker, _killed_when_gone(is_gone, worker):
-            return _accepted(worker.reply_to(request), kind)
+            reply = worker.reply_to(request)
+        if isinstance(reply, Refusal):
+            if reply.kind in ERRORS:
+                raise ERRORS[reply.kind](reply.why)
+            raise ExporterError(f"a fault of the program: {reply.why}")
+        assert isinstance(reply, kind), "an answer is of the kind of its question"
+        return reply
 
     @contextmanager
     def _admission(self) -> Iterator[None]:
         """The right to wait for a process. Without it, callers that wait would take all threads of a server."""
-        if self._admitted is None:
-            yield
-            return
-        if not self._admitted.acquire(blocking=False):
+        if self._admitted is not None and not self._admitted.acquire(blocking=False):
             raise BusyError("Too many questions are asked at once. Try again in some seconds.")
         try:
             yield
         finally:
-            self._admitted.release()
+            if self._admitted is not None:
+                self._admitted.release()
 
     @contextmanager
     def _worker(self) -> Iterator[_Worker]:
@@ -303,13 +287,20 @@ class Pool:
 
 
 class _Worker:
-    """One process. ``is_ready``: it can take a question."""
+    """One process that runs :mod:`exporter.ask.worker`. ``is_ready``: it can take a question. It imports modules from
+    where this process does, and never from its working folder, which anybody might write to.
+    """
 
     def __init__(self, request: OpenRequest) -> None:
         self._memory = request.memory
-        self._stack = ExitStack()
-        self._process = self._stack.enter_context(_worker_process())
         self.is_ready, self._is_open = True, False
+        path = [*filter(None, sys.path), str(Path(__file__).parents[2])]
+        code = f"import sys; sys.path[:] = {path!r}; from exporter.ask.worker import main; main()"
+        errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
+        self._process = Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors)  # noqa: S603
+        assert self._process.stdin, "it is a pipe"
+        assert self._process.stdout, "it is a pipe"
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         with suppress(BrokenPipeError):
             send(self._stdin, request)
 
@@ -349,18 +340,9 @@ class _Worker:
 
     def end(self) -> None:
         """Ends the process and frees its resources."""
-        with suppress(BrokenPipeError):
-            self._stack.close()
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None
-        return self._process.stdout
+        self._process.kill()
+        with suppress(BrokenPipeError), self._process:
+            pass
 
     def _no_reply_error(self, request: Request, *, is_over: bool) -> UsageError:
         ask_for_less = "ask for less (LIMIT, a FILTER, a shorter time)"
@@ -394,18 +376,3 @@ def _killed_when_gone(is_gone: Callable[[], bool] | None, worker: _Worker) -> It
         watching.join()  # before the process takes the next question
         if was_ended.is_set():
             worker.is_ready = False
-
-
-@contextmanager
-def _worker_process() -> Iterator[Popen[bytes]]:
-    """A process that runs :mod:`exporter.ask.worker`, and is ended when the context closes. It imports modules from
-    where this process does, and never from its working folder, which anybody might write to.
-    """
-    path = [*filter(None, sys.path), str(Path(__file__).parents[2])]
-    code = f"import sys; sys.path[:] = {path!r}; from exporter.ask.worker import main; main()"
-    errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
-    with Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors) as process:  # noqa: S603
-        try:
-            yield process
-        finally:
-            process.kill()

@@ -1,30 +1,92 @@
-"""Questions (:mod:`exporter.ask.shipped`) are asked of a graph, and answered as a table."""
+"""A graph of an export, or of a folder or file of Turtle, and the way of a question from its text to its table.
+
+The names in the parameters are looked up (:mod:`exporter.ask.names`), the query is answered with the values in it, and
+notes say what the answer lacks (:mod:`exporter.ask.missing`).
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QuerySolutions, QueryTriples, Store, Triple
+from pyoxigraph import QueryBoolean, QueryTriples, Store
 
-from exporter.ask import answers as links
 from exporter.ask import missing, movement, tag_stops
-from exporter.ask import parameters as syntax
-from exporter.ask.answers import Answer, Row, render
+from exporter.ask.answers import LIST, Answer, Row, about, merged, render, with_columns, with_objects
+from exporter.ask.asked import Asked
+from exporter.ask.left_out import left_out
+from exporter.ask.lookups import Lookups, text_of
 from exporter.ask.names import LOCATION_ALONE, look_up
-from exporter.ask.parameters import ParameterValues, bind, check, refuse, values_of
+from exporter.ask.parameters import ParameterValues, bind, check, error_message, refuse, values_of
 from exporter.ask.shipped import Question, find, is_shipped, questions
+from exporter.ask.stores import fresh
 from exporter.errors import UsageError
+from exporter.graph.store import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from exporter.ask.names import NameHolder, ResolvedParameters
+__all__ = ["Answer", "Graph", "Question", "ask", "check_all", "find", "is_shipped", "questions", "render", "select"]
 
-__all__ = ["Answer", "Question", "ask", "find", "is_shipped", "questions", "render", "select"]
-Term = NamedNode | BlankNode | Literal | Triple | None
+
+class Graph:
+    """The graph of an export, or of a folder or file of Turtle, to be asked any number of times.
+
+    It is loaded once, into memory or from the store beside the export, and stays as it was when it was opened, also if
+    an export replaces it meanwhile. Close it, or use it as a context. Raises UsageError where there is no graph.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._stack = ExitStack()
+        self._notes = left_out(Path(folder))
+        self.on_disk = self._stack.enter_context(fresh(Path(folder)))
+        """The folder of the store beside the export; None where the graph is in memory."""
+        self.store: Store = load(Path(folder)) if self.on_disk is None else Store.read_only(str(self.on_disk))
+        """The store of pyoxigraph, for what SPARQL alone cannot do."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Releases the store; a closed graph cannot be asked."""
+        del self.store
+        self._stack.close()
+
+    def ask(self, question: str | os.PathLike[str], **parameters: Any) -> Answer:
+        """The answer of a shipped question (docs/questions.md), or of the question in a ``.rq`` file. ``parameters``: a
+        text, a number, or several of them. ``answer.notes`` say what the answer may lack, and why it is empty.
+        """
+        asked_question = find(os.fspath(question))
+        params = {
+            name: [str(item) for item in (value if isinstance(value, list | tuple | set | frozenset) else [value])]
+            for name, value in parameters.items()
+            if value is not None
+        }
+        check_all(asked_question, params)
+        return self.answer(asked_question, params)
+
+    def answer(
+        self, question: Question, params: ParameterValues, most: int | None = None, *, of_page: bool = False
+    ) -> Answer:
+        """The answer with at most ``most`` rows. :func:`check_all` has to be called before."""
+        answer = ask(self.store, question, params, most, of_page=of_page)
+        is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
+        empty = [missing.no_row(self.store, params)] if is_unexplained else []
+        return replace(answer, notes=[*answer.notes, *empty, *self._notes])
+
+    def sparql(self, query: str) -> Answer:
+        """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
+        DESCRIBE the triples, each cell as text. UsageError says where the query is wrong. SERVICE is refused.
+        """
+        refuse(query, "the query")
+        return select(self.store, query, "the query")
 
 
 def check_all(question: Question, params: ParameterValues) -> None:
@@ -51,67 +113,57 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     objects that the names mean (:mod:`exporter.ask.answers`). ``thing``: the IRI of the object that the question is
     about; ``params`` need not name it.
     """
-    resolved = look_up(store, question.parameters, params)
-    if resolved.location is not None:
-        thing, resolved = _of_location(question, resolved, resolved.location)
-    answer = _asked(store, question, resolved.params, most, of_page=of_page, thing=thing)
+    graph = Lookups(store)
+    resolved = look_up(graph, question.parameters, params)
+    if resolved.location and is_shipped(question) and question.name != movement.QUESTION:
+        # A location is asked for by its URL in the place of a name, and found by its IRI.
+        objects = [parameter.name for parameter in question.parameters if parameter.kind == "object"]
+        resolved.params = {name: values for name, values in resolved.params.items() if name not in objects}
+        resolved.params["domain"] = [resolved.location.domain]
+        thing = resolved.location.iri
+    elif resolved.location:
+        resolved.notes.append(LOCATION_ALONE)
+        thing = ""
+    answer = _answer(store, question, resolved.params, most, of_page=of_page, thing=thing)
 
-    def rows(params: ParameterValues, most: int) -> Answer:
-        return _asked(store, question, params, most, of_page=False, thing="")
+    def ask_again(params: ParameterValues, most: int) -> Answer:
+        return _answer(store, question, params, most, of_page=False, thing="")
 
     things = {thing} if thing else resolved.things
-    explained = missing.explain(store, question, resolved.params, answer, things, rows)
+    explained = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
     return replace(answer, notes=[*resolved.notes, *explained, *answer.notes])
 
 
-def _of_location(
-    question: Question, resolved: ResolvedParameters, location: NameHolder
-) -> tuple[str, ResolvedParameters]:
-    """A location is asked for by its URL in the place of a name, and found by its IRI: this, and the parameters without
-    the URL. No IRI for a question that cannot take it.
-    """
-    if not is_shipped(question) or question.name == movement.QUESTION:
-        return "", replace(resolved, notes=[*resolved.notes, LOCATION_ALONE])
-    objects = [parameter.name for parameter in question.parameters if parameter.kind == "object"]
-    params = {name: values for name, values in resolved.params.items() if name not in objects}
-    return location.iri, replace(resolved, params={**params, "domain": [location.domain]})
-
-
-def _asked(  # noqa: PLR0913 - a question, and how it is asked
+def _answer(  # noqa: PLR0913 - a question, and how it is asked
     store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
-        between = links.LIST if of_page else ", "
-        paths = movement.rows(store, question.parameters, params, between=between)
+        paths = movement.rows(Lookups(store), question, params, between=LIST if of_page else ", ")
         return _cut(Answer(movement.COLUMNS, *paths), most)
     query = bind(question.query, question.parameters, params)
     if thing:
-        query = links.about(query, thing)
+        query = about(query, thing)
     if not is_shipped(question):
         return select(store, query, question.name, most)
+    if of_page:
+        query = with_objects(question.name, query)
+    is_stopped = question.name == tag_stops.QUESTION and values_of(params, tag_stops.PARAMETER)
+    if is_stopped:
+        query = with_columns(query, tag_stops.PATH_ENDS)
     notes = list[str]()
     with in_words(question.name):
-        if of_page:
-            query = links.with_objects(question.name, query)
-        is_stopped = question.name == tag_stops.QUESTION and values_of(params, tag_stops.PARAMETER)
-        columns, rows = _answered(store, links.with_columns(query, tag_stops.PATH_ENDS) if is_stopped else query)
+        columns, rows = _rows(store, query)
         if is_stopped:
             columns = columns[: -len(tag_stops.PATH_ENDS)]
-            remaining, notes = tag_stops.without_stopped(store, params, columns, list(rows))
-            rows = iter(remaining)
-        # One more than are wanted shows whether there are more.
-        first_rows = (
-            links.merged(columns, rows, most) if of_page else list(islice(rows, None if most is None else most + 1))
-        )
-        return _cut(Answer(columns, first_rows, notes), most)
+            rows, notes = tag_stops.without_stopped(Lookups(store), params, columns, rows)
+        return _cut(Answer(columns, merged(columns, rows, most) if of_page else _first(rows, most), notes), most)
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:
     """The rows of a query of any form; UsageError says where its text is wrong."""
     with in_words(name):
-        columns, rows = _answered(store, query)
-        # One more than are wanted shows whether there are more.
-        return _cut(Answer(columns, list(islice(rows, None if most is None else most + 1))), most)
+        columns, rows = _rows(store, query)
+        return _cut(Answer(columns, _first(rows, most)), most)
 
 
 @contextmanager
@@ -120,20 +172,28 @@ def in_words(name: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        raise UsageError(f"{name} is not valid SPARQL 1.1: {syntax.error_message(error)}") from error
+        raise UsageError(f"{name} is not valid SPARQL 1.1: {error_message(error)}") from error
     except OSError as error:
         raise UsageError(f"{name} reads something outside of the graph, which is not allowed: {error}") from error
     except RuntimeError as error:
         raise UsageError(f"{name} cannot be answered: {error}") from error
 
 
-def _answered(store: Store, query: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+def _rows(store: Store, query: str) -> tuple[tuple[str, ...], Iterable[Row]]:
     """The columns, and the rows one after the other."""
     result = store.query(query)
     if isinstance(result, QueryBoolean):
-        return ("answer",), iter([("true" if result else "false",)])
-    columns = ("subject", "predicate", "object") if isinstance(result, QueryTriples) else _columns(result)
-    return columns, (tuple(_text(term) for term in solution) for solution in result)
+        return ("answer",), [("true" if result else "false",)]
+    if isinstance(result, QueryTriples):
+        columns: tuple[str, ...] = ("subject", "predicate", "object")
+    else:
+        columns = tuple(variable.value for variable in result.variables)
+    return columns, (tuple(map(text_of, row)) for row in result)
+
+
+def _first(rows: Iterable[Row], most: int | None) -> list[Row]:
+    """One row more than are wanted, which shows whether there are more."""
+    return list(islice(rows, None if most is None else most + 1))
 
 
 def _cut(answer: Answer, most: int | None) -> Answer:
@@ -142,14 +202,3 @@ def _cut(answer: Answer, most: int | None) -> Answer:
         return answer
     note = f"There are more rows than {most:,}; these are the first ones. --max-rows N gives more."
     return Answer(answer.columns, answer.rows[:most], [*answer.notes, note])
-
-
-def _columns(result: QuerySolutions) -> tuple[str, ...]:
-    return tuple(variable.value for variable in result.variables)
-
-
-def _text(term: Term) -> str | None:
-    """The text of a literal, or the IRI of a node; None where nothing is bound."""
-    if term is None:
-        return None
-    return term.value if isinstance(term, NamedNode | Literal | BlankNode) else str(term)

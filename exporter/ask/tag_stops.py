@@ -19,18 +19,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from pyoxigraph import Literal, NamedNode, Store
-
 from exporter.ask.parameters import ParameterValues, values_of
 from exporter.errors import UsageError
-from exporter.graph.terms import full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from types import ModuleType
 
     from exporter.ask.answers import Row
+    from exporter.ask.lookups import Lookups
 
 QUESTION: Final = "tag-reach"
 PARAMETER: Final = "stop_at"
@@ -53,9 +51,9 @@ def reader_of_sql() -> ModuleType:
     return import_module("exporter.ask.aggregated")
 
 
-def may_read_sql(store: Store) -> bool:
+def may_read_sql(graph: Lookups) -> bool:
     """Whether the graph has SQL text, and it can be read."""
-    return _IS_INSTALLED and any(store.quads_for_pattern(None, NamedNode(full("ah:queryText")), None))
+    return _IS_INSTALLED and graph.is_used("ah:queryText")
 
 
 def reads_sql(params: ParameterValues) -> bool:
@@ -76,12 +74,12 @@ def _stops(params: ParameterValues) -> frozenset[str]:
 
 
 def without_stopped(
-    store: Store, params: ParameterValues, columns: Sequence[str], rows: Sequence[Row]
+    graph: Lookups, params: ParameterValues, columns: Sequence[str], rows: Iterable[Row]
 ) -> tuple[list[Row], list[str]]:
     """Those of ``rows`` with a path that does not stop, and notes on the rows left out, and why these may be too few.
     The last columns of ``rows`` are those of :data:`PATH_ENDS`; the returned rows are without them.
     """
-    paths = _Paths(store, _stops(params))
+    paths = _Paths(graph, _stops(params))
     remaining: dict[Row, None] = {}
     stopped: dict[Row, None] = {}
     for row in rows:
@@ -98,8 +96,8 @@ def without_stopped(
 class _Paths:
     """The paths of data through the graph that do not stop. ``stops``: :data:`MASKS`, :data:`AGGREGATES` or both."""
 
-    def __init__(self, store: Store, stops: AbstractSet[str]) -> None:
-        self._store, self._stops = store, stops
+    def __init__(self, graph: Lookups, stops: AbstractSet[str]) -> None:
+        self._graph, self._stops = graph, stops
         self._without_text: set[str] = set()
         self._not_understood: set[str] = set()
         self.reachable_from = cache(self._reachable_from)
@@ -112,10 +110,10 @@ class _Paths:
         reached, waiting = {seed}, [seed]
         while waiting:
             version = waiting.pop()
-            fresh = {*self._subjects("ah:priorColumnVersion", version)}
+            fresh = {*self._graph.subjects("ah:priorColumnVersion", version)}
             fresh |= {
                 filled
-                for filled in self._subjects("prov:wasDerivedFrom", version)
+                for filled in self._graph.subjects("prov:wasDerivedFrom", version)
                 if not self._stops_at(version, filled)
             }
             waiting += fresh - reached
@@ -124,8 +122,8 @@ class _Paths:
 
     def _is_stopped(self, read: str, filled: str) -> bool:
         """Whether the step is one at which to stop."""
-        query = next(self._objects(filled, "prov:wasGeneratedBy"), None)
-        column = next(self._objects(read, "prov:specializationOf"), None)
+        query = next(self._graph.objects(filled, "prov:wasGeneratedBy"), None)
+        column = next(self._graph.objects(read, "prov:specializationOf"), None)
         if query is None or column is None:
             return False
         direct, base = (set(self._sources(filled)[kind]) for kind in ("DIRECT", "BASE"))
@@ -144,22 +142,23 @@ class _Paths:
 
     def _masked_in(self, query: str) -> frozenset[str]:
         """The columns on which a query enforced a masking policy."""
-        kind = NamedNode(full("ah:policyKind"))
         return frozenset(
             column
-            for enforced in self._objects(query, "ah:enforced")
-            if any(self._store.quads_for_pattern(NamedNode(enforced), kind, Literal("MASKING_POLICY")))
-            for column in self._objects(enforced, "ah:protectedColumn")
+            for enforced in self._graph.objects(query, "ah:enforced")
+            if "MASKING_POLICY" in self._graph.objects(enforced, "ah:policyKind")
+            for column in self._graph.objects(enforced, "ah:protectedColumn")
         )
 
     def _is_aggregated(self, query: str, filled: str, column: str) -> bool:
-        text = next(self._objects(query, "ah:queryText"), None)
+        text = next(self._graph.objects(query, "ah:queryText"), None)
         if text is None:
             self._without_text.add(query)
             return False
         names = {columns[column] for columns in self._sources(filled).values() if column in columns}
-        written = next(self._objects(filled, "prov:specializationOf"), "")
-        source, target = (next(self._objects(column_iri, "ah:columnName"), "") for column_iri in (column, written))
+        written = next(self._graph.objects(filled, "prov:specializationOf"), "")
+        source, target = (
+            next(self._graph.objects(column_iri, "ah:columnName"), "") for column_iri in (column, written)
+        )
         sql: Any = reader_of_sql()
         answers = [sql.is_aggregated(text, (into, target), (name, source)) for name, into in sorted(names)]
         if None in answers or not answers:
@@ -170,13 +169,13 @@ class _Paths:
         """What a version of a column was filled from, in both modes of reads (docs/graph.md)."""
         sources: _Sources = defaultdict(dict)
         derivations = [
-            *self._subjects("ah:targetColumnVersion", filled),
-            *self._objects(filled, "ah:derivationPattern"),
+            *self._graph.subjects("ah:targetColumnVersion", filled),
+            *self._graph.objects(filled, "ah:derivationPattern"),
         ]
         for derivation in derivations:
-            kind = next(self._objects(derivation, "ah:sourceType"), "")
-            name, target = (next(self._objects(derivation, f"ah:{end}Name"), "") for end in ("source", "target"))
-            for column in self._objects(derivation, "ah:sourceColumn"):
+            kind = next(self._graph.objects(derivation, "ah:sourceType"), "")
+            name, target = (next(self._graph.objects(derivation, f"ah:{end}Name"), "") for end in ("source", "target"))
+            for column in self._graph.objects(derivation, "ah:sourceColumn"):
                 sources[kind][column] = name, target
         return sources
 
@@ -196,17 +195,7 @@ class _Paths:
             (self._not_understood, "the SQL text of {} does not say what went into a column"),
         ):
             if queries:
-                ident = next(self._objects(min(queries), "ah:queryId"), "")
+                ident = next(self._graph.objects(min(queries), "ah:queryId"), "")
                 single, several = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
                 why = reason.format(single if len(queries) == 1 else several)
                 yield f"stop_at: {why}; what {'it' if len(queries) == 1 else 'they'} copied is followed."
-
-    def _objects(self, subject: str, term: str) -> Iterator[str]:
-        for quad in self._store.quads_for_pattern(NamedNode(subject), NamedNode(full(term)), None):
-            if isinstance(quad.object, NamedNode | Literal):
-                yield quad.object.value
-
-    def _subjects(self, term: str, thing: str) -> Iterator[str]:
-        for quad in self._store.quads_for_pattern(None, NamedNode(full(term)), NamedNode(thing)):
-            if isinstance(quad.subject, NamedNode):
-                yield quad.subject.value

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from pyoxigraph import QueryResultsFormat, QueryTriples, RdfFormat, Store
 
-from exporter.ask.graph import Graph
-from exporter.ask.parameters import ForbiddenError, refuse
+from exporter.ask.lookups import Lookups
+from exporter.ask.parameters import refuse
 from exporter.ask.pool import (
+    ERRORS,
     OpenRequest,
     QueryRequest,
     QueryResult,
@@ -36,7 +37,7 @@ from exporter.ask.pool import (
     receive,
     send,
 )
-from exporter.ask.questions import Question, ask, check_all, find, in_words, questions
+from exporter.ask.questions import Graph, Question, ask, check_all, find, in_words, questions
 from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
 from exporter.errors import UsageError
 
@@ -47,6 +48,13 @@ _MOST_FILES: Final = 1_000
 """How many files of a store may be open where the system does not say how many are."""
 _MARGIN: Final = 10
 """Seconds of CPU beyond the time limit after which the process ends by itself, if its parent did not end it."""
+_OF_TRIPLES: Final = (
+    "The answer is triples: accept text/turtle, application/n-triples, application/rdf+xml or application/ld+json."
+)
+_OF_TABLES: Final = (
+    "The answer is a table: accept application/sparql-results+json, application/sparql-results+xml, text/csv or "
+    "text/tab-separated-values."
+)
 
 
 class _Limited(BytesIO):
@@ -95,17 +103,11 @@ def _end_at_hang_up() -> None:
 
 def _reply(answerer: _Answerer, request: Request) -> Reply:
     try:
-        return (
-            answerer.answer_question(request)
-            if isinstance(request, QuestionRequest)
-            else answerer.answer_query(request)
-        )
-    except ForbiddenError as error:
-        return Refusal(str(error), "forbidden")
-    except UnacceptableError as error:
-        return Refusal(str(error), "unacceptable")
+        if isinstance(request, QuestionRequest):
+            return answerer.answer_question(request)
+        return answerer.answer_query(request)
     except UsageError as error:
-        return Refusal(str(error), "usage")
+        return Refusal(str(error), next(kind for kind, error_type in ERRORS.items() if isinstance(error, error_type)))
     except MemoryError:
         os.abort()  # as the engine does where it gets no memory: the parent process reports it
     except Exception as error:  # noqa: BLE001 - the parent process reports the fault
@@ -119,10 +121,10 @@ class _Answerer:
         self._open_request, self._path = request, Path(os.fsdecode(request.graph))
         self._graph: Graph | None = None
         self._store: Store | None = None
-        all_questions = (
-            [] if request.questions is None else [*questions(), *questions(Path(os.fsdecode(request.questions)))]
-        )
-        self._known = {os.fsencode(question.name): question for question in all_questions}
+        self._known: dict[bytes, Question] = {}
+        if request.questions is not None:
+            all_questions = [*questions(), *questions(Path(os.fsdecode(request.questions)))]
+            self._known = {os.fsencode(question.name): question for question in all_questions}
 
     def answer_question(self, request: QuestionRequest) -> QuestionAnswer:
         """The answer to a named question."""
@@ -135,7 +137,7 @@ class _Answerer:
             answer = self._graph.answer(question, params, request.rows, of_page=request.of_page)
         else:
             answer = ask(store, question, params, request.rows, of_page=request.of_page, thing=request.thing)
-        return QuestionAnswer(answer.columns, answer.rows, answer.notes)
+        return QuestionAnswer(answer)
 
     def answer_query(self, request: QueryRequest) -> QueryResult:
         """The answer to a query in SPARQL."""
@@ -150,15 +152,14 @@ class _Answerer:
     def _opened_store(self, request: Request) -> Store:
         """The store; the first time it is opened, and from then on this process is confined."""
         if self._store is None:
-            if self._open_request.is_store:
+            is_store = self._open_request.questions is not None
+            if is_store:
                 self._store = Store.read_only(str(self._path))
             else:
                 self._graph = Graph(self._path)
                 self._store = self._graph.store
-            needs_sql = isinstance(request, QuestionRequest) and reads_sql(
-                {name: list(values) for name, values in request.params}
-            )
-            if (needs_sql or self._open_request.is_store) and may_read_sql(self._store):
+            needs_sql = is_store or (isinstance(request, QuestionRequest) and reads_sql(dict(request.params)))
+            if needs_sql and may_read_sql(Lookups(self._store)):
                 reader_of_sql()  # now, or for a later question: it cannot be imported afterwards
             confine(self._open_request.memory, self._path if self._graph is None else self._graph.on_disk)
             os.nice(self._open_request.nice)
@@ -172,7 +173,7 @@ def _result(store: Store, request: QueryRequest) -> QueryResult:
         result = store.query(request.query, base_iri=request.base)
         media_type = request.triples if isinstance(result, QueryTriples) else request.solutions
         if media_type is None:
-            raise UnacceptableError(_no_form(is_triples=isinstance(result, QueryTriples)))
+            raise UnacceptableError(_OF_TRIPLES if isinstance(result, QueryTriples) else _OF_TABLES)
         output = _Limited(request.most)
         try:
             if isinstance(result, QueryTriples):
@@ -183,14 +184,6 @@ def _result(store: Store, request: QueryRequest) -> QueryResult:
             too_large = f"The answer is larger than {request.most >> 20} MiB"
             raise UsageError(f"{too_large}; ask for less (LIMIT, a FILTER), or in parts.") from None
     return QueryResult(media_type, output.getvalue())
-
-
-def _no_form(*, is_triples: bool) -> str:
-    if is_triples:
-        kinds = "text/turtle, application/n-triples, application/rdf+xml or application/ld+json"
-        return f"The answer is triples: accept {kinds}."
-    kinds = "application/sparql-results+json, application/sparql-results+xml, text/csv or text/tab-separated-values"
-    return f"The answer is a table: accept {kinds}."
 
 
 def confine(memory: int, store: Path | None = None) -> None:

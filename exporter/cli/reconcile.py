@@ -30,7 +30,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     fail_on: tuple[str, ...] | None,
     as_json: bool | None,
 ) -> int:
-    from exporter.ask.graph import Graph
+    from exporter.ask.questions import Graph
     from exporter.reconcile import declared_graph, filled_contract, output
     from exporter.reconcile.comparison import compare
     from exporter.reconcile.reading import read

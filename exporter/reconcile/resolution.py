@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.names import Lookups
+from exporter.ask.lookups import Lookups
 from exporter.ask.questions import select
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-    from exporter.ask.names import NameHolder
+    from exporter.ask.lookups import NameHolder
 
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")

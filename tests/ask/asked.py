@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter.ask.graph import Graph
+from exporter.ask.questions import Graph
 
 if TYPE_CHECKING:
     from pathlib import Path

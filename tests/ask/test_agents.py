@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.ask.graph import Graph
+from exporter.ask.questions import Graph
 from tests import exports
 
 if TYPE_CHECKING:

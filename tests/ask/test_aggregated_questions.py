@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask import movement
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
 from exporter.ask.questions import ask, find, select
 from exporter.graph.store import load
@@ -126,7 +127,7 @@ def store_of(seed: int) -> Store:
 def told(question: str, seed: int, given: dict[str, list[str]]) -> set[Row]:
     asked, store = found(question), store_of(seed)
     if question == movement.QUESTION:
-        return {tuple(row) for row in movement.rows(store, asked.parameters, given, limit=10**6)[0]}
+        return {tuple(row) for row in movement.rows(Lookups(store), asked, given, limit=10**6)[0]}
     answer = select(store, bind(asked.query, asked.parameters, given), question)
     rows = [tuple(map(_typed, answer.columns, row)) for row in answer.rows]
     alike = len(rows) - len(set(rows))

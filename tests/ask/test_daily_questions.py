@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
-from exporter.ask import movement, notes
+from exporter.ask import movement
 from exporter.ask.answers import Answer
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
 from exporter.ask.questions import ask, find, questions, select
 from exporter.cli import main
@@ -166,7 +167,7 @@ def answered(store: Store, question: str, given: Given) -> Answer:
     """What the graph answers, without a look at what the parameters name."""
     asked = found(question)
     if question == movement.QUESTION:
-        return Answer(movement.COLUMNS, *movement.rows(store, asked.parameters, given, limit=10**6))
+        return Answer(movement.COLUMNS, *movement.rows(Lookups(store), asked, given, limit=10**6))
     return select(store, bind(asked.query, asked.parameters, given), question)
 
 
@@ -275,8 +276,8 @@ def test_the_command_says_what_the_graph_does_not_tell(
     ],
 )
 def test_where_a_day_begins(time: str, is_midnight: bool) -> None:  # noqa: FBT001 - what is expected
-    said = notes.notes_by_day(_one_read(), find("who-accessed"), {"since": time})
-    assert bool(said) is not is_midnight
+    said = ask(_one_read(), find("who-accessed"), {"since": time}).notes
+    assert any("since and until are exact" in note for note in said) is not is_midnight
 
 
 @cache

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from exporter.ask.names import Lookups, nearest
+from exporter.ask.lookups import Lookups
+from exporter.ask.names import nearest
 from exporter.ask.questions import ask, find
 from exporter.errors import UsageError
 from tests.ask import stories

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask import movement
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
 from exporter.ask.questions import questions, select
 from tests.ask import drawn
@@ -27,7 +28,7 @@ def answered(question: str, case: str, given: Given) -> list[Row]:
     """What the graph answers, as ``exporter query`` would."""
     asked, store = found(question), drawn.store(case)
     if question == movement.QUESTION:
-        rows: Iterable[Row] = movement.rows(store, asked.parameters, given, limit=10**6)[0]
+        rows: Iterable[Row] = movement.rows(Lookups(store), asked, given, limit=10**6)[0]
         return [tuple(row) for row in rows]
     answer = select(store, bind(asked.query, asked.parameters, given), question)
     return [tuple(_typed(name, cell) for name, cell in zip(answer.columns, row, strict=True)) for row in answer.rows]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.aggregated import is_aggregated
-from exporter.ask.graph import Graph
+from exporter.ask.questions import Graph
 from exporter.cli import main
 from tests import exports
 from tests.ask.test_tag_reach import A, B, C, asked, cells, copied, table, tagged

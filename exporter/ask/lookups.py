@@ -1,0 +1,223 @@
+"""Look-ups in one graph: triples by index, rows of a query, and the objects that had a name or an id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
+
+from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class NameHolder:
+    """An object and a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times in
+    the form of the graph.
+
+    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it.
+    """
+
+    since: str
+    iri: str
+    domain: str
+    ident: str | None
+    name: str
+    until: str | None
+
+    @property
+    def order(self) -> tuple[datetime, str, datetime]:
+        """The sort key: by the start, of one object the present name last. Times of the graph cannot be compared as
+        texts, since they have fractions of any length.
+        """
+        start, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        return start, self.iri, end
+
+    @property
+    def thing(self) -> str:
+        """``Table 66564``."""
+        return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
+
+    @property
+    def account(self) -> str:
+        """The part of its IRI that the IRIs of all objects of its account begin with."""
+        return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The account and the name as it is compared: what a name means in a graph of several accounts."""
+        return self.account, match_name(self.name)
+
+    def holds(self, time: datetime) -> bool:
+        """Whether the object had the name at a time."""
+        has_begun = datetime.fromisoformat(self.since) <= time
+        return has_begun and (self.until is None or time < datetime.fromisoformat(self.until))
+
+
+class Lookups:
+    """Look-ups in one graph. A term is written with its prefix (``ah:domain``); nodes and values are texts."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    # --- triples ------------------------------------------------------------------------------------------------------
+
+    def objects(self, subject: str, term: str) -> Iterator[str]:
+        """The values of a property of a node: texts and IRIs."""
+        for quad in self.store.quads_for_pattern(NamedNode(subject), _node(term), None):
+            if isinstance(quad.object, Literal | NamedNode):
+                yield quad.object.value
+
+    def subjects(self, term: str, iri: str) -> Iterator[str]:
+        """The nodes with a property that has this IRI."""
+        return self._subjects(term, NamedNode(iri))
+
+    def with_text(self, term: str, text: str) -> Iterator[str]:
+        """The nodes with a property that has this text."""
+        return self._subjects(term, Literal(text))
+
+    def of_class(self, name: str) -> Iterator[str]:
+        """The nodes of a class, such as ``ah:DailyRead``."""
+        return self._subjects("rdf:type", _node(name))
+
+    def is_used(self, term: str) -> bool:
+        """Whether any node has the property."""
+        return any(self.store.quads_for_pattern(None, _node(term), None))
+
+    def text(self, subject: str, term: str) -> str | None:
+        """The value of a property of a node, the first one in order; None if it has none."""
+        return min(self.objects(subject, term), default=None)
+
+    def every(self, term: str) -> set[str]:
+        """All texts of a property: ``ah:nameText``, ``ah:userName``, ``ah:queryId`` …"""
+        quads = self.store.quads_for_pattern(None, _node(term), None)
+        return {quad.object.value for quad in quads if isinstance(quad.object, Literal)}
+
+    def label(self, thing: str) -> str:
+        """The present or last name of an object; its IRI if it has none."""
+        return self.text(thing, "rdfs:label") or thing
+
+    def _subjects(self, term: str, value: Literal | NamedNode) -> Iterator[str]:
+        for quad in self.store.quads_for_pattern(None, _node(term), value):
+            if isinstance(quad.subject, NamedNode):
+                yield quad.subject.value
+
+    # --- queries ------------------------------------------------------------------------------------------------------
+
+    def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
+        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which are
+        those of the graph; ``places``: what stands in the place of ``@name@`` in it (:func:`iris`, :func:`literals`).
+        """
+        solutions = self.store.query(_filled(query, places))
+        assert isinstance(solutions, QuerySolutions), "a SELECT gives solutions"
+        names = [variable.value for variable in solutions.variables]
+        for solution in solutions:
+            yield {name: text_of(term) or "" for name, term in zip(names, solution, strict=True)}
+
+    def holds(self, query: str, **places: str) -> bool:
+        """The answer of an ASK."""
+        return bool(self.store.query(_filled(query, places)))
+
+    # --- objects ------------------------------------------------------------------------------------------------------
+
+    def holders(self, name: str) -> list[NameHolder]:
+        """Every object that had the name, once for each period in which it had it, ordered by the start."""
+        name_nodes = self.with_text("ah:matchName", match_name(name))
+        return self._in_order(holder for name_node in name_nodes for holder in self._holders(name_node))
+
+    def names_of(self, iri: str) -> list[NameHolder]:
+        """All names that an object had, ordered by when it got them."""
+        return self._in_order(holder for name in self.objects(iri, "ah:hasName") for holder in self._holders(name))
+
+    def _in_order(self, holders: Iterable[NameHolder]) -> list[NameHolder]:
+        return sorted(holders, key=lambda holder: holder.order)
+
+    def _holders(self, name_node: str) -> Iterator[NameHolder]:
+        since, text = self.text(name_node, "ah:validFrom"), self.text(name_node, "ah:nameText")
+        if since is None or text is None:
+            return
+        for thing in self.subjects("ah:hasName", name_node):
+            domain, ident = self.text(thing, "ah:domain"), self.text(thing, "ah:objectId")
+            yield NameHolder(since, thing, domain or "Object", ident, text, self.text(name_node, "ah:validUntil"))
+
+    def location(self, url: str) -> NameHolder | None:
+        """The location outside of Snowflake with this URL; None if the graph has none. It has no periods."""
+        for thing in sorted(self.with_text("ah:locationUrl", url.strip('"'))):
+            if not any(self.objects(thing, "ah:hasName")):
+                return NameHolder("", thing, self.text(thing, "ah:domain") or "Object", None, "", None)
+        return None
+
+    def of_id(self, ident: str) -> list[NameHolder]:
+        """The objects with the id, each once, under its latest name."""
+        holders = []
+        for thing in self.with_text("ah:objectId", ident):
+            names = self.names_of(thing)
+            domain = self.text(thing, "ah:domain") or "Object"
+            holders.append(names[-1] if names else NameHolder("", thing, domain, ident, "", None))
+        return sorted(holders, key=lambda holder: holder.domain)
+
+    def is_of_kind(self, iri: str, kind: str) -> bool:
+        """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""
+        classes = [class_iri.rpartition("#")[2] for class_iri in self.objects(iri, "rdf:type")]
+        return _plain(kind) in {_plain(self.text(iri, "ah:domain") or ""), *map(_plain, classes)}
+
+    def has_kind(self, kind: str) -> bool:
+        """Whether the graph has any object of the kind."""
+        if _plain(kind) in map(_plain, self.every("ah:domain")):
+            return True
+        class_names = {*DOMAIN_CLASSES.values(), *(name for names in KIND_CLASSES.values() for name in names)}
+        classes = [name for name in class_names if _plain(name.partition(":")[2]) == _plain(kind)]
+        return any(any(self.of_class(name)) for name in classes)
+
+    def has_column(self, name: str, things: Iterable[str]) -> bool:
+        """Whether any of the objects has a column of that name."""
+        columns = self.with_text("ah:matchName", match_name(name))
+        owners = {owner for column in columns for owner in self.objects(column, "ah:columnOf")}
+        return not owners.isdisjoint(things)
+
+    def columns(self, things: Iterable[str]) -> set[str]:
+        """The names of the objects' columns."""
+        columns = (column for thing in things for column in self.subjects("ah:columnOf", thing))
+        return {name for column in columns if (name := self.text(column, "ah:columnName"))}
+
+
+def text_of(term: NamedNode | BlankNode | Literal | Triple | None) -> str | None:
+    """The text of a literal, or the IRI of a node; None where nothing is bound."""
+    if term is None:
+        return None
+    return str(term) if isinstance(term, Triple) else term.value
+
+
+@cache
+def _node(term: str) -> NamedNode:
+    return NamedNode(full(term))
+
+
+def _plain(kind: str) -> str:
+    """``External table``, ``EXTERNAL_TABLE`` and ``ExternalTable`` are one kind."""
+    return kind.lower().replace(" ", "").replace("_", "")
+
+
+def iris(things: Iterable[str]) -> str:
+    """Nodes in a ``VALUES`` block."""
+    return " ".join(str(NamedNode(thing)) for thing in sorted(things))
+
+
+def literals(texts: Iterable[str]) -> str:
+    """Texts in a ``VALUES`` block."""
+    return " ".join(str(Literal(text)) for text in sorted(texts))
+
+
+def _filled(query: str, places: dict[str, str]) -> str:
+    for name, text in places.items():
+        query = query.replace(f"@{name}@", text)
+    return _PREFIXES + query

@@ -1,0 +1,211 @@
+"""Notes on questions about tags, policies and grants: what was set before the record begins, at another time, or never.
+
+Policies that were set before the record begins have no statement that set them; only queries for which they were
+enforced show that they were in force.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from exporter.ask import tag_stops
+from exporter.ask.answers import first_of
+from exporter.ask.asked import record_begin
+from exporter.ask.lookups import iris, literals
+from exporter.ask.nameless import uncertain_things
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
+
+_COVERAGE: Final = "policy-coverage"
+_REACH: Final = "tag-reach"
+_SHOWN_POLICIES: Final = 5
+_SHOWN_TAGS: Final = 3
+_ENFORCED: Final = """\
+SELECT DISTINCT ?label WHERE {
+  {
+    SELECT DISTINCT ?policy ?object ?column_node ?place WHERE {
+      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+      OPTIONAL { ?enforcement ah:protectedColumn ?column_node }
+      BIND(COALESCE(?column_node, ?object) AS ?place)
+    }
+  }
+  FILTER EXISTS {
+    ?mark a ah:TagSetting ; ah:settingOn ?object .
+    OPTIONAL { ?mark ah:onColumn ?marked }
+    FILTER(COALESCE(?marked, ?object) = ?place)
+  }
+  FILTER NOT EXISTS {
+    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?object .
+    OPTIONAL { ?set ah:onColumn ?covered }
+    FILTER(COALESCE(?covered, ?object) = ?place)
+  }
+  FILTER NOT EXISTS {
+    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+    ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+    OPTIONAL { ?mark_of_policy ah:onColumn ?marked_column }
+    FILTER(COALESCE(?marked_column, ?object) = ?place)
+  }
+  OPTIONAL { ?policy rdfs:label ?label_of_policy }
+  OPTIONAL { ?object rdfs:label ?label_of_object }
+  OPTIONAL { ?place ah:columnName ?column }
+  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
+  BIND(COALESCE(?label_of_object, STR(?object)) AS ?where)
+  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
+}
+ORDER BY ?label
+"""
+"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
+
+
+def enforced_before(asked: Asked) -> Iterator[str]:
+    """A note if something with a tag had a policy enforced that no recorded statement set."""
+    labels = [row["label"] for row in asked.graph.select(_ENFORCED)] if asked.name == _COVERAGE else []
+    if labels:
+        yield (
+            "Enforced, but set before the record begins, and therefore not among the policies: "
+            f"{first_of(labels, _SHOWN_POLICIES)}."
+        )
+
+
+# --- empty answers ----------------------------------------------------------------------------------------------------
+
+_MASKED: Final = """\
+ASK {
+  VALUES ?object { @thing@ }
+  VALUES ?match_name { @columns@ }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
+  UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
+  UNION {
+    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+    ?on_tag ah:settingOn ?tag ; ah:property "maskingPolicies" .
+  }
+}
+"""
+_TAGGED: Final = """\
+ASK { ?setting ah:settingOn @thing@ ; a ah:TagSetting }
+"""
+_ON_COLUMNS: Final = """\
+ASK { ?setting a ah:TagSetting ; ah:onColumn ?column }
+"""
+_TAGGED_COLUMN: Final = """\
+ASK {
+  VALUES ?object { @thing@ }
+  VALUES ?match_name { @columns@ }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  ?setting ah:onColumn ?column ; a ah:TagSetting .
+}
+"""
+
+
+def nothing_set(asked: Asked) -> Iterator[str]:
+    """For an empty answer to a question that is only about objects with a mask, a tag or a grant."""
+    graph = asked.graph
+    if asked.name == "exposure":
+        yield (
+            "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
+            f"granted before {record_begin(graph)}, is not on record."
+        )
+    if asked.name == _REACH:
+        yield _no_copy(asked)
+    if asked.name not in {"unmasked-reads", _COVERAGE, "tag-history"}:
+        return
+    columns = ", ".join(asked.values("column_name"))
+    of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
+    for thing in sorted(set(asked.things) - uncertain_things(asked)):
+        name = graph.label(thing)
+        if asked.name == "unmasked-reads" and not graph.holds(_MASKED, thing=iris([thing]), columns=of_columns):
+            what = f"{name}.{columns}" if columns else f"a column of {name}"
+            yield (
+                f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
+                "it in clear (column-readers lists the readers)."
+            )
+        if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
+            yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
+        is_about_column = asked.name == "tag-history" and columns
+        if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
+            since = record_begin(graph)
+            yield f"No row sets a tag on {name}.{columns}: what was set before {since} is not on record."
+
+
+def _no_copy(asked: Asked) -> str:
+    """For an empty answer of tag-reach: whether rows set tags on columns at all."""
+    graph = asked.graph
+    if graph.holds(_ON_COLUMNS):
+        rows = "Beside what stop_at leaves out, rows" if asked.values(tag_stops.PARAMETER) else "Rows"
+        return (
+            f"{rows} show no copy without the tag of its source, among columns that are there and sources that have a "
+            "tag. Views over a column and stages are not in this answer (end-up has them)."
+        )
+    if any(graph.of_class("ah:TagSetting")):
+        return (
+            "Tags are set on objects as a whole, and on no column: tag-reach begins with tagged columns "
+            "(policy-coverage lists the objects)."
+        )
+    return f"No row sets a tag on a column: what was set before {record_begin(graph)} is not on record."
+
+
+_PERIODS: Final = """\
+SELECT DISTINCT ?thing ?name ?column ?tag ?since ?until WHERE {
+  ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:validFrom ?since .
+  ?thing rdfs:label ?name .
+  OPTIONAL { ?setting ah:onColumn/ah:columnName ?column }
+  OPTIONAL { ?setting ah:validUntil ?until }
+}
+"""
+
+
+def tags_of_another_time(asked: Asked) -> Iterator[str]:
+    """What an empty answer about tags that are set at a time leaves out: tags that ended before that time (the end of
+    the record, if none is asked for), those that were set later, and those on what was dropped then and restored later,
+    which keep their period.
+    """
+    if asked.name not in {_COVERAGE, _REACH}:
+        return
+    times = asked.times("at")
+    ended, later, dropped = list[tuple[datetime, str]](), list[tuple[datetime, str]](), set[str]()
+    for row in _settings(asked):
+        place = f"{row['name']}.{row['column']}" if row["column"] else row["name"]
+        what, since, until = f"{row['tag']} on {place}", row["since"], row["until"]
+        if until and (not times or datetime.fromisoformat(until) <= max(times)):
+            ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
+        elif times and datetime.fromisoformat(since) > max(times):
+            later.append((datetime.fromisoformat(since), f"{what} since {since}"))
+        elif any(_was_dropped(asked.graph, row["thing"], at) for at in times):
+            dropped.add(what)
+    time_text = f"at {', '.join(asked.values('at'))}" if times else "at the end of the record"
+    lead = f"The answer has tags that were set {time_text}."
+    if dropped:
+        yield f"{lead} On what was dropped then, and restored later: {first_of(sorted(dropped), _SHOWN_TAGS)}."
+    if ended:
+        texts = first_of([text for _, text in sorted(ended, reverse=True)], _SHOWN_TAGS)
+        yield f"{lead} Earlier ones ended when they were unset, or with the object or the column: {texts}."
+    if later:
+        yield f"{lead} Later ones: {first_of([text for _, text in sorted(later)], _SHOWN_TAGS)}."
+
+
+def _settings(asked: Asked) -> Iterator[dict[str, str]]:
+    """Each time that a tag was set on what is asked for."""
+    tags = asked.match_names("tag_name")
+    for row in asked.graph.select(_PERIODS):
+        is_asked_tag = not tags or match_name(row["tag"]) in tags
+        is_asked_thing = not asked.things or row["thing"] in asked.things
+        if is_asked_tag and is_asked_thing and (asked.name != _REACH or row["column"]):
+            yield row
+
+
+def _was_dropped(graph: Lookups, thing: str, at: datetime) -> bool:
+    """Whether the latest that a row says of an object by then is its DROP, or that of its schema or database."""
+    versions = list(graph.subjects("prov:specializationOf", thing))
+    generated, dropped = (
+        {datetime.fromisoformat(time) for version in versions for time in graph.objects(version, term)}
+        for term in ("prov:generatedAtTime", "prov:invalidatedAtTime")
+    )
+    last = max((time for time in dropped if time <= at), default=None)
+    return last is not None and not any(last < time <= at for time in generated)

@@ -1,0 +1,232 @@
+"""Notes on views and streams: what may be behind them, or over the objects that are asked for.
+
+Questions follow a view or stream to the objects behind it only where that is certain (``ah:evidence``). The notes say
+which objects are only possible, through chains of views, as of the time that was asked for; which views no row
+explains; and which streams a row does not name.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.asked import MOST
+from exporter.ask.left_out import is_by_day
+from exporter.ask.lookups import iris, literals
+from exporter.model.identifiers import match_name
+from exporter.model.views import UNKNOWN_STREAM
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from exporter.ask.answers import Row
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
+
+UPWARD: Final = ("lineage-as-of", "root-cause")
+_DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
+"""Questions, with the column of the answer that names what holds the data."""
+_SHOWN: Final = 5
+_DOMAINS: Final = ("View", "Stream")
+_VIEW, _SOURCE = "ah:view", "ah:sourceObject"
+_SOURCES: Final = """\
+SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
+  VALUES ?from { @from@ }
+  ?shown @term@ ?from ; @other@ ?to ; ah:evidence ?evidence .
+  FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_COLUMN_SOURCES: Final = """\
+SELECT ?since ?until WHERE {
+  VALUES ?view { @view@ }
+  VALUES ?match_name { @column@ }
+  ?column ah:columnOf ?view ; ah:matchName ?match_name .
+  ?shown ah:viewColumn ?column ; ah:evidence "CERTAIN" .
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_UNKNOWN: Final = """\
+SELECT DISTINCT ?query ?query_id ?time ?object WHERE {
+  VALUES ?incomplete { @incomplete@ }
+  ?query ah:incomplete ?incomplete ; prov:startedAtTime ?time .
+  OPTIONAL { ?query ah:queryId ?query_id }
+  { ?query prov:qualifiedUsage|ah:accessPattern ?access . ?access ah:accessedObject ?object }
+  UNION { ?query ah:madeVersion ?version . ?version prov:specializationOf ?object }
+}
+"""
+
+
+class _Period(NamedTuple):
+    """What is asked for: definitions of views that were in force at some time in it. None: no limit."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def has(self, row: dict[str, str]) -> bool:
+        """Whether a definition was in force from ``?since`` until ``?until``; each is empty for no limit."""
+        begins_later = self.until and row["since"] and datetime.fromisoformat(row["since"]) > self.until
+        ended = self.since and row["until"] and datetime.fromisoformat(row["until"]) <= self.since
+        return not begins_later and not ended
+
+
+class _Behind(NamedTuple):
+    """The objects behind views, or the views over objects. ``certain``: those of the first step that are certain, which
+    the answer has; ``possible``: all others, in any number of steps.
+    """
+
+    certain: set[str]
+    possible: set[str]
+
+
+def views_and_streams(asked: Asked) -> Iterator[str]:
+    """Notes on a question about views, streams, or objects that may be behind some."""
+    if "lineage" not in asked.question.needs:
+        return
+    period = _Period(min(asked.times("at", "since"), default=None), asked.until)
+    if asked.name in UPWARD:
+        yield from _upward(asked, period)
+    elif asked.name in _DOWNWARD:
+        yield from _downward(asked, period)
+    yield from _unknown_streams(asked)
+
+
+def behind(graph: Lookups, thing: str) -> str | None:
+    """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
+    views = _reached(graph, {thing}, _VIEW, _Period())
+    texts = [f"Behind it, as rows show: {_listed(graph, views.certain)}"] if views.certain else []
+    texts += [f"Possibly behind it: {_listed(graph, views.possible)}"] if views.possible else []
+    return f"{'. '.join(texts)}. Ask for these" if texts else None
+
+
+def _upward(asked: Asked, period: _Period) -> Iterator[str]:
+    """What is behind the views that are asked for, and their columns, beyond what the answer has."""
+    graph = asked.graph
+    for thing in sorted(asked.things):
+        domain = graph.text(thing, "ah:domain") or ""
+        if domain not in _DOMAINS or not _had_name_then(asked, thing):
+            continue
+        views, name = _reached(graph, {thing}, _VIEW, period), graph.label(thing)
+        if not views.certain and not views.possible:
+            yield f"{name}: no row shows what is behind this {domain.lower()}. Its data may come from anywhere."
+            continue
+        columns = map(match_name, asked.values("column_name") if views.certain else ())
+        unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
+        if unknown:
+            yield (
+                f"Rows show what is behind {name} ({_listed(graph, views.certain)}), but not what is behind its column "
+                f"{', '.join(unknown)}: the answer lacks that."
+            )
+        if views.possible:
+            yield (
+                f"Possibly also behind {name}, and not in the answer: {_listed(graph, views.possible)}. "
+                "Only queries that read it together with others show this."
+            )
+
+
+def _had_name_then(asked: Asked, thing: str) -> bool:
+    """Whether an object had a name that is asked for at the time ``at``; true where either is not given."""
+    names, times = asked.match_names(), asked.times("at")
+    holders = asked.graph.names_of(thing) if names and times else []
+    return not (names and times) or any(
+        match_name(holder.name) in names and any(map(holder.holds, times)) for holder in holders
+    )
+
+
+def _shows_column(graph: Lookups, view: str, column: str, period: _Period) -> bool:
+    """Whether a source of this column of a view is certain. ``column``: as it is matched."""
+    return any(map(period.has, graph.select(_COLUMN_SOURCES, view=iris([view]), column=literals([column]))))
+
+
+def _downward(asked: Asked, period: _Period) -> Iterator[str]:
+    """What else holds the data of what is asked for: a note on each of the things, one on what the data went to, and
+    one on views that the answer does not follow.
+    """
+    graph, things = asked.graph, set(asked.things)
+    answered = _answered(asked, asked.answer.rows)
+    noted = set[str]()
+    for thing in sorted(things):
+        possible = _reached(graph, {thing}, _SOURCE, period).possible - answered
+        noted |= possible
+        if possible:
+            yield (
+                f"Possibly over {graph.label(thing)}, and followed only where it is certain: "
+                f"{_listed(graph, possible)}. Only queries that read these together with others show this."
+            )
+    possible = _reached(graph, answered - things, _SOURCE, period).possible - answered - noted - things
+    if possible:
+        yield (
+            "Possibly over what the data went to, and followed only where it is certain: "
+            f"{_listed(graph, possible)}. Only queries that read these together with others show this."
+        )
+    if asked.name != "end-up":
+        return
+    if is_by_day(graph):
+        # A view is in the answer only where a query that also wrote or was cut read it.
+        if over := _reached(graph, things | answered, _SOURCE, period).certain - answered:
+            yield (
+                f"Over what was asked for or what its data went to, and not in the answer: {_listed(graph, over)}. "
+                "Reads by day do not say which of them went through a view or stream, so the answer lacks these, and "
+                "shares that open them (exposure has the shares). downstream-users has who reads these."
+            )
+        return
+    by, column = (asked.answer.columns.index(name) for name in ("known_by", "target_column_name"))
+    whole = _answered(asked, (row for row in asked.answer.rows if row[by] == "OBJECT" and row[column] is None))
+    if over := _reached(graph, whole, _SOURCE, period).certain - answered:
+        yield (
+            f"Over what the data went to, and not in the answer: {_listed(graph, over)}. Data is followed through "
+            "views and streams from what was asked for and from columns, not from objects that are known as a whole "
+            "alone. downstream-users has who reads these."
+        )
+
+
+def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
+    """The objects of the same accounts that have a name in these rows of the answer."""
+    accounts = {holder.account for thing in asked.things for holder in asked.graph.names_of(thing)}
+    column = asked.answer.columns.index(_DOWNWARD[asked.name])
+    names = {name for row in islice(rows, MOST) if (name := row[column])}
+    holders = (holder for name in names for holder in asked.graph.holders(name))
+    return {holder.iri for holder in holders if holder.account in accounts}
+
+
+def _reached(graph: Lookups, starts: Collection[str], term: str, period: _Period) -> _Behind:
+    """All that chains of views lead to. ``term``: the end of a source at which the starts are."""
+    certain, reached, fresh = set[str](), set[str](), set(starts)
+    other = _SOURCE if term == _VIEW else _VIEW
+    while fresh:
+        sources = graph.select(_SOURCES, **{"from": iris(fresh)}, term=term, other=other)
+        ends = [row for row in sources if period.has(row)]
+        if fresh == set(starts):
+            certain = {row["to"] for row in ends if row["evidence"] == "CERTAIN"}
+        fresh = {row["to"] for row in ends} - reached - set(starts)
+        reached |= fresh
+    return _Behind(certain, reached - certain)
+
+
+def _unknown_streams(asked: Asked) -> Iterator[str]:
+    """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
+    ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
+    """
+    cells = {cell for row in islice(asked.answer.rows, MOST) for cell in row if cell}
+    places = (f"{column} {UNKNOWN_STREAM}" for column in ("direct_objects_accessed", "objects_modified"))
+    ident_by_query = {
+        row["query"]: row["query_id"]
+        for row in asked.graph.select(_UNKNOWN, incomplete=literals(places))
+        if asked.has(datetime.fromisoformat(row["time"]))
+        and (not asked.things or row["object"] in asked.things or row["query_id"] in cells)
+    }
+    if ident_by_query:
+        idents = sorted(filter(None, ident_by_query.values()))
+        more = f" and {len(ident_by_query) - _SHOWN} more" if len(ident_by_query) > _SHOWN else ""
+        yield (
+            "Rows name a stream by $SYS_VIEW_<number> alone: which stream that is, is "
+            f"not known, and the answer may lack what went through it: {', '.join(idents[:_SHOWN])}{more}."
+        )
+
+
+def _listed(graph: Lookups, things: set[str]) -> str:
+    return first_of(sorted(map(graph.label, things)), _SHOWN)
