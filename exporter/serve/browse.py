@@ -8,8 +8,8 @@ from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
+from exporter.serve.notes import not_ready
 from exporter.serve.protocol import status_and_headers
-from exporter.serve.site import not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

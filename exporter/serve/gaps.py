@@ -12,7 +12,7 @@ from exporter.ask.answers import LIST, Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import table
 from exporter.serve.lineage.picture import parts
-from exporter.serve.site import not_ready
+from exporter.serve.notes import not_ready
 
 if TYPE_CHECKING:
     from exporter.serve.site import Site

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from flask import url_for
+from flask import g, url_for
 from markupsafe import Markup, escape
 
 _TIME_OR_QUERY: Final = re.compile(
@@ -13,6 +13,19 @@ _TIME_OR_QUERY: Final = re.compile(
     # Not as a part of a name or of a path.
     r"|(?P<query>(?<![\w./-])[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w/-]|\.\w))"
 )
+
+NOT_READY: Final = "The answer is not ready yet. The page loads again by itself until it is there."
+
+
+def not_ready() -> str:
+    """What a page says in the place of an answer that is not ready; a browser then loads the page again."""
+    g.is_incomplete = True
+    return NOT_READY
+
+
+def is_incomplete() -> bool:
+    """Whether the page lacks an answer that is not ready."""
+    return bool(g.get("is_incomplete"))
 
 
 def time(text: str) -> str:

@@ -17,7 +17,7 @@ from exporter.ask.answers import Answer
 from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, ask_href, table
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.site import not_ready
+from exporter.serve.notes import not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

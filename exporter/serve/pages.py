@@ -17,8 +17,7 @@ from exporter.errors import ExporterError
 from exporter.serve.forms import Cell, Table, ask_href, is_cut, table
 from exporter.serve.gaps import QUESTION, is_gap
 from exporter.serve.lineage.picture import parts
-from exporter.serve.notes import time
-from exporter.serve.site import not_ready
+from exporter.serve.notes import not_ready, time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -36,7 +36,7 @@ from exporter.serve.login import check_of
 from exporter.serve.objects import objects
 from exporter.serve.pages import pages, queries, warm
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
-from exporter.serve.site import OWN_QUESTIONS, Site, is_incomplete
+from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.terminal import visible_text
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
             f"{directive} {sources}" for directive, sources in policy.items()
         )
         answer.headers.update(_HEADERS)
-        if is_incomplete():
+        if notes.is_incomplete():
             answer.headers["Refresh"] = _REFRESH_SECONDS
         answer.headers.setdefault("Cache-Control", "no-cache, private")
         if answer.mimetype in _SHOWN_TYPES and not answer.is_streamed and not answer.direct_passthrough:

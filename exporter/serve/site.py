@@ -14,8 +14,6 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from flask import g
-
 from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out
@@ -38,7 +36,6 @@ _MOST_CACHED: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
-NOT_READY: Final = "The answer is not ready yet. The page loads again by itself until it is there."
 SHORT_QUERIES_MISSING: Final = (
     "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
     "AGGREGATE_ACCESS_HISTORY were exported too, its readers and writers can be incomplete."
@@ -51,17 +48,6 @@ OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
-
-
-def not_ready() -> str:
-    """What a page says in the place of an answer that is not ready; a browser then loads the page again."""
-    g.is_incomplete = True
-    return NOT_READY
-
-
-def is_incomplete() -> bool:
-    """Whether the page lacks an answer that is not ready."""
-    return bool(g.get("is_incomplete"))
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,12 @@ def test_without_its_packages_it_says_what_to_install(
     assert "pip install 'access-history-exporter[mcp]'" in capsys.readouterr().err
 
 
+def test_it_needs_no_packages_of_the_pages() -> None:
+    """The extra that its page says to install does not have them."""
+    without = "import sys; sys.modules.update(dict.fromkeys(('flask', 'waitress', 'fast_sugiyama')))"
+    subprocess.run([sys.executable, "-c", f"{without}; import exporter.mcp.server"], check=True)
+
+
 # --- HTTP -------------------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,8 @@ from exporter.ask.answers import LIST
 from exporter.ask.questions import questions
 from exporter.ask.shipped import GROUPS, grouped
 from exporter.serve import forms, gaps, notes, objects, server
-from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING, is_incomplete, not_ready
+from exporter.serve.notes import is_incomplete, not_ready
+from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
