@@ -1,7 +1,7 @@
 """Follow what helpers hold, so that events show where data came from and where it went, as if there were no helpers.
 
-:func:`step_of` is what one query does to helpers. :class:`Helpers` receives the steps of an account in the order of
-their ends, and says for each query which helpers its event leaves out, and what it has in their place (a
+:class:`Helpers` receives the steps of an account (:mod:`exporter.openlineage.helper_steps`) in the order of their ends,
+and says for each query which helpers its event leaves out, and what it has in their place (a
 :class:`exporter.model.answers.Bridge`).
 
 A helper is bridged from its CREATE or REPLACE on record to its DROP, RENAME or SWAP. Each query that fills it adds the
@@ -22,28 +22,16 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge, ColumnSource, HelperContent
-from exporter.openlineage.helpers import (
-    DAY,
-    KINDS,
-    MOST_SOURCES,
-    created,
-    dropped,
-    is_candidate,
-    is_named,
-    request_of,
-    unclear,
-)
-from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, dataset_of, dataset_uses, resolved, with_base
+from exporter.model.answers import Bridge, HelperContent
+from exporter.openlineage.helper_steps import FILLED, GONE, MADE, NAMED, READ, STRANGE, UNCLEAR, Ref, has_id
+from exporter.openlineage.helpers import DAY, MOST_SOURCES
+from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from exporter.model.answers import Dataset
-    from exporter.model.facts import Content, QueryFacts, Thing
-    from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses
+    from exporter.openlineage.helper_steps import Created, Fill, Mark, Step
     from exporter.openlineage.naming import DatasetName
-    from exporter.openlineage.settings import OpenLineageSettings
 
 KEPT: Final = 2 * DAY
 """How long a former state of a helper is kept for queries that started when it was in force."""
@@ -53,249 +41,6 @@ REPLACE gives a new id and has no row of a DROP, and neither has the end of a se
 """
 MOST_HELPERS: Final = 10_000
 """Most helpers of an account that are followed at a time; beyond, the one that was changed longest ago is forgotten."""
-UNCLEAR, NAMED, READ, FILLED, STRANGE = "unclear", "named", "read", "filled", "strange"
-"""Marks, which are known before the first step of a day. By helper and day: UNCLEAR, a fill without known
-sources; NAMED, a read or fill. By helper and start of a window: it was read, it was filled, another session or request
-used it.
-"""
-MADE, GONE = "made ", "gone"
-"""Marks by table without an id and time: MADE with the id of the session, which may be empty, created it; GONE, a DROP.
-"""
-Ref = tuple[str, str, str]
-"""A helper: the namespace and name of its dataset, and the key of the object."""
-Mark = tuple[str, Ref, int]
-
-
-class Created(Struct, array_like=True, frozen=True, gc=False):
-    """A helper that the query creates. ``is_sure``: by its name or as TEMPORARY; else ``window`` is the start of the
-    window that has to qualify.
-    """
-
-    ref: Ref
-    is_view: bool
-    is_sure: bool
-    window: int
-
-
-class Fill(Struct, array_like=True, frozen=True, gc=False):
-    """A helper that the query writes: the sources of its columns, and the datasets that it is made from, by name. Both
-    may be helpers. ``adds``: False for a query that only deletes; ``empties``: what was there before is gone.
-    """
-
-    ref: Ref
-    columns: dict[str, list[ColumnSource]]
-    inputs: list[tuple[str, str]]
-    adds: bool
-    empties: bool
-
-
-class Step(Struct, array_like=True, frozen=True, gc=False):
-    """What a query does to helpers. ``changed``: helpers that it changes by DDL. ``dropped``: those that it drops.
-    ``moved``: from which name to which a RENAME or SWAP moves an object, and whether the new name is a helper's.
-    ``facets``: of the inputs of fills. Times are microseconds since 1970, UTC.
-    """
-
-    query_id: str
-    start: int
-    end: int
-    read: list[Ref] = []
-    created: list[Created] = []
-    fills: list[Fill] = []
-    changed: list[Ref] = []
-    dropped: list[Ref] = []
-    moved: list[tuple[Ref, Ref, bool]] = []
-    facets: list[tuple[str, str, bytes]] = []
-
-
-# --- a query ----------------------------------------------------------------------------------------------------------
-
-
-def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> tuple[Step, list[Mark]] | None:
-    """What the query does to helpers, and its marks; None if it has to do with none."""
-    content = facts.content
-    found = {
-        thing.key: thing
-        for thing in (*_read_things(content), *_changed_things(content))
-        if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings)
-    }
-    if not found and not any(_named_by(facts, datasets, settings)):
-        return None
-    uses = dataset_uses(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, uses, found).step()
-
-
-def _read_things(content: Content) -> list[Thing]:
-    return [
-        *(access.thing for access in content.accesses),
-        *(derivation.source for derivation in content.derivations),
-    ]
-
-
-def _changed_things(content: Content) -> list[Thing]:
-    return [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
-
-
-def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> Iterator[bool]:
-    for change in facts.content.changes:
-        if change.new_name is not None and change.thing.kind in KINDS:
-            new = datasets[change.thing.key, change.new_name, change.thing.account]
-            yield is_named(new.name, settings.helpers)
-
-
-class _Query:
-    """A query. ``found``: the helpers that it names, by object key."""
-
-    def __init__(
-        self,
-        facts: QueryFacts,
-        datasets: Datasets,
-        settings: OpenLineageSettings,
-        uses: DatasetUses,
-        found: dict[str, Thing],
-    ) -> None:
-        self._facts, self._datasets, self._settings = facts, datasets, settings
-        self._uses, self._found = uses, found
-        self._reads = _read_things(facts.content)
-        self._several = {*self._shared(self._reads), *self._shared(_changed_things(facts.content))}
-
-    def _shared(self, things: list[Thing]) -> Iterator[Ref]:
-        """The objects of which the query reads, or writes, several under one name: it cannot be known which is which.
-        CREATE OR REPLACE of a table from itself reads one and writes the other.
-        """
-        by_name: dict[DatasetName, set[Ref]] = {}
-        for ref in {self._ref(thing) for thing in things}:
-            if _has_id(ref):
-                by_name.setdefault(ref[:2], set()).add(ref)
-        yield from (ref for each in by_name.values() if len(each) > 1 for ref in each)
-
-    def step(self) -> tuple[Step, list[Mark]]:
-        facts = self._facts
-        read = self._known(self._reads)
-        fills = list(self._fills())
-        made = Step(
-            facts.query_id,
-            facts.start,
-            max(facts.start, facts.end),
-            read,
-            sorted(self._created(), key=lambda created: created.ref),
-            fills,
-            self._known(change.thing for change in facts.content.changes),
-            self._known(dropped(facts)),
-            sorted(self._moved()),
-            self._facets(fills),
-        )
-        return made, sorted(set(self._marks(made)))
-
-    def _ref(self, thing: Thing) -> Ref:
-        return (*_identity(dataset_of(thing, self._datasets)), thing.key)
-
-    def _known(self, things: Iterable[Thing]) -> list[Ref]:
-        """The helpers among the things, one for each name: a row may give the id in one place and not in another."""
-        refs = sorted({self._ref(thing) for thing in things if thing.key in self._found} - self._several)
-        with_id = {ref[:2] for ref in refs if _has_id(ref)}
-        return [ref for ref in refs if _has_id(ref) or ref[:2] not in with_id]
-
-    def _created(self) -> Iterator[Created]:
-        facts = self._facts
-        for thing in created(facts):
-            if thing.key in self._found:
-                dataset = dataset_of(thing, self._datasets)
-                is_sure = facts.history.is_temporary or is_named(dataset.name, self._settings.helpers)
-                windows = dataset.signs.windows if dataset.signs else ()
-                window = next((window.start for window in windows if window.start == facts.start), -1)
-                yield Created((*_identity(dataset), thing.key), thing.kind == "view", is_sure, window)
-
-    def _fills(self) -> Iterator[Fill]:
-        uses = self._uses
-        filled = {ref[:2]: ref for ref in self._known(write.thing for write in self._facts.content.writes)}
-        for output in uses.outputs:
-            if output.name in filled:
-                columns: dict[str, list[ColumnSource]] = {}
-                for key in output.keys:
-                    for column, namespace, name, source, is_base in uses.sources.get(key, ()):
-                        columns.setdefault(column, []).append((namespace, name, source, is_base))
-                sources = {origin[:2] for each in columns.values() for origin in each}
-                inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
-                adds = any(write.columns for write in output.writes)
-                by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
-                empties = self._facts.content.truncates
-                yield Fill(filled[output.name], by_column, inputs if adds else [], adds, empties)
-
-    def _moved(self) -> Iterator[tuple[Ref, Ref, bool]]:
-        for change in self._facts.content.changes:
-            if change.thing.kind not in KINDS:
-                continue
-            key = change.thing.key
-            if change.new_name is not None:
-                to = self._datasets[key, change.new_name, change.thing.account]
-            elif change.swap_key is not None and change.swap_name is not None:
-                to = self._datasets[change.swap_key, change.swap_name, None]
-            else:  # nothing, or what is no object (``$SYS_VIEW_7``)
-                continue
-            yield self._ref(change.thing), (*_identity(to), key), is_named(to.name, self._settings.helpers)
-
-    def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
-        wanted = {name for fill in fills for name in fill.inputs}
-        read = [dataset_of(thing, self._datasets) for thing in self._reads]
-        facets = {_identity(dataset): dataset.facets for dataset in read if _identity(dataset) in wanted}
-        return [(*name, facets[name]) for name in sorted(facets)]
-
-    def _marks(self, step: Step) -> Iterator[Mark]:
-        facts = self._facts
-        for thing in unclear(facts):
-            if thing.key in self._found:
-                yield UNCLEAR, self._ref(thing), step.end // DAY
-        for ref in self._several:
-            yield UNCLEAR, ref, step.end // DAY
-        for ref in (*step.read, *(fill.ref for fill in step.fills)):
-            yield NAMED, ref, step.end // DAY
-        has_base = any(one.access == "BASE" for one in facts.content.accesses)
-        is_cut = any(text.startswith("base_objects_accessed") for text in facts.content.incomplete)
-        for access in facts.content.accesses:
-            if access.thing.key in self._found and access.thing.kind == "view" and (is_cut or not has_base):
-                yield UNCLEAR, self._ref(access.thing), step.end // DAY
-        for fill in step.fills:
-            if sum(map(len, fill.columns.values())) > MOST_SOURCES or len(fill.inputs) > MOST_SOURCES:
-                yield UNCLEAR, fill.ref, step.end // DAY
-        yield from self._of_names(step)
-        if step.start // DAY == step.end // DAY:
-            yield from self._of_windows(step)
-
-    def _of_names(self, step: Step) -> Iterator[Mark]:
-        session = self._facts.history.session_id or ""
-        yield from (
-            (f"{MADE}{session}", one.ref, step.end) for one in step.created if not (_has_id(one.ref) or one.is_view)
-        )
-        yield from ((GONE, ref, step.end) for ref in step.dropped if not _has_id(ref))
-
-    def _of_windows(self, step: Step) -> Iterator[Mark]:
-        """Which windows the query uses, and whether it is of the window's own session or request."""
-        facts, filled = self._facts, {fill.ref for fill in step.fills if fill.adds}
-        for thing in self._found.values():
-            dataset = dataset_of(thing, self._datasets)
-            ref = (*_identity(dataset), thing.key)
-            for window in dataset.signs.windows if dataset.signs else ():
-                if not window.start <= facts.start <= window.end:
-                    continue
-                is_own = window.session and window.session == facts.history.session_id
-                if not is_own and not (window.request and window.request == request_of(facts)):
-                    yield STRANGE, ref, window.start
-                if ref in step.read:
-                    yield READ, ref, window.start
-                if ref in filled:
-                    yield FILLED, ref, window.start
-
-
-def _identity(dataset: Dataset) -> DatasetName:
-    return dataset.namespace, dataset.name
-
-
-def _has_id(ref: Ref) -> bool:
-    """Whether the row gave the object's id (:mod:`exporter.model.facts`, "key")."""
-    return not ref[2].split("/", 1)[-1].startswith("name/")
-
-
-# --- the helpers of an account ----------------------------------------------------------------------------------------
 
 
 class HelperState(Struct, array_like=True, frozen=True, gc=False):
@@ -424,13 +169,13 @@ class Helpers:
         """The object that a row names. Where the row, or that of the CREATE, gives no id, the name decides; None if it
         could be several.
         """
-        has_id = _has_id(ref)
-        if has_id and ref in self._states:
+        knows_id = has_id(ref)
+        if knows_id and ref in self._states:
             return ref
         others = [
             other
             for other in self._named.get(ref[:2], ())
-            if self._states[other][-1][2] is not None and not (has_id and _has_id(other))
+            if self._states[other][-1][2] is not None and not (knows_id and has_id(other))
         ]
         if len(others) > 1:
             return None
@@ -483,7 +228,7 @@ def _several(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     for what, ref, day in marks:
         if what == NAMED:
             refs.setdefault((ref[:2], day), set()).add(ref)
-    return {one for one, each in refs.items() if 1 < sum(map(_has_id, each)) < len(each)}
+    return {one for one, each in refs.items() if 1 < sum(map(has_id, each)) < len(each)}
 
 
 def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:

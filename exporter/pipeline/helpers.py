@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.openlineage.bridging import Helpers, Mark, SavedHelpers, Step, step_of
+from exporter.openlineage.bridging import Helpers, SavedHelpers
 from exporter.openlineage.events import name_of
+from exporter.openlineage.helper_steps import Mark, Step, step_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     AT_RANK,
