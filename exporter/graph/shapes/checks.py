@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.shapes.classes import References, class_of, has_class_of_iri, superclasses
 from exporter.graph.shapes.constraints import (
@@ -100,10 +100,12 @@ class Checks:
     def check(self, node: Node, base: str) -> list[Result]:
         """The results of the shapes at a node of a graph below ``base``, in order; empty where it conforms."""
         try:
-            shapes, is_sound = self._plans[base][node.of][node.types]
+            plan = self._plans[base][node.of][node.types]
         except KeyError:
-            shapes, is_sound = self._planned(node, base)
-        return [] if is_sound(node.iri, node.values) else self._validated(node, base, shapes)
+            plan = self._planned(node, base)
+        if plan.is_sound(node.iri, node.values):
+            return []
+        return self._validated(node, base, plan.shapes)
 
     def _planned(self, node: Node, base: str) -> Plan:
         plan = _Maker(base, node.of, node.types).plan(self._shapes)
@@ -266,13 +268,30 @@ def _of_many(each: list[Test]) -> OfAll:
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-class Plan(NamedTuple):
-    """``shapes``: those that can have results at nodes of a class; ``is_sound``: the test of whether a node conforms to
-    all of them.
-    """
+class Plan:
+    """The tests of a class of nodes. ``shapes``: those that can have results at such nodes."""
 
-    shapes: tuple[Shape, ...]
-    is_sound: Whole
+    __slots__ = ("_of_values", "_required", "_wholes", "shapes")
+
+    def __init__(self, shapes: tuple[Shape, ...], tests: _Tests, properties: Iterable[Property]) -> None:
+        self.shapes = shapes
+        self._required = tuple(tests.required)
+        self._of_values = {predicate.term: tests.of(predicate.term) for predicate in properties}
+        self._wholes = tuple(tests.wholes)
+
+    def is_sound(self, iri: str, values: Values) -> bool:
+        """Whether the node conforms to all shapes of the plan."""
+        for term in self._required:
+            if term not in values:
+                return False
+        of_values = self._of_values
+        for term, value in values.items():
+            if not of_values[term](value):
+                return False
+        for of_node in self._wholes:  # noqa: SIM110 - a loop is several times as fast as all() of few
+            if not of_node(iri, values):
+                return False
+        return True
 
 
 @dataclass
@@ -294,27 +313,8 @@ class _Tests:
         if test is not passes:
             self.wholes.append(test)
 
-    def of_nodes(self, properties: Iterable[Property]) -> Whole:
-        """All tests as one, for nodes that have values of most of these properties."""
-        required, wholes = tuple(self.required), tuple(self.wholes)
-        of_values = {predicate.term: self.of(predicate.term) for predicate in properties}
-
-        def is_sound(iri: str, values: Values) -> bool:
-            for term in required:
-                if term not in values:
-                    return False
-            for term, value in values.items():
-                if not of_values[term](value):
-                    return False
-            for of_node in wholes:  # noqa: SIM110 - a loop is several times as fast as all() of few
-                if not of_node(iri, values):
-                    return False
-            return True
-
-        return is_sound
-
     def as_one(self) -> Whole:
-        """All tests as one, for a part of a shape, which is about few properties."""
+        """All tests as one."""
         if fails in self.wholes:
             return fails
         required, wholes = tuple(self.required), tuple(self.wholes)
@@ -358,7 +358,7 @@ class _Maker:
             else:
                 continue
             applying.append(shape)
-        return Plan(tuple(applying), tests.of_nodes(self._of.properties))
+        return Plan(tuple(applying), tests, self._of.properties)
 
     def as_one(self, shape: Shape) -> Whole:
         """The test of whether a node conforms to the shape."""
