@@ -114,8 +114,8 @@ class Lookups:
     # --- queries ------------------------------------------------------------------------------------------------------
 
     def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
-        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which are
-        those of the graph; ``places``: what stands in the place of ``@name@`` in it (:func:`iris`, :func:`literals`).
+        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which
+        are those of the graph; ``places``: what stands for ``@name@`` in it (:func:`iris`, :func:`literals`).
         """
         solutions = self.store.query(_filled(query, places))
         assert isinstance(solutions, QuerySolutions), "a SELECT gives solutions"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask import left_out, nameless, protection, unrecorded, views
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.parameters import instant, values_of
+from exporter.ask.parameters import as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def no_row(store: Store, params: ParameterValues = MappingProxyType({})) -> str:
     begins = [instant("since", value) for value in values_of(params, "since")]
     ends = [instant(name, value) for name in ("until", "at") for value in values_of(params, name)]
     if begins and min(begins) > in_utc(first):
-        first = min(begins).isoformat().replace("+00:00", "Z")
+        first = as_text(min(begins))
     if ends and max(ends) < in_utc(last):
-        last = max(ends).isoformat().replace("+00:00", "Z")
+        last = as_text(max(ends))
     return f"No row from {first} to {last} has what this question asks for."
 
 

@@ -203,7 +203,7 @@ def _check_order(times: AbstractSet[str], params: ParameterValues) -> None:
     since, until = (sorted(instant(name, text) for text in values_of(params, name)) for name in ("since", "until"))
     if since and until and since[0] > until[-1]:
         raise UsageError(
-            f"since={_in_utc(since[0])} is after until={_in_utc(until[-1])}, so no time lies between them: "
+            f"since={as_text(since[0])} is after until={as_text(until[-1])}, so no time lies between them: "
             "since is the earlier one of the two."
         )
 
@@ -236,7 +236,7 @@ def _bind_one(text: str, parameter: Parameter, literal: str) -> str:
 
 def _literal(parameter: Parameter, value: str) -> str:
     if parameter.kind == "time":
-        return f'"{_in_utc(instant(parameter.name, value))}"^^<{_DATE_TIME}>'
+        return f'"{as_text(instant(parameter.name, value))}"^^<{_DATE_TIME}>'
     if parameter.kind == "thing":
         if _breaks_an_iri(value):
             raise UsageError(f"{parameter.name}: {value!r} is not an IRI.")
@@ -262,7 +262,8 @@ def instant(name: str, value: str) -> datetime:
         ) from None
 
 
-def _in_utc(time: datetime) -> str:
+def as_text(time: datetime) -> str:
+    """A time in UTC in the form of the graph."""
     return time.isoformat().replace("+00:00", "Z")
 
 

@@ -75,6 +75,11 @@ def status_and_headers(error: ExporterError) -> tuple[int, dict[str, str]]:
     return status, {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
 
 
+def error_as_text(error: ExporterError) -> Response:
+    """An error as the answer to a program."""
+    return Response(f"{error}\n", *status_and_headers(error), content_type="text/plain; charset=utf-8")
+
+
 def endpoint(site: Site) -> Blueprint:
     """``/sparql``, ``/health``, and ``/.well-known/void``."""
     routes = Blueprint("protocol", __name__)
@@ -102,13 +107,9 @@ def endpoint(site: Site) -> Blueprint:
 
     @routes.errorhandler(RequestEntityTooLarge)
     def too_large(_: RequestEntityTooLarge) -> Response:
-        return in_words(_ProtocolError(f"The request is larger than {LARGEST >> 20} MiB.", 413))
+        return error_as_text(_ProtocolError(f"The request is larger than {LARGEST >> 20} MiB.", 413))
 
-    @routes.errorhandler(ExporterError)
-    def in_words(error: ExporterError) -> Response:
-        status, headers = status_and_headers(error)
-        return Response(f"{error}\n", status, headers, content_type="text/plain; charset=utf-8")
-
+    routes.register_error_handler(ExporterError, error_as_text)
     return routes
 
 

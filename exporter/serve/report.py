@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from flask import render_template
 
 from exporter.ask import stores
-from exporter.ask.answers import Answer
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
-from exporter.errors import ExporterError, UsageError
+from exporter.errors import UsageError
 from exporter.publish import single
-from exporter.serve.forms import table
-from exporter.serve.gaps import QUESTION, part, sensitive_tags_sentence
+from exporter.serve.overview import COVERAGE, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.tables import Part, answered, table
 from exporter.system.progress import Progress
 from exporter.system.terminal import visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from exporter.serve.forms import Table
+    from exporter.ask.answers import Answer
 
 _MOST: Final = 40
 """The most rows of a part; the report says if there are more."""
@@ -34,30 +33,34 @@ _MOST_COUNTED: Final = 10_000
 _SECONDS: Final = 300.0
 _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
-
-
-_FIGURES: Final = {
-    "changes": "changes",
-    "unmasked-reads": "reads in clear",
-    QUESTION: "sensitive columns without a policy",
-    "unmasked-copies": "copies of masked columns that are read without a mask",
-    "unused-objects": "unused objects",
-    "exposure": "grants and open shares",
-    "page-top-readers": "users who read",
+_TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "changes": ("What changed", "changes", "New readers and copies, tags and policies, objects, columns, grants."),
+    "unmasked-reads": (
+        "Reads in clear",
+        "reads in clear",
+        "Who read a column without its mask, before or after it had one.",
+    ),
+    COVERAGE: ("Sensitive columns without a policy", "sensitive columns without a policy", ""),
+    "unmasked-copies": (
+        "Copies of masked columns that are read without a mask",
+        "copies of masked columns that are read without a mask",
+        "At any time on record.",
+    ),
+    "unused-objects": ("Unused objects", "unused objects", "Nobody read them in this time."),
+    "exposure": ("Exposure", "grants and open shares", "What grants and shares open, at the end of the record."),
+    "page-top-readers": ("Top readers", "users who read", "The users with the most queries that read something."),
 }
-"""What the number of each part counts."""
+"""Each part by its question: its title, what its number counts, and what its rows are; of what is tagged without a
+policy, the tags that count as sensitive.
+"""
 
 
-class Part(NamedTuple):
-    """A part of the report. ``figure``: what its number counts; ``table``: None where there is no answer, for the
-    reason in ``words``.
-    """
+class ReportPart(NamedTuple):
+    """A part of the report. ``figure``: what its number ``counted`` counts."""
 
-    title: str
+    part: Part
     figure: str
     why: str
-    table: Table | None
-    words: str
     counted: str = ""
 
 
@@ -97,33 +100,9 @@ def _text(site: Site, since: str | None) -> str:
         "since": f"{start:%Y-%m-%dT%H:%M:%SZ}",
         "until": f"{last + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
     }
-    parts = [
-        _part(
-            site,
-            "What changed",
-            "New readers and copies, tags and policies, objects, columns, grants.",
-            "changes",
-            period,
-        ),
-        _part(
-            site,
-            "Reads in clear",
-            "Who read a column without its mask, before or after it had one.",
-            "unmasked-reads",
-            period,
-        ),
-        _part(site, "Sensitive columns without a policy", sensitive_tags_sentence(site), QUESTION, {}),
-        _part(
-            site,
-            "Copies of masked columns that are read without a mask",
-            "At any time on record.",
-            "unmasked-copies",
-            {},
-        ),
-        _part(site, "Unused objects", "Nobody read them in this time.", "unused-objects", {"since": period["since"]}),
-        _part(site, "Exposure", "What grants and shares open, at the end of the record.", "exposure", {}),
-        _part(site, "Top readers", "The users with the most queries that read something.", "page-top-readers", period),
-    ]
+    since_alone = {"since": period["since"]}
+    params = {"changes": period, "unmasked-reads": period, "unused-objects": since_alone, "page-top-readers": period}
+    parts = [_part(site, question, params.get(question, {})) for question in _TITLES]
     made_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     html = render_template("report.html", parts=parts, since=start, until=last, made=made_at, style=_STYLE, most=_MOST)
     return visible_text(html)
@@ -141,15 +120,19 @@ def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
     return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
 
 
-def _part(site: Site, title: str, why: str, question: str, params: dict[str, str]) -> Part:
-    try:
-        answer = site.ask(question, params, _MOST_COUNTED)
-    except ExporterError as error:
-        return Part(title, _FIGURES[question], why, None, str(error))
-    rows = part(site, answer, sensitive=True) if question == QUESTION else answer
+def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
+    title, figure, why = _TITLES[question]
+    if question == COVERAGE:
+        why = sensitive_tags_sentence(site)
+    answer = answered(lambda: site.ask(question, params, _MOST_COUNTED))
+    if isinstance(answer, str):
+        return ReportPart(Part(title, question, None, answer), figure, why)
+    more = " or more" if len(answer.rows) == _MOST_COUNTED else ""
+    if question == COVERAGE:
+        answer = gaps_of(site, answer, sensitive=True)
+        answer = replace(answer, notes=[] if answer.rows else answer.notes)
     if question == "changes":
-        why, rows = _rarest_first(why, answer)
-    part_table = table(site, Answer(rows.columns, rows.rows, rows.notes), _MOST, "more")
-    counted = f"{len(rows.rows):,}" + (" or more" if len(answer.rows) == _MOST_COUNTED else "")
+        why, answer = _rarest_first(why, answer)
     words = site.no_row("shows one", params.get("since"))
-    return Part(title, _FIGURES[question], why, part_table, words, counted)
+    part = Part(title, question, table(site, answer, _MOST, "more"), words)
+    return ReportPart(part, figure, why, f"{len(answer.rows):,}{more}")

@@ -24,18 +24,16 @@ from werkzeug.exceptions import NotFound
 from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.errors import ExporterError
-from exporter.serve import forms as tables
-from exporter.serve import notes
-from exporter.serve.browse import browse
-from exporter.serve.forms import forms, own_query
-from exporter.serve.gaps import gaps
+from exporter.serve import tables
+from exporter.serve.forms import forms
 from exporter.serve.lineage.address import start
 from exporter.serve.lineage.page import lineage_page
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.serve.login import check_of
 from exporter.serve.objects import objects
-from exporter.serve.pages import pages, queries, warm
+from exporter.serve.overview import browse, overview, warm
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
+from exporter.serve.queries import queries
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.terminal import visible_text
 
@@ -90,7 +88,7 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
             f"{directive} {sources}" for directive, sources in policy.items()
         )
         answer.headers.update(_HEADERS)
-        if notes.is_incomplete():
+        if tables.is_incomplete():
             answer.headers["Refresh"] = _REFRESH_SECONDS
         answer.headers.setdefault("Cache-Control", "no-cache, private")
         if answer.mimetype in _SHOWN_TYPES and not answer.is_streamed and not answer.direct_passthrough:
@@ -112,7 +110,7 @@ def make(site: Site, host: str, check: Check | None = None) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host, check)
     app.register_blueprint(endpoint(site))
-    for part in (pages, browse, gaps, objects, queries, forms, own_query, lineage_page):
+    for part in (overview, browse, objects, queries, forms, lineage_page):
         app.register_blueprint(part(site))
     _prepare_templates(app, site)
 
@@ -137,8 +135,8 @@ def _prepare_templates(app: Flask, site: Site) -> None:
     app.jinja_env.filters.update(
         words=tables.words,
         heading=tables.heading,
-        time=notes.time,
-        note=notes.note,
+        time=tables.time,
+        note=tables.note,
         thousands=_thousands,
         breakable=_breakable,
         next_day=_next_day,

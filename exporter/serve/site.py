@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from exporter.ask.pool import Pool
 
     Params = Mapping[str, str | Sequence[str]]
+    Row = dict[str, str | None]
 
 _BACKGROUND_THREADS: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
@@ -48,6 +49,40 @@ OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
+CUT: Final = " --max-rows"
+"""Where the advice for the command line begins in a note of :mod:`exporter.ask.questions` on rows that are left out."""
+
+QUERY_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "read": ("Read", "page-query-reads"),
+    "wrote": ("Wrote", "page-query-writes"),
+    "filled": ("Columns that it filled", "page-query-derivations"),
+    "changes": ("Made, changed or dropped", "page-query-changes"),
+    "policies": ("Policies that were enforced", "page-query-policies"),
+    "joins": ("Joins", "page-query-joins"),
+    "statements": ("Statements that are part of it", "page-query-children"),
+}
+"""What a query did: name of the part -> its title, and the question that it answers."""
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether there are more rows than the answer has."""
+    return any(CUT in note for note in answer.notes)
+
+
+def solutions(body: bytes, yes: str = "true", no: str = "false") -> Answer:
+    """A result in SPARQL's JSON as a table; ``yes`` and ``no``: the answer to an ASK."""
+    result = json.loads(body)
+    if "boolean" in result:
+        return Answer(("answer",), [(yes if result["boolean"] else no,)])
+    columns = tuple(result["head"]["vars"])
+    rows = [tuple(_value(binding.get(column)) for column in columns) for binding in result["results"]["bindings"]]
+    return Answer(columns, rows)
+
+
+def _value(term: Mapping[str, Any] | None) -> str | None:
+    """The text of a term: of a triple as JSON, None where nothing is bound."""
+    value = term and term["value"]
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 @dataclass(frozen=True)
@@ -130,11 +165,8 @@ class Site:
 
     def thing(self, iri: str) -> SiteObject | None:
         """An object; None where the graph has none with this IRI."""
-        rows = self.rows("page-object", {"object": iri})
-        if not rows:
-            return None
-        row = rows[0]
-        return SiteObject(iri, row["kind"] or "", row["object_name"] or row["location"], row["id"])
+        row = next(iter(self.rows("page-object", {"object": iri})), None)
+        return SiteObject(iri, row["kind"] or "", row["object_name"] or row["location"], row["id"]) if row else None
 
     def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
         self,
@@ -174,10 +206,9 @@ class Site:
         for executor in (self._background, self._forms):
             executor.shutdown(wait=False, cancel_futures=True)
 
-    def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
+    def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[Row]:
         """The rows of an answer, each by column."""
-        answer = self.ask(question, params, most)
-        return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+        return self.ask(question, params, most).dicts()
 
     def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
@@ -189,6 +220,21 @@ class Site:
             return None, answer
         others = [row for row in answer.rows if row[0] != iris[0]]
         return self.thing(iris[0]), Answer(answer.columns, others)
+
+    def find(self, path: str | None, name: str) -> tuple[SiteObject | None, Answer]:
+        """The object with an IRI or its path, else that with a name; None where there is none. And the others that had
+        the name, or one of its names.
+        """
+        if not path:
+            return self.by_name(name)
+        thing = self.thing(self.iri(path))
+        return thing, Answer((), []) if thing is None else self.namesakes(thing)
+
+    def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[str]]:
+        """A column of an object as rows spell it, None where they have none; and all of its columns."""
+        columns = [row["column_name"] or "" for row in self.rows("page-columns", {"object": thing.iri}, 10_000)]
+        same_name = [column for column in columns if column.upper() == name.upper()]
+        return (name if name in columns else next(iter(same_name), None)), columns
 
     def short_queries(self, thing: SiteObject) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""
@@ -205,16 +251,11 @@ class Site:
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
         """The IRIs of all objects that had a name, and of locations, by the name in the form that is compared."""
         asked_names = sorted({name for name in names if name})
-        iris_by_name: dict[str, list[str]] = {}
-        for row in (
-            self.rows("page-named", {"object_name": asked_names, "location": asked_names}, 10_000)
-            if asked_names
-            else ()
-        ):
-            iris = iris_by_name.setdefault(match_name(row["known_name"] or ""), [])
-            if row["object_iri"] and row["object_iri"] not in iris:
-                iris.append(row["object_iri"])
-        return iris_by_name
+        params = {"object_name": asked_names, "location": asked_names}
+        iris_by_name: dict[str, dict[str, None]] = {}
+        for row in self.rows("page-named", params, 10_000) if asked_names else ():
+            iris_by_name.setdefault(match_name(row["known_name"] or ""), {})[row["object_iri"] or ""] = None
+        return {name: list(iris) for name, iris in iris_by_name.items()}
 
     @cached_property
     def period(self) -> Mapping[str, str | None]:

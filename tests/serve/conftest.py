@@ -7,8 +7,7 @@ import pytest
 
 from exporter.ask import stores
 from exporter.ask.pool import Pool
-from exporter.serve import browse, forms, gaps, objects, pages
-from exporter.serve import pages as queries
+from exporter.serve import forms, objects, overview, queries
 from exporter.serve.server import OWN_QUESTIONS
 from exporter.serve.site import Site
 from tests import exports, golden
@@ -27,8 +26,9 @@ LONG: Final = 120.0
 @pytest.fixture(autouse=True)
 def _pages_have_all_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page shows what it has after a second or two, which depends on the machine."""
-    for module in (browse, forms, gaps, objects, pages, queries):
+    for module in (forms, objects, overview, queries):
         monkeypatch.setattr(module, "_WAIT", LONG)
+    monkeypatch.setattr(overview, "_WAIT_FOR_ONE", LONG)
 
 
 @contextmanager

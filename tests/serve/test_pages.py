@@ -14,12 +14,12 @@ from urllib.parse import quote
 import pytest
 
 from exporter import cli
-from exporter.ask.answers import LIST
+from exporter.ask.answers import LIST, Answer
 from exporter.ask.questions import questions
 from exporter.ask.shipped import GROUPS, grouped
-from exporter.serve import forms, gaps, notes, objects, server
-from exporter.serve.notes import is_incomplete, not_ready
+from exporter.serve import forms, objects, overview, server
 from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING
+from exporter.serve.tables import is_incomplete, not_ready, note
 from tests.ask.test_missing import LOADED, daily
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
@@ -526,13 +526,13 @@ def test_a_gap_of_an_owner_is_not_one_of_personal_data(month: Site, month_graph:
 
 def test_which_tags_are_sensitive(month: Site) -> None:
     """By name, and those that a masking policy was ever set on."""
-    assert gaps.masked_tags(month) == {"GOVERNANCE.TAGS.PII"}
+    assert month.rows("page-masked-tags") == [{"object_name": "GOVERNANCE.TAGS.PII"}]
     names = ("G.T.PII", 'G.T."pii level"', "G.T.GDPR_ART9", "G.T.PHI", "G.T.SENSITIVE_DATA", "G.T.OWNER", "PII.T.OWNER")
-    assert [gaps.is_sensitive(month, name) for name in names] == [True] * 5 + [False] * 2
-    row = {"tags": f"G.T.OWNER=x{LIST}G.T.PII", "policies": ""}
-    assert gaps.is_gap(month, row, sensitive=True)
-    assert not gaps.is_gap(month, row, sensitive=False)
-    assert not gaps.is_gap(month, {**row, "policies": "P"}, sensitive=True)
+    assert [overview.is_sensitive(month, name) for name in names] == [True] * 5 + [False] * 2
+    tags = f"G.T.OWNER=x{LIST}G.T.PII"
+    answer = Answer(("tags", "policies"), [(tags, ""), (tags, "P")])
+    assert overview.gaps_of(month, answer, sensitive=True).rows == [(tags, "")]
+    assert overview.gaps_of(month, answer, sensitive=False).rows == []
 
 
 # --- names that are made to break out ---------------------------------------------------------------------------------
@@ -627,9 +627,9 @@ def test_notes_have_the_times_of_the_page_and_links_to_the_queries_that_they_nam
 
 
 def test_a_note_is_no_markup_and_a_path_no_query() -> None:
-    told = str(notes.note("<b> s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a", has_links=False))
+    told = str(note("<b> s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a", has_links=False))
     assert told == "&lt;b&gt; s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a"
-    assert "href" not in str(notes.note("s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a"))
+    assert "href" not in str(note("s3://x/01bf0916-1400-6e2c-0200-dd20f12a9777/a"))
 
 
 def test_a_name_with_a_comma_is_one_name_of_a_list(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def logic(constraint: Logic, tests: list[Whole]) -> Whole:
             return passes if at_least else fails
     tests = [test for test in tests if test is not fails]  # it changes nothing, else the result would be known now
     if len(tests) > 1:
-        return lambda iri, values: combined(test(iri, values) for test in tests)
+        return lambda iri, values: combined([test(iri, values) for test in tests])  # faster than to stop early
     (only,) = tests
     return only if constraint.component != "sh:not" else lambda iri, values: not only(iri, values)
 
@@ -323,7 +323,7 @@ class _Tests:
             return passes
         if len(required) == 1 and not wholes and set(terms) <= set(required):
             (term,) = required
-            test = terms.get(term, passes)
+            test = terms.get(term, bool)  # there are values
             return lambda _, values: term in values and test(values[term])
         return lambda iri, values: (
             all(term in values for term in required)

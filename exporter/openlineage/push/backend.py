@@ -69,10 +69,7 @@ class Backend:
         with _faults_of_settings(secrets):
             kind = _kind(settings)
             if kind in _HTTP:
-                _check_http(settings)
-                transport = HttpTransport(HttpConfig.from_dict(dict(settings)))
-                _check_scheme(transport.url)
-                address = urljoin(transport.url, transport.endpoint)
+                address = _http_address(settings)
                 secrets, where = Secrets.of({**settings, "address": address}, os.environ), without_secrets(address)
             elif kind in _KAFKA:
                 where = f"{(settings.get('config') or {}).get('bootstrap.servers', '')}/{settings.get('topic', '')}"
@@ -191,6 +188,12 @@ def _kind(settings: Json) -> str:
 
 _HTTP: Final = ("http", "async_http")
 _KAFKA: Final = ("kafka", "msk-iam")
+_UNUSABLE: Final = "the OpenLineage client's settings cannot be used"
+_HINTS: Final = {
+    ModuleNotFoundError: ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')",
+    ImportError: ". It is the type of the transport: http, kafka, file, console, composite, or the class of your own",
+    KeyError: ". A transport needs its type",
+}
 
 
 @contextmanager
@@ -201,48 +204,36 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
-        raise UsageError(f"the OpenLineage client's settings cannot be used: {_reason(error, secrets)}") from None
+        if "valid url" in str(error):  # the client's words show the address, whose password nothing can find
+            hint = "In a user and a password, /, #, ? and @ are percent-encoded"
+            raise UsageError(f"{_UNUSABLE}: the address is no valid URL. {_SCHEMES}. {hint}") from None
+        hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
+        raise UsageError(f"{_UNUSABLE}: " + secrets.hide(f"{type(error).__name__}: {error}") + hint) from None
 
 
-def _reason(error: Exception, secrets: Secrets) -> str:
-    if "valid url" in str(error):  # the words of the client. It shows the address, whose password nothing can find
-        return f"the address is no valid URL. {_SCHEMES}. In a user and a password, /, #, ? and @ are percent-encoded"
-    return secrets.hide(f"{type(error).__name__}: {error}") + _hint(error)
-
-
-def _hint(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError):
-        return ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')"
-    if isinstance(error, ImportError):
-        return ". It is the type of the transport: http, kafka, file, console, composite, or the class of your own"
-    return ". A transport needs its type" if isinstance(error, KeyError) else ""
-
-
-def _check_http(raw: Json) -> None:
-    """Raises UsageError for settings of HTTP that have no sense, which the client takes. No value is shown."""
+def _http_address(settings: Json) -> str:
+    """Where a transport by HTTP sends events. Raises UsageError for settings that have no sense, which the client
+    takes; no value is shown.
+    """
     for key, kind, expected in (
         ("url", str, "a text"),
         ("endpoint", str, "a text"),
         ("custom_headers", dict, "a table of names and values"),
-        ("timeout", object, "a number of seconds above 0"),
     ):
-        value = raw.get(key)
-        if value is not None and not (isinstance(value, kind) and (key != "timeout" or _is_positive(value))):
-            raise UsageError(f"the OpenLineage client's settings cannot be used: {key} of the transport is {expected}")
-
-
-def _is_positive(value: Any) -> bool:
+        if settings.get(key) is not None and not isinstance(settings[key], kind):
+            raise UsageError(f"{_UNUSABLE}: {key} of the transport is {expected}")
     try:
-        return 0 < float(value) < float("inf")
+        is_positive = settings.get("timeout") is None or 0 < float(settings["timeout"]) < float("inf")
     except (TypeError, ValueError):
-        return False
-
-
-def _check_scheme(address: str) -> None:
-    scheme, text, _ = address.partition("://")
+        is_positive = False
+    if not is_positive:
+        raise UsageError(f"{_UNUSABLE}: timeout of the transport is a number of seconds above 0")
+    transport = HttpTransport(HttpConfig.from_dict(dict(settings)))
+    scheme, text, _ = transport.url.partition("://")
     if not text or scheme.lower() not in {"http", "https"}:
         problem = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
-        raise UsageError(f"the OpenLineage client's settings cannot be used: the address {problem}. {_SCHEMES}")
+        raise UsageError(f"{_UNUSABLE}: the address {problem}. {_SCHEMES}")
+    return urljoin(transport.url, transport.endpoint)
 
 
 @contextmanager

@@ -149,10 +149,11 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
             events, delivered = plan.counts.events, plan.counts.already_delivered
         if target.address and not name:
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
-        counts = {"events": events, "already_delivered": delivered, "would_send": events - delivered}
-        about = {"backend": target.name, "profile": plan.rules.name}
+        would_send, counts = events - delivered, {"events": events, "already_delivered": delivered}
+        about = {"backend": target.name, "profile": plan.rules.name, "would_send": would_send}
         plans.append({**about, **counts, "runs_left_out": plan.runs_left_out})
-        lines += (f"To {target.name} (profile {plan.rules.name})", *_count_lines(counts))
+        lines.append(f"To {target.name} (profile {plan.rules.name})")
+        lines += _count_lines({**counts, "would_send": would_send})
     lines.append("Nothing was sent: this was a dry run.")
     print(json.dumps(plans, indent=1) if as_json else "\n".join(map(visible, lines)))
     return 0

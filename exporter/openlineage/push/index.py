@@ -13,6 +13,7 @@ names, the last event that writes it, and the last that names it, are sent again
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -21,10 +22,11 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from itertools import dropwhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.event import datasets, facet, thing_of
@@ -34,7 +36,6 @@ from exporter.system import files as compressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from exporter.openlineage.push.ledger import Delivered
 
@@ -164,93 +165,81 @@ class Item:
 
 def require_events(folder: Path) -> None:
     """Raises UsageError where a folder has no events, so that this comes before any error about the backend."""
-    for file in _opened(folder)[1]:
-        os.close(file)
+    with ExitStack() as closing:
+        _opened(folder, closing)
 
 
-def _opened(folder: Path) -> tuple[list[Path], list[int]]:
+def _opened(folder: Path, closing: ExitStack) -> list[tuple[Path, IO[bytes]]]:
     """The paths, and the open files. They stay the files of one export, even if another one replaces the folder.
 
     Raises UsageError where there are none, or where they are being replaced.
     """
-    files: list[int] = []
-    try:
+    with suppress(FileNotFoundError):
         before = folder.stat() if folder.exists() else None
         paths = compressed.find_files(folder / "events", ".ndjson")
-        files.extend(os.open(path, os.O_RDONLY) for path in paths)
+        files: list[tuple[Path, IO[bytes]]] = [(path, closing.enter_context(path.open("rb"))) for path in paths]
         if before is None or os.path.samestat(before, folder.stat()):
-            if paths:
-                return paths, files
+            if files:
+                return files
             if not folder.is_dir():
                 raise UsageError(f"{folder}: there is no such folder; give the one that exporter export wrote")
             raise UsageError(f"{folder}: holds no events; {_GIVE}, with events among its outputs")
-    except FileNotFoundError:
-        pass
-    for file in files:
-        os.close(file)
     raise UsageError(f"{folder}: was replaced by another export just now; start the push again")
 
 
-def _unpacked(path: Path, file: int) -> int:
+def _unpacked(path: Path, packed: IO[bytes], closing: ExitStack) -> IO[bytes]:
     """The file; for a compressed one its content, in a temporary file without a name. Raises UsageError where it is
     damaged.
     """
     if path.suffix != compressed.ENDING:
-        return file
-    with open(file, "rb") as packed, tempfile.TemporaryFile() as unpacked:
-        try:
-            shutil.copyfileobj(gzip.GzipFile(fileobj=packed), unpacked)
-        except compressed.BROKEN as error:
-            raise UsageError(f"{path}: cannot be unpacked: {error}; export the rows again") from None
-        unpacked.seek(0)
-        return os.dup(unpacked.fileno())
+        return packed
+    unpacked = closing.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    try:
+        shutil.copyfileobj(gzip.GzipFile(fileobj=packed), unpacked)
+    except compressed.BROKEN as error:
+        raise UsageError(f"{path}: cannot be unpacked: {error}; export the rows again") from None
+    unpacked.seek(0)
+    return unpacked
 
 
-class Index:
+class Index(AbstractContextManager["Index"]):
     """The events below ``folder/events``. ``leaves_out``: why an event is not to be sent, None if it is."""
 
     def __init__(self, folder: Path, leaves_out: Callable[[Json], str | None]) -> None:
         """Raises UsageError where there are no events, or a file holds other lines."""
-        self._paths, packed = _opened(folder)
-        self._files = [_unpacked(path, file) for path, file in zip(self._paths, packed, strict=True)]
-        # SQLite's database without a name is a temporary file: no other process sees it, and it ends with this one.
-        self._db = sqlite3.connect("", isolation_level=None)
-        self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")
-        self.left_out: Counter[str] = Counter()
-        for entry in self._entries(leaves_out):
-            self._db.execute(_EVENT, entry)
-            if entry["is_run"]:
-                self._db.execute(_RUN, entry)
-        self._set_generations()
+        with ExitStack() as closing:
+            self._files = [(path, _unpacked(path, file, closing)) for path, file in _opened(folder, closing)]
+            # SQLite's database without a name is a temporary file: no other process sees it, and it ends with this one.
+            self._db = closing.enter_context(contextlib.closing(sqlite3.connect("", isolation_level=None)))
+            self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;{_TABLES}")
+            self.left_out: Counter[str] = Counter()
+            for entry in self._entries(leaves_out):
+                self._db.execute(_EVENT, entry)
+                if entry["is_run"]:
+                    self._db.execute(_RUN, entry)
+            self._set_generations()
+            self._closing = closing.pop_all()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._db.close()
-        for file in self._files:
-            os.close(file)
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
 
     def _entries(self, leaves_out: Callable[[Json], str | None]) -> Iterator[Json]:
-        for number, path in enumerate(self._paths):
+        for number, (path, file) in enumerate(self._files):
             offset = 0
-            with open(self._files[number], "rb", closefd=False) as file:
-                for count, line in enumerate(file, start=1):
-                    at, offset = offset, offset + len(line)
-                    if not line.strip():
-                        continue
-                    try:
-                        event = json.loads(line)
-                        why = leaves_out(event)
-                        entry = _entry(event) if why is None else {}
-                    except (ValueError, KeyError, TypeError, AttributeError):
-                        raise UsageError(f"{path}, line {count}: is not an OpenLineage event; {_GIVE}") from None
-                    if why is None:
-                        yield {**entry, "file": number, "at": at, "size": len(line)}
-                    else:
-                        self.left_out[why] += 1
+            for count, line in enumerate(file, start=1):
+                at, offset = offset, offset + len(line)
+                if not line.strip():
+                    continue
+                try:
+                    event = json.loads(line)
+                    why = leaves_out(event)
+                    entry = _entry(event) if why is None else {}
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    raise UsageError(f"{path}, line {count}: is not an OpenLineage event; {_GIVE}") from None
+                if why is None:
+                    yield {**entry, "file": number, "at": at, "size": len(line)}
+                else:
+                    self.left_out[why] += 1
 
     def _set_generations(self) -> None:
         """Sets the generation of each run, from the top; and from the bottom, the latest time at which it began: its
@@ -363,4 +352,4 @@ class Index:
         return self._text(item.file, item.at, item.size)
 
     def _text(self, file: int, at: int, size: int) -> bytes:
-        return os.pread(self._files[file], size, at).rstrip(b"\r\n")
+        return os.pread(self._files[file][1].fileno(), size, at).rstrip(b"\r\n")

@@ -20,7 +20,8 @@ import json
 import os
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from contextlib import AbstractContextManager
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.system import private
@@ -28,7 +29,6 @@ from exporter.system import private
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from types import TracebackType
 
 SENDING, TAKEN, NOT_TAKEN, ENDED, PLACED = ">", "+", "-", "=", "@"
 _SYNC: Final = 1.0
@@ -92,7 +92,7 @@ class Delivered:
                     yield sign, mark
 
 
-class Ledger(Delivered):
+class Ledger(Delivered, AbstractContextManager["Ledger"]):
     """The folder of one backend: ``ledger.txt``, ``set-aside.ndjson``, ``reduced.ndjson`` and ``summary.json``."""
 
     def __init__(self, folder: Path) -> None:
@@ -154,12 +154,7 @@ class Ledger(Delivered):
         finally:
             self.release()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def release(self) -> None:

@@ -13,7 +13,7 @@ from exporter.serve.lineage.address import Address, Edge, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
 from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import Group, Opened, parts
-from exporter.serve.notes import time
+from exporter.serve.tables import time
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:

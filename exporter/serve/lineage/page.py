@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import LIST, Answer, render
-from exporter.serve.forms import Cell, Table, table, users
 from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing, edge_of, flow_words
 from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, read_lineage
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, picture
-from exporter.serve.notes import time
 from exporter.serve.objects import unknown
+from exporter.serve.tables import Cell, Table, table, time, users
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,323 @@
+"""Where a person begins: the first page, the search, what is tagged without a policy, and lists of all there is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from flask import Blueprint, abort, redirect, render_template, request, url_for
+
+from exporter.ask.answers import LIST, Answer
+from exporter.ask.names import nearest
+from exporter.errors import ExporterError
+from exporter.serve.lineage.picture import parts
+from exporter.serve.protocol import status_and_headers
+from exporter.serve.site import is_cut
+from exporter.serve.tables import Part, answered, ask_href, not_ready, table, with_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from flask.typing import ResponseReturnValue
+
+    from exporter.serve.site import Row, Site
+    from exporter.serve.tables import Table
+
+_WAIT: Final = 1.0
+"""Seconds that the first page waits for each of its answers."""
+_WAIT_FOR_ONE: Final = 1.5
+"""Seconds that a page with one answer waits for it."""
+_FEW: Final = 5
+"""Rows of each answer that the first page shows."""
+_MOST_NAMES: Final = 100_000
+_LONGEST: Final = 500
+"""The most characters of a search."""
+_UNUSED_DAYS: Final = 14
+_CHANGED_DAYS: Final = 7
+SENSITIVE: Final = ("*PII*", "*GDPR*", "*PHI*", "*SENSITIVE*")
+"""Names of tags that need a policy, in any letter case, where ``serve.sensitive_tags`` gives none. In addition, by
+default: the tags on which a masking policy was ever set.
+"""
+COVERAGE: Final = "policy-coverage"
+"""The question whose answer has what is tagged without a policy. A tag that says who owns a table needs none."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of the first page: a question about the last days on record."""
+
+    title: str
+    why: str
+    question: str
+    since_days: int | None = None
+
+
+TOPICS: Final = (
+    Topic(
+        "Masked columns that were read in clear",
+        "Who read a column without its mask, before or after it had one.",
+        "unmasked-reads",
+    ),
+    Topic(
+        "Copies of masked columns that are read without a mask",
+        "Data left the protected column, and no policy protects the copy.",
+        "unmasked-copies",
+    ),
+    Topic(
+        "Sensitive columns without a policy",
+        "They have a sensitive tag, and no policy masks or filters them.",
+        COVERAGE,
+    ),
+    Topic(
+        "What changed in the last week on record",
+        "New readers and copies, tags and policies, objects, columns, grants and revokes.",
+        "changes",
+        _CHANGED_DAYS,
+    ),
+    Topic(
+        f"Objects that nobody read in the last {_UNUSED_DAYS} days on record",
+        "They may be old, or forgotten copies.",
+        "unused-objects",
+        _UNUSED_DAYS,
+    ),
+)
+
+
+def overview(site: Site) -> Blueprint:
+    """``/``, ``/search`` and ``/gaps``."""
+    routes = Blueprint("pages", __name__)
+
+    @routes.get("/")
+    def home() -> str:
+        topics = [_topic_part(site, topic) for topic in TOPICS if topic.question in site.questions]
+        return render_template("home.html", topics=topics)
+
+    @routes.get("/search")
+    def search() -> ResponseReturnValue:
+        text = request.args.get("q", "").strip()[:_LONGEST]
+        if not text:
+            return redirect(url_for("pages.home"))
+        answer = site.ask("page-search", {"text": text, "id": text})
+        similar = [] if answer.rows else _nearest_names(site, text)
+        return render_template(
+            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), similar=similar
+        )
+
+    @routes.get("/gaps")
+    def gaps() -> str:
+        sensitive = sensitive_tags_sentence(site)
+        answer = answered(lambda: site.ask_meanwhile(COVERAGE, {}, _WAIT_FOR_ONE))
+        if isinstance(answer, str):
+            return render_template("gaps.html", sensitive=sensitive, problem=answer)
+        gap_tables = {
+            title: table(site, replace(gaps_of(site, answer, sensitive=is_sensitive), notes=[]))
+            for title, is_sensitive in (("Sensitive", True), ("Other tags", False))
+        }
+        return render_template("gaps.html", sensitive=sensitive, gap_tables=gap_tables, notes=answer.notes)
+
+    return routes
+
+
+# --- the first page ---------------------------------------------------------------------------------------------------
+
+
+def warm(site: Site) -> None:
+    """Asks the questions of the first page in the background, so that the first visitor does not wait."""
+    with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
+        for topic in TOPICS:
+            if topic.question in site.questions:
+                with suppress(TimeoutError):
+                    site.ask_meanwhile(topic.question, _params(site, topic), 0)
+
+
+def _topic_part(site: Site, topic: Topic) -> tuple[Topic, Part, str]:
+    """The part of the first page about a topic, and its number of rows in words."""
+    params = _params(site, topic)
+    href = url_for("pages.gaps") if topic.question == COVERAGE else ask_href(topic.question, params)
+    answer = answered(lambda: site.ask_meanwhile(topic.question, params, _WAIT))
+    if isinstance(answer, str):
+        return topic, Part(topic.title, topic.question, None, answer, href), ""
+    if topic.question == COVERAGE:
+        answer = gaps_of(site, answer, sensitive=True)
+    words = site.no_row("shows one", params.get("since"))
+    part = Part(topic.title, topic.question, table(site, answer, _FEW, href), words, href)
+    return topic, part, f"{'more than ' if is_cut(answer) else ''}{len(answer.rows):,}"
+
+
+def _params(site: Site, topic: Topic) -> dict[str, str]:
+    if topic.since_days is None or site.last is None:
+        return {}
+    end = datetime.fromisoformat(site.last)
+    params = {"since": f"{end - timedelta(days=topic.since_days):%Y-%m-%dT%H:%M:%S}"}
+    if topic.question == "changes":
+        params["until"] = f"{end + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}"
+    return params
+
+
+# --- what is tagged without a policy ----------------------------------------------------------------------------------
+
+
+def gaps_of(site: Site, answer: Answer, *, sensitive: bool) -> Answer:
+    """The rows of ``policy-coverage`` without a policy that have a sensitive tag, or only others."""
+
+    def is_gap(row: Row) -> bool:
+        names = {tag.partition("=")[0].strip() for tag in (row["tags"] or "").split(LIST)}
+        return not row["policies"] and any(is_sensitive(site, name) for name in names) == sensitive
+
+    return with_rows(answer, (row for row in answer.dicts() if is_gap(row)))
+
+
+def is_sensitive(site: Site, tag: str) -> bool:
+    """Whether a tag needs a policy: by the last part of its name, or by all of it where the pattern has a dot."""
+    patterns = site.sensitive_tags or SENSITIVE
+    last = parts(tag)[-1].strip('"').upper()
+    is_named = any(fnmatchcase(tag.upper() if "." in pattern else last, pattern.upper()) for pattern in patterns)
+    return is_named or (not site.sensitive_tags and tag in _masked_tags(site))
+
+
+def _masked_tags(site: Site) -> set[str | None]:
+    """The tags on which a masking policy was ever set."""
+    return {row["object_name"] for row in site.rows("page-masked-tags", most=10_000)}
+
+
+def sensitive_tags_sentence(site: Site) -> str:
+    """Which tags count as sensitive, in words."""
+    patterns = f"with a name like {', '.join(site.sensitive_tags or SENSITIVE)}"
+    return f"Tags {patterns}" + ("." if site.sensitive_tags else ", and those on which a masking policy was ever set.")
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
+    """The results of a search, grouped by kind; an object appears once, with the names by which it was found."""
+    rows = answer.dicts()
+    names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
+    for row in rows:
+        if row["kind"] not in ("Column", "User", "Query", "SQL"):
+            name, found = row["object_name"], row["found"]
+            names[name or found, row["object_iri"], row["kind"]] += [found] if found and found != name else []
+    objects: dict[str, list[tuple[str | None, ...]]] = {"Objects": [], "Tags": [], "Policies": []}
+    for (name, iri, kind), other_names in names.items():
+        group = "Tags" if kind == "Tag" else "Policies" if (kind or "").endswith(" Policy") else "Objects"
+        objects[group].append((name, iri, kind, ", ".join(other_names)))
+    for title, found_objects in objects.items():
+        if found_objects:
+            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), found_objects))
+    for title, kind, *columns in (
+        ("Columns", "Column", "column_name", "object_name", "object_iri"),
+        ("Users", "User", "user_name"),
+        ("Queries", "Query", "query_id"),
+        ("SQL", "SQL", "query_id", "found"),
+    ):
+        if cells := [tuple(row[column] for column in columns) for row in rows if row["kind"] == kind]:
+            yield title, table(site, Answer(tuple(columns), cells))
+
+
+def _nearest_names(site: Site, text: str) -> list[str]:
+    """The names of objects, columns and users that are most similar to a text, of objects also by their last part."""
+    names = [row["name"] or "" for row in site.rows("page-known", most=_MOST_NAMES)]
+    return nearest(text, dict.fromkeys([*names, *(parts(name)[-1] for name in names)]))
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+_MOST_SCHEMAS: Final = 20_000
+
+
+class Filter(NamedTuple):
+    """A filter field of a list: the parameter, the label, and the type of the input."""
+
+    name: str
+    label: str
+    kind: str = "search"
+
+
+_OF_NAME: Final = (Filter("text", "Part of the name"),)
+_OF_QUERIES: Final = (
+    Filter("text", "Part of the id, or of the SQL where it was kept"),
+    Filter("user", "User"),
+    Filter("type", "Type, such as INSERT"),
+    Filter("since", "Since", "date"),
+    Filter("until", "Until", "date"),
+)
+_CANNOT_FIND: Final = {"type": "Only queries with a line of QUERY_HISTORY have a type."}
+"""What a filter cannot find."""
+
+
+def browse(site: Site) -> Blueprint:
+    """``/browse`` and the lists below it."""
+    routes = Blueprint("browse", __name__, url_prefix="/browse")
+    listed = partial(_listed, site)
+
+    @routes.get("/")
+    def tree() -> str:
+        databases = defaultdict[str, list["Row"]](list)
+        for row in site.rows("page-tree", most=_MOST_SCHEMAS):
+            databases[row["database_name"] or row["schema_name"] or ""].append(row)
+        kinds = [row for row in site.rows("page-kinds") if row["kind"] not in ("Database", "Schema")]
+        return render_template("tree.html", databases=databases, kinds=kinds)
+
+    @routes.get("/schema")
+    def schema() -> ResponseReturnValue:
+        thing = site.thing(site.iri(request.args.get("id", "")))
+        if thing is None:
+            abort(404)
+        return listed(f"Objects in {thing.name or thing.iri}", "page-objects", _OF_NAME, {"schema": thing.iri})
+
+    @routes.get("/objects")
+    def objects() -> ResponseReturnValue:
+        kinds = request.args.getlist("kind")
+        title = f"Objects: {', '.join(kinds)}" if kinds else "All objects"
+        return listed(title, "page-objects", _OF_NAME, {"kind": kinds} if kinds else {})
+
+    @routes.get("/users")
+    def users() -> ResponseReturnValue:
+        return listed("Users", "page-users", _OF_NAME, {})
+
+    @routes.get("/queries")
+    def queries() -> ResponseReturnValue:
+        return listed("Queries", "page-queries", _OF_QUERIES, {})
+
+    @routes.app_template_global()
+    def policies_href() -> str:
+        """The list of policies: all kinds of them that there are."""
+        kinds = [row["kind"] for row in site.rows("page-kinds") if (row["kind"] or "").endswith(" Policy")]
+        return url_for("browse.objects", kind=kinds or ["Masking Policy", "Row Access Policy"])
+
+    return routes
+
+
+def _listed(
+    site: Site, title: str, question: str, filters: Sequence[Filter], fixed: Mapping[str, str | Sequence[str]]
+) -> ResponseReturnValue:
+    """A list with its filters; ``fixed``: parameters that no filter sets. A list without rows says which filters there
+    are, and what they cannot find.
+    """
+    values = {one.name: request.args.get(one.name, "") for one in filters}
+    given = {name: value for name, value in values.items() if value}
+    empty = site.no_row("shows one")
+    if given:
+        set_filters = "; ".join(f"{one.label} = {given[one.name]}" for one in filters if one.name in given)
+        unknown = [_CANNOT_FIND[name] for name in given if name in _CANNOT_FIND]
+        empty = " ".join([f"{empty[:-1]} with these filters: {set_filters}.", *unknown])
+    page = partial(
+        render_template,
+        "list.html",
+        title=title,
+        filters=[(one, values[one.name]) for one in filters],
+        other_fields=[(name, value) for name, value in request.args.items(multi=True) if name not in values],
+        empty=empty,
+    )
+    try:
+        answer = site.ask_meanwhile(question, {**fixed, **given}, _WAIT_FOR_ONE, of_form=True)
+    except TimeoutError:
+        return page(problem=not_ready())
+    except ExporterError as error:
+        return page(problem=error), *status_and_headers(error)
+    return page(answer=table(site, answer))

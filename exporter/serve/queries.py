@@ -1,0 +1,153 @@
+"""The pages of a query and of a user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from flask import Blueprint, render_template, request, url_for
+
+from exporter.ask.answers import LIST, Answer
+from exporter.serve.site import QUERY_PARTS, is_cut
+from exporter.serve.tables import Cell, Part, answered, ask_href, table, time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from exporter.serve.site import Site
+
+_MOST_ROWS: Final = 100
+_WAIT: Final = 0.75
+"""Seconds that a page waits for each of the answers that may take long: there are two, one after the other."""
+_OF_USER: Final = (("Queries", "user-history"), ("Policies that were enforced for the user", "policy-access"))
+_FACTS: Final[Mapping[str, str]] = {
+    "user_name": "User",
+    "startedAtTime": "Started",
+    "endedAtTime": "Ended",
+    "roleName": "Role",
+    "warehouseName": "Warehouse",
+    "queryType": "Type",
+    "executionStatus": "Status",
+    "agent": "Agent",
+    "parent_query_id": "Part of query",
+    "root_query_id": "Root query",
+}
+"""The facts that come first, in this order; all others have the name of their property."""
+_ELSEWHERE: Final = frozenset({"queryText", "queryId", "role_iri", "warehouse_iri"})
+"""What the page shows at other places."""
+
+
+def queries(site: Site) -> Blueprint:
+    """``/query`` and ``/user``."""
+    routes = Blueprint("queries", __name__)
+
+    @routes.get("/query")
+    def query() -> tuple[str, int] | str:
+        query_id = request.args.get("id", "")
+        properties = site.rows("page-query", {"query_id": query_id})
+        if not properties:
+            similar = table(site, Answer((), []))
+            return render_template("unknown.html", what="query", requested=query_id, similar=similar), 404
+        notes: dict[str, None] = {}
+        parts = []
+        for name, (title, question) in QUERY_PARTS.items():
+            answer = _columns_together(site.ask(question, {"query_id": query_id}))
+            if not is_cut(answer):
+                notes |= dict.fromkeys(answer.notes)
+                answer = replace(answer, notes=[])
+            parts.append(Part(title, name, table(site, answer), ""))
+        values = [(_local(row["property"] or ""), row["value"] or "") for row in properties]
+        text = next((value for name, value in values if name == "queryText"), None)
+        return render_template(
+            "query.html", id=query_id, facts=_facts(site, values), text=text, parts=parts, notes=notes
+        )
+
+    @routes.get("/user")
+    def user() -> tuple[str, int] | str:
+        name = request.args.get("name", "")
+        users = site.rows("page-user", {"user_name": name})
+        if not users:
+            similar = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST_ROWS)
+            return render_template("unknown.html", what="user", requested=name, similar=similar), 404
+        parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
+        return render_template("user.html", name=name, user=users[0], parts=parts)
+
+    return routes
+
+
+def _of_user(site: Site, title: str, question: str, name: str) -> Part:
+    doubled = name.replace('"', '""')
+    params = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
+    more = ask_href(question, params)
+    answer = answered(lambda: site.ask_meanwhile(question, params, _WAIT))
+    if isinstance(answer, str):
+        return Part(title, question, None, answer, more)
+    return Part(title, question, table(site, answer, _MOST_ROWS, more), site.no_row("shows one"), more)
+
+
+def _local(iri: str) -> str:
+    """The name of a property without its namespace."""
+    return iri.rpartition("#")[2].rpartition("/")[2]
+
+
+def _facts(site: Site, values: Sequence[tuple[str, str]]) -> list[tuple[str, Cell]]:
+    """The facts of a query other than its text, each with a name for people, and the page of what it names: the role
+    and the warehouse have their objects as further values.
+    """
+    order = list(_FACTS)
+    objects = {
+        name.replace("_iri", "Name"): url_for("objects.show", id=site.path(value))
+        for name, value in values
+        if name.endswith("_iri")
+    }
+    facts = []
+    for name, value in sorted(
+        (one for one in values if one[0] not in _ELSEWHERE),
+        key=lambda fact: (order.index(fact[0]) if fact[0] in order else len(order), fact),
+    ):
+        cell = _fact(name, value)
+        facts.append((_FACTS.get(name, _spaced(name)), cell._replace(href=objects.get(name, cell.href))))
+    return facts
+
+
+def _fact(name: str, value: str) -> Cell:
+    """A fact with its unit: QUERY_HISTORY has times in milliseconds, and sizes in bytes."""
+    if value.isdigit():
+        if "bytes" in name.lower():
+            return Cell(size(int(value)))
+        if name.endswith("Time"):
+            return Cell(f"{int(value) / 1000:,.1f} s")
+        return Cell(f"{int(value):,}" if name.startswith("rows") or "count" in name.lower() else value)
+    if name == "user_name":
+        return Cell(value, url_for("queries.user", name=value))
+    if name.endswith("_query_id"):
+        return Cell(value, url_for("queries.query", id=value))
+    return Cell(time(value))
+
+
+def size(number: int) -> str:
+    """Bytes in the largest unit of which there is one.
+
+    >>> size(40_600_000), size(999), size(2_000)
+    ('40.6 MB', '999 bytes', '2.0 kB')
+    """
+    for unit, smallest in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= smallest:
+            return f"{number / smallest:,.1f} {unit}"
+    return f"{number} bytes"
+
+
+def _spaced(name: str) -> str:
+    """``totalElapsedTime`` -> ``Total elapsed time``."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip().capitalize()
+
+
+def _columns_together(answer: Answer) -> Answer:
+    """The answer with rows that differ only in their column merged into one; other answers stay unchanged."""
+    if answer.columns[-1:] != ("column_name",):
+        return answer
+    groups: dict[tuple[str | None, ...], list[str]] = {}
+    for *rest, column in answer.rows:
+        groups.setdefault(tuple(rest), []).extend([column] if column else [])
+    rows: list[tuple[str | None, ...]] = [(*rest, LIST.join(columns)) for rest, columns in groups.items()]
+    return Answer((*answer.columns[:-1], "columns"), rows, answer.notes)
