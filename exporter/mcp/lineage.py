@@ -10,7 +10,7 @@ from exporter.ask.answers import Answer
 from exporter.errors import UsageError
 from exporter.mcp.lookups import OBJECT, object_json, requested_object
 from exporter.mcp.tool import OF_ROWS, Tool, paging, text
-from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, read_lineage
+from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def _edges(lineage: Lineage, direction: Direction, steps: int, notes: list[str])
         for other, flow in sorted(
             lineage.neighbours(direction, place).items(), key=lambda neighbour: _name(lineage, neighbour[0])
         ):
-            yield _row(lineage, direction, step, (other, place) if direction == "up" else (place, other), flow)
+            yield _row(lineage, direction, step, edge(direction, place, other), flow)
             if other not in reached and step < steps:
                 reached.add(other)
                 waiting.append((other, step + 1))
