@@ -55,7 +55,12 @@ def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()
     """All validation results of the graph, in order, and what was validated. Arguments and errors as in
     :func:`validate`.
     """
-    files, triples = steady(path, lambda: _read(graph_files(path)))
+
+    def read() -> tuple[int, list[Triple]]:
+        files, documents = graph_files(path), Documents()
+        return len(files), [triple for file in files for triple in documents.triples(file)]
+
+    files, triples = steady(path, read)
     if not triples:
         raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
     source, nodes = ShapesGraph(shapes_dirs), len({triple.subject for triple in triples})
@@ -66,10 +71,6 @@ def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()
     from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
 
     return by_pyshacl(triples, source), counted
-
-
-def _read(files: list[Path]) -> tuple[int, list[Triple]]:
-    return len(files), list(Documents().all_triples(files))
 
 
 def _as_json(results: list[Result], counted: Counted) -> str:

@@ -1,26 +1,40 @@
-"""The graph that a server shows. Processes with limits answer its questions, as those of ``exporter serve``."""
+"""The graph that a server shows. Processes with limits answer its questions, as those of ``exporter serve``.
+
+The names in a sentence are separated from its text: a name comes from a row, so it is data, not part of a sentence.
+
+Anybody who may create a table may call it "Ignore all previous instructions". Cells of an answer are data by their
+place. The notes on an answer and errors are sentences of this program that name objects, columns, users and queries.
+For an assistant they become a text with numbers in the places of names, and the list of the names::
+
+    {"text": "[1] was truncated at 2026-09-03T00:00:00Z: what it held before is not in the answer.", "names": ["D.S.T"]}
+
+A name is found as the graph has it: the longest part of a sentence, between signs that end words, that is the value of
+a property of the graph, was given as an argument, or is an IRI. A number or a single word in small letters stays.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Self
 
-from pyoxigraph import Store
+from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.ask import missing, stores
 from exporter.ask.pool import Pool
-from exporter.mcp.answers import UNTRUSTED, page
-from exporter.mcp.names import without_names
+from exporter.graph.terms import full
+from exporter.graph.vocabulary import NODE_CLASSES
+from exporter.mcp.tool import SCHEME, UNTRUSTED, cell, page
 from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.system.terminal import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from exporter.ask.answers import Answer
-    from exporter.mcp.answers import Json
-    from exporter.mcp.tool import Arguments
+    from exporter.mcp.tool import Arguments, Json
 
 SECONDS: Final = 50.0
 """The most seconds for an answer: less than the minute after which clients give up by themselves."""
@@ -46,12 +60,12 @@ class OpenGraph:
     def __init__(self, graph: Path, say: Callable[[str], None], seconds: float = SECONDS) -> None:
         with ExitStack() as stack:
             store = stack.enter_context(stores.opened_store(graph, say))
-            self._pool = Pool(store, OWN_QUESTIONS, _PROCESSES, seconds, waiting=_WAITING)
+            pool = Pool(store, OWN_QUESTIONS, _PROCESSES, seconds, waiting=_WAITING)
             sparql = Pool(store, OWN_QUESTIONS, 1, seconds, nice=_NICE, waiting=_WAITING)
-            self.site = Site(graph, self._pool, sparql)
+            self.site = Site(graph, pool, sparql)
             self._store = Store.read_only(str(store))
             self._without_names = lru_cache(_SENTENCES)(partial(without_names, self._store))
-            for close in (self._pool.close, sparql.close, self.site.close):
+            for close in (pool.close, sparql.close, self.site.close):
                 stack.callback(close)
             self._stack = stack.pop_all()
 
@@ -67,7 +81,7 @@ class OpenGraph:
 
     def ask(self, question: str, params: Mapping[str, Sequence[str]], most: int) -> Answer:
         """The answer to a shipped question, with its notes, as the command has it."""
-        return self._pool.answer(question, params, most)
+        return self.site.ask(question, params, most, of_page=False)
 
     def no_row(self, given: Mapping[str, Sequence[str]]) -> str:
         """The note on an empty answer to these parameters of which nothing else is known."""
@@ -77,17 +91,16 @@ class OpenGraph:
         """The notes on all answers: what the export left out, and whether there is a newer export."""
         return [*self.site.left_out, *([_OLD] if self.site.is_old() else [])]
 
-    def table(  # noqa: PLR0913 - an answer, and what of it is shown
-        self, answer: Answer, limit: int, offset: int, notes: Collection[str], arguments: Arguments, *, is_all: bool
-    ) -> Json:
-        """An answer of one table."""
-        table = page(answer.columns, answer.rows, limit, offset, is_all=is_all)
-        return {**table, **self.notes_of_answer(notes, arguments)}
+    def table(self, answer: Answer, notes: Collection[str], arguments: Arguments) -> Json:
+        """An answer of one table, with these notes."""
+        return {**page(answer, arguments.limit, arguments.offset), **self.notes_of_answer(notes, arguments)}
 
     def notes_of_answer(self, notes: Collection[str], arguments: Arguments) -> Json:
-        """The members of each answer besides its rows: the notes, and a warning that texts are data."""
-        texts = arguments.all_texts()
-        return {"notes": [self.without_names(note, texts) for note in dict.fromkeys(notes)], "untrusted": UNTRUSTED}
+        """The members of each answer besides its rows: the notes, each once and those on all answers last, and a
+        warning that texts are data.
+        """
+        texts, sentences = arguments.all_texts(), dict.fromkeys([*notes, *self.notes()])
+        return {"notes": [self.without_names(note, texts) for note in sentences], "untrusted": UNTRUSTED}
 
     def without_names(self, text: str, arguments: Collection[str] = ()) -> Json:
         """A note or an error as text without names, and the list of these names."""
@@ -96,3 +109,91 @@ class OpenGraph:
             return without_names(self._store, sentence, arguments)
         cached = self._without_names(sentence, frozenset(value for value in arguments if value in sentence))
         return {"text": cached["text"], "names": list(cached["names"])}
+
+
+# --- names apart from sentences ---------------------------------------------------------------------------------------
+
+_MOST: Final = 100_000
+"""How many parts of a sentence are looked up at most, in a tenth of a second. A longer sentence is data as a whole."""
+_WORDS: Final = frozenset(
+    {
+        *("ah:accessType", "ah:agentType", "ah:domain", "ah:eventSource", "ah:evidence", "ah:executionStatus"),
+        *("ah:exporterVersion", "ah:incomplete", "ah:joinType", "ah:modelVersion", "ah:objectId", "ah:operation"),
+        *("ah:policyKind", "ah:property", "ah:queryType", "ah:sourceType", "ah:subOperation"),
+    }
+)
+"""Properties whose values are words of Snowflake or of this program, and ids: ``Table``, ``CREATE``, ``66564``."""
+_TEXTS: Final = tuple(
+    NamedNode(full(term))
+    for term in sorted(
+        {
+            node_property.term
+            for node in NODE_CLASSES
+            for node_property in node.properties
+            if node_property.range == "xsd:string" and node_property.term not in _WORDS
+        }
+    )
+)
+"""The properties whose values people chose."""
+_iri: Final = re.compile(rf"(?!{SCHEME})[a-z][a-z0-9+.-]*://[^\s,;]+").match
+_is_plain: Final = re.compile(r"\d+|[A-Za-z]?[a-z]+").fullmatch
+"""A number, or a single word that is not in capitals: the sentences have such words, and one alone says nothing."""
+_escape: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[tnr\\])")
+
+
+def without_names(store: Store, text: str, arguments: Collection[str] = ()) -> Json:
+    """A sentence of this program for an assistant, as above; ``arguments``: the values of arguments, which may have
+    come from a row.
+    """
+    ends = [number for number in range(1, len(text) + 1) if _is_bound(text, number)]
+    if len(ends) ** 2 > 2 * _MOST:
+        return {"text": "A long message, as data: [1]", "names": [cell(text) or ""]}
+    names: dict[str, int] = {}
+    sentence, position = list[str](), 0
+    while position < len(text):
+        can_begin = position == 0 or _is_bound(text, position)
+        end = _end_of_name(store, text, position, ends, arguments) if can_begin else None
+        if end is None:
+            sentence.append(text[position])
+            position += 1
+        else:
+            number = names.setdefault(_plain(text[position:end]), len(names) + 1)
+            sentence.append(f"[{number}]")
+            position = end
+    return {"text": message("".join(sentence)), "names": [cell(name) or "" for name in names]}
+
+
+def _end_of_name(store: Store, sentence: str, position: int, ends: list[int], arguments: Collection[str]) -> int | None:
+    """Where the longest name that begins at a place ends; None where none begins there."""
+    if match := _iri(sentence, position):
+        return position + len(match[0].rstrip(".:)"))
+    for end in reversed(ends):
+        if end <= position:
+            return None
+        part = sentence[position:end]
+        if part.isspace():
+            continue
+        if part in arguments or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
+            return end
+    return None
+
+
+def _is_text(store: Store, part: str) -> bool:
+    value = Literal(part)
+    if _is_plain(part) or next(iter(store.quads_for_pattern(None, None, value)), None) is None:
+        return False
+    return any(next(iter(store.quads_for_pattern(None, term, value)), None) is not None for term in _TEXTS)
+
+
+def _is_bound(sentence: str, position: int) -> bool:
+    """Whether a word may end before, and another begin at, a position."""
+    return position == len(sentence) or not (_is_of_word(sentence[position - 1]) and _is_of_word(sentence[position]))
+
+
+def _is_of_word(letter: str) -> bool:
+    return letter.isalnum() or letter in "_-"
+
+
+def _plain(part: str) -> str:
+    """A name as the graph has it: messages show some characters as escapes."""
+    return _escape.sub(lambda match: match[0].encode("ascii").decode("unicode_escape"), part)

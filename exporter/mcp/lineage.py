@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import Answer
 from exporter.errors import UsageError
-from exporter.mcp.answers import OF_ROWS
 from exporter.mcp.lookups import OBJECT, object_json, requested_object
-from exporter.mcp.tool import Tool, paging, text
-from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, read_lineage
+from exporter.mcp.tool import OF_ROWS, Tool, paging, text
+from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.mcp.answers import Json
     from exporter.mcp.graph import OpenGraph
-    from exporter.mcp.tool import Arguments
+    from exporter.mcp.tool import Arguments, Json
+    from exporter.serve.site import SiteObject
 
 _COLUMNS: Final = (
     *("direction", "step", "source_name", "source_column", "target_name", "target_column"),
@@ -35,34 +34,29 @@ _MOST_PLACES: Final = 200
 
 
 def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
-    limit, offset = arguments.paging()
     steps = arguments.number("steps", 1, 1, _MOST_STEPS)
     requested = arguments.text("direction") or "both"
     if requested not in _DIRECTIONS:
         raise UsageError(f"direction: write one of {', '.join(_DIRECTIONS)}.")
     thing, _ = requested_object(graph, arguments)
-    found_lineage = read_lineage(graph.site, thing, _column(graph, thing.iri, arguments), _day(arguments.text("at")))
+    found_lineage = read_lineage(graph.site, thing, _column(graph, thing, arguments), _day(arguments.text("at")))
     notes = list[str]()
     rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
     notes += found_lineage.notes
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
-    table = graph.table(Answer(_COLUMNS, rows), limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
-    return {"object": object_json(thing), **table}
+    return {"object": object_json(thing), **graph.table(Answer(_COLUMNS, rows), notes, arguments)}
 
 
-def _column(graph: OpenGraph, iri: str, arguments: Arguments) -> str:
+def _column(graph: OpenGraph, thing: SiteObject, arguments: Arguments) -> str:
     """The column as the graph spells it; empty where none is asked for. Raises UsageError where there is none."""
     requested = arguments.text("column_name")
     if requested is None:
         return ""
-    columns = [row["column_name"] or "" for row in graph.site.rows("page-columns", {"object": iri}, 10_000)]
-    matching = [column for column in columns if column == requested] or [
-        column for column in columns if column.upper() == requested.upper()
-    ]
-    if not matching:
+    spelling, _ = graph.site.column_of(thing, requested)
+    if spelling is None:
         raise UsageError(f"The object has no column {requested} on record. The tool object lists its columns.")
-    return matching[0]
+    return spelling
 
 
 def _day(value: str | None) -> date | None:
@@ -86,7 +80,7 @@ def _edges(lineage: Lineage, direction: Direction, steps: int, notes: list[str])
         for other, flow in sorted(
             lineage.neighbours(direction, place).items(), key=lambda neighbour: _name(lineage, neighbour[0])
         ):
-            yield _row(lineage, direction, step, (other, place) if direction == "up" else (place, other), flow)
+            yield _row(lineage, direction, step, edge(direction, place, other), flow)
             if other not in reached and step < steps:
                 reached.add(other)
                 waiting.append((other, step + 1))

@@ -4,32 +4,29 @@ query in SPARQL.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import orjson
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.ask.answers import Answer
 from exporter.ask.shipped import comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import PREFIXES
-from exporter.mcp.answers import COUNTED, OF_PARTS, OF_ROWS, cell, page
 from exporter.mcp.model import model
-from exporter.mcp.tool import Tool, of_parameter, paging, text
+from exporter.mcp.tool import OF_PARTS, OF_ROWS, Tool, cell, of_parameter, page, paging, text
 from exporter.serve.lineage.flows import VIEWS
+from exporter.serve.site import CUT, QUERY_PARTS, solutions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from exporter.ask.answers import Row
     from exporter.ask.shipped import Question
-    from exporter.mcp.answers import Json
     from exporter.mcp.graph import OpenGraph
-    from exporter.mcp.tool import Arguments
+    from exporter.mcp.tool import Arguments, Json
     from exporter.serve.site import SiteObject
 
-_CUT: Final = " --max-rows"
-"""Part of the note of :mod:`exporter.ask.questions` on rows that are left out; an answer here says so itself."""
 _NOT_RECORDED: Final = (
     "Snowflake does not record everything: the resource access-history://not-recorded lists what an answer can lack."
 )
@@ -58,13 +55,7 @@ _ABSENT: Final[Mapping[str, str]] = {
 _BEHIND: Final = "shows what is behind it: its data may come from anywhere"
 _OF_QUERY: Final[Mapping[str, str]] = {
     "facts": "page-query",
-    "read": "page-query-reads",
-    "wrote": "page-query-writes",
-    "filled": "page-query-derivations",
-    "changes": "page-query-changes",
-    "policies": "page-query-policies",
-    "joins": "page-query-joins",
-    "statements": "page-query-children",
+    **{name: question for name, (_, question) in QUERY_PARTS.items()},
 }
 _LARGEST: Final = 16 << 20
 """The most bytes of the answer to a query in SPARQL, before its rows are cut."""
@@ -86,51 +77,40 @@ OBJECT: Final[Mapping[str, Json]] = {
 
 def of_question(question: Question) -> Tool:
     """The tool with the name of the question."""
+    others = {
+        parameter.name: [other.name for other in question.parameters if other.instead == parameter.name]
+        for parameter in question.parameters
+    }
     return Tool(
         question.name,
         question.name.replace("-", " ").capitalize(),
-        f"{_description(question.query)} Columns: {', '.join(question.columns)}.",
-        properties={**_properties(question), **paging()},
+        f"{' '.join(filter(None, comment_of(question.query)))} Columns: {', '.join(question.columns)}.",
+        properties={
+            **{parameter.name: of_parameter(parameter, others[parameter.name]) for parameter in question.parameters},
+            **paging(),
+        },
         required=tuple(
-            parameter.name
-            for parameter in question.parameters
-            if parameter.required and not _others(question, parameter.name)
+            parameter.name for parameter in question.parameters if parameter.required and not others[parameter.name]
         ),
         output=OF_ROWS,
         answer=lambda graph, arguments: _answer_question(graph, question, arguments),
     )
 
 
-def _properties(question: Question) -> dict[str, Json]:
-    return {
-        parameter.name: of_parameter(parameter, _others(question, parameter.name)) for parameter in question.parameters
-    }
-
-
-def _others(question: Question, name: str) -> list[str]:
-    """The parameters that can replace another one."""
-    return [parameter.name for parameter in question.parameters if parameter.instead == name]
-
-
-def _description(query: str) -> str:
-    """What the comment at the top of a question says, without its parameters."""
-    return " ".join(filter(None, comment_of(query)))
-
-
 def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments) -> Json:
-    limit, offset = arguments.paging()
     params = {
         parameter.name: values for parameter in question.parameters if (values := arguments.texts(parameter.name))
     }
-    most = max(COUNTED, offset + limit)
-    answer = graph.ask(question.name, params, most)
-    notes = [note for note in answer.notes if _CUT not in note]
+    answer = graph.ask(question.name, params, arguments.most)
+    notes = _without_cut(answer)
     if not answer.rows:
-        notes += [] if notes else [graph.no_row(params)]
-    notes += graph.notes()
-    if not answer.rows:
-        notes.append(_NOT_RECORDED)
-    return graph.table(answer, limit, offset, notes, arguments, is_all=not _is_cut(answer))
+        notes = [*(notes or [graph.no_row(params)]), *graph.notes(), _NOT_RECORDED]
+    return graph.table(answer, notes, arguments)
+
+
+def _without_cut(answer: Answer) -> list[str]:
+    """The notes on an answer but for that on rows that are left out: ``more`` says so itself."""
+    return [note for note in answer.notes if CUT not in note]
 
 
 # --- what every assistant needs first ---------------------------------------------------------------------------------
@@ -139,11 +119,9 @@ def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments)
 def requested_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject, Answer]:
     """The object that the arguments name, and the others that had the name. Raises UsageError if there is none."""
     iri, name = arguments.text("iri"), arguments.text("object_name")
-    if iri is not None:
-        thing = graph.site.thing(graph.site.iri(iri))
-        others = Answer((), []) if thing is None else graph.site.namesakes(thing)
-    else:
-        thing, others = graph.site.by_name(arguments.needed("object_name") if name is None else name)
+    if iri is None and name is None:
+        name = arguments.needed("object_name")
+    thing, others = graph.site.find(iri, name or "")
     if thing is None:
         similar = next((note for note in others.notes if note.startswith("There is no")), None)
         raise UsageError(f"{similar or f'There is no object {iri or name} in the graph.'} The tool search finds more.")
@@ -157,27 +135,23 @@ def object_json(thing: SiteObject) -> Json:
 
 
 def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
-    answer = graph.site.ask("page-period")
-    return graph.table(answer, 1, 0, [*graph.site.on_queries, *graph.notes()], arguments, is_all=True)
+    return graph.table(graph.site.ask("page-period"), graph.site.on_queries, arguments)
 
 
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
-    limit, offset = arguments.paging()
     searched = arguments.needed("text")
-    answer = graph.site.ask("page-search", {"text": searched, "id": searched}, max(COUNTED, offset + limit))
+    answer = graph.site.ask("page-search", {"text": searched, "id": searched}, arguments.most)
     notes = [] if answer.rows else ["No name or id on record contains this text."]
-    return graph.table(answer, limit, offset, [*notes, *graph.notes()], arguments, is_all=not _is_cut(answer))
+    return graph.table(answer, notes, arguments)
 
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
-    parts = {name: (question, {"object": thing.iri}) for name, question in _OF_OBJECT.items()}
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
-    answer = _answer_parts(graph, arguments, parts, absent, graph.site.short_queries(thing))
+    notes = graph.site.short_queries(thing)
+    answer = _answer_parts(graph, arguments, _OF_OBJECT, {"object": thing.iri}, absent, notes)
     if others.rows:
-        answer["parts"].append(
-            {"part": "others_of_that_name", **page(others.columns, others.rows, _FEW, 0, is_all=True)}
-        )
+        answer["parts"].append({"part": "others_of_that_name", **page(replace(others, notes=[]), _FEW, 0)})
     return {"object": object_json(thing), **answer}
 
 
@@ -186,10 +160,8 @@ def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:
     if not graph.site.rows("page-query", {"query_id": ident}):
         missed = " ".join([f"There is no query {ident} in the graph.", *graph.site.on_queries])
         raise UsageError(f"{missed} The tool user-history lists queries of a user.")
-    parts = {name: (question, {"query_id": ident}) for name, question in _OF_QUERY.items()}
-    answer = _answer_parts(
-        graph, arguments, parts, {"read": "says what it read", "wrote": "says that it wrote anything"}
-    )
+    absent = {"read": "says what it read", "wrote": "says that it wrote anything"}
+    answer = _answer_parts(graph, arguments, _OF_QUERY, {"query_id": ident}, absent)
     for part in answer["parts"]:
         if part["part"] == "facts":
             part["rows"] = [[_prefixed(name), value] for name, value in part["rows"]]
@@ -204,63 +176,42 @@ def _prefixed(name: str) -> str:
     return name
 
 
-def _answer_parts(
+def _answer_parts(  # noqa: PLR0913, PLR0917 - several questions, and what they are about
     graph: OpenGraph,
     arguments: Arguments,
-    parts: Mapping[str, tuple[str, Mapping[str, str]]],
+    questions: Mapping[str, str],
+    params: Mapping[str, str],
     absent: Mapping[str, str],
     about: Sequence[str] = (),
 ) -> Json:
-    """The answers to several questions: the first rows of each, or more of one. ``absent``: what no row does if a part
-    is empty; ``about``: notes on the whole.
+    """The answers to several questions, by the name of the part: the first rows of each, or more of one. ``absent``:
+    what no row does if a part is empty; ``about``: notes on the whole.
     """
     asked_part = arguments.text("part")
-    if asked_part is not None and asked_part not in parts:
-        raise UsageError(f"part: there is no part {asked_part}, but: {', '.join(parts)}.")
-    limit, offset = arguments.paging(_FEW)
-    if offset and asked_part is None:
+    if asked_part is not None and asked_part not in questions:
+        raise UsageError(f"part: there is no part {asked_part}, but: {', '.join(questions)}.")
+    if arguments.offset and asked_part is None:
         raise UsageError("offset: name the part that it is of, too.")
     tables: list[Json] = []
     notes = [*about]
-    for name in parts if asked_part is None else [asked_part]:
-        answer = graph.site.ask(*parts[name], max(COUNTED, offset + limit))
-        notes += [note for note in answer.notes if _CUT not in note]
-        table = page(answer.columns, answer.rows, limit, offset, is_all=not _is_cut(answer))
+    for name in questions if asked_part is None else [asked_part]:
+        answer = graph.site.ask(questions[name], params, arguments.most)
+        notes += _without_cut(answer)
+        table = page(answer, arguments.limit, arguments.offset)
         if asked_part is None and table["more"]:
             table["more"] += f" Name the part, too: part={name}."
         if not answer.rows and name in absent:
             notes.append(graph.site.no_row(absent[name]))
         if answer.rows or asked_part is not None:
             tables.append({"part": name, **table})
-    return {"parts": tables, **graph.notes_of_answer([*notes, *graph.notes()], arguments)}
-
-
-def _is_cut(answer: Answer) -> bool:
-    return any(_CUT in note for note in answer.notes)
+    return {"parts": tables, **graph.notes_of_answer(notes, arguments)}
 
 
 def _answer_sparql(graph: OpenGraph, arguments: Arguments) -> Json:
-    limit, offset = arguments.paging()
     query = arguments.needed("query")
     result = graph.site.sparql.result(query, _SOLUTIONS, _TRIPLES, _LARGEST, graph.site.base or None)
-    answer = _triples(result.body) if result.media_type == _TRIPLES else _solutions(result.body)
-    notes = [] if answer.rows else [_NOTHING]
-    return graph.table(answer, limit, offset, [*notes, *graph.notes()], arguments, is_all=True)
-
-
-def _solutions(body: bytes) -> Answer:
-    result = orjson.loads(body)
-    if "boolean" in result:
-        return Answer(("answer",), [("true" if result["boolean"] else "false",)])
-    columns = tuple(result["head"]["vars"])
-    return Answer(columns, [tuple(_value(row.get(name)) for name in columns) for row in result["results"]["bindings"]])
-
-
-def _value(term: Json | None) -> str | None:
-    if term is None:
-        return None
-    value = term["value"]
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    answer = _triples(result.body) if result.media_type == _TRIPLES else solutions(result.body)
+    return graph.table(answer, [] if answer.rows else [_NOTHING], arguments)
 
 
 def _triples(body: bytes) -> Answer:

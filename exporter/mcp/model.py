@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.ask.shipped import questions
 from exporter.errors import UsageError
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.mcp.answers import SCHEME
+from exporter.mcp.tool import SCHEME
 from exporter.system.files import docs_dir, ontology_dir
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lineage import LINEAGE
 from exporter.mcp.lookups import LOOKUPS, of_question
 from exporter.mcp.model import FILES, QUESTION, read
+from exporter.mcp.tool import Arguments
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json
 
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from exporter.mcp.answers import Json
-    from exporter.mcp.tool import Tool
+    from exporter.mcp.tool import Json, Tool
 
 NAME: Final = "access-history"
 PATH: Final = "/mcp"
@@ -149,7 +149,7 @@ def _call_tool(
     tool = tools_by_name.get(name)
     try:
         if tool is not None:
-            return _result(tool.answer(graph, tool.arguments(values)), is_error=False)
+            return _result(tool.answer(graph, Arguments(tool, values)), is_error=False)
         why = f"There is no tool {name}, but: {', '.join(tools_by_name)}."
     except ExporterError as error:
         why = str(error)

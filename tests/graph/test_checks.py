@@ -283,6 +283,15 @@ def test_a_node_refers_under_any_base() -> None:
         assert [one for node in NODES for one in CHECKS.check(node, base)] == []
 
 
+def test_the_classes_of_a_node_have_no_class_by_their_iris(tmp_path: Path) -> None:
+    """An IRI that is not below the base is a location outside, but not that of a class."""
+    rule = "ex:Typed a sh:PropertyShape ; sh:targetClass ah:Query ; sh:path rdf:type ; sh:class ah:Location ."
+    (tmp_path / "rules.ttl").write_text(PREFIXES + rule)
+    query = next(node for node in NODES if node.of.name == "ah:Query")
+    found = Checks(compiled(ShapesGraph([tmp_path], own=()))).check(query, BASE)
+    assert [one.value for one in found] == sorted(iri(name).value for name in query.types)
+
+
 STEWARD: Final = """
 ex:TagWithPolicy a sh:NodeShape ; sh:targetClass ah:Change ; sh:severity sh:Violation ;
     sh:message "A statement that sets the tag PII sets a masking policy too." ;

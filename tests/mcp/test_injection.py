@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from exporter.ask.shipped import questions
-from exporter.mcp.names import without_names
+from exporter.mcp.graph import without_names
 from exporter.mcp.server import tools
 from exporter.system.terminal import visible_text
 from tests import exports

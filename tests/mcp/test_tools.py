@@ -11,9 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from exporter import cli
+from exporter.ask.answers import Answer
 from exporter.ask.shipped import find, questions
-from exporter.mcp.answers import LARGEST, LONGEST_CELL, MOST_ROWS, page
 from exporter.mcp.server import INSTRUCTIONS, tools
+from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, page
+from exporter.serve.site import CUT
 from exporter.system.terminal import message
 from tests.ask.lineage_graphs import graph_of
 from tests.ask.test_questions import SOME
@@ -176,22 +178,22 @@ def test_beyond_the_last_row(month: Asked) -> None:
 def test_more_rows_than_are_counted(month: Asked) -> None:
     answer = month.answer("sparql", query="SELECT * { ?a ?b ?c } LIMIT 2000", limit=3)
     assert answer["more"].startswith("These are rows 1 to 3 of 2,000.")
-    many = page(["a"], [["1"]] * 1_000, 50, 0, is_all=False)
+    many = page(Answer(("a",), [("1",)] * 1_000, [f"There are more.{CUT} N gives more."]), 50, 0)
     assert many["more"] == "These are rows 1 to 50 of more than 1,000. Ask again with offset=50 for the next ones."
 
 
 def test_rows_that_are_too_large_together_are_left_for_the_next_answer() -> None:
-    rows = [[f"{number} {'x' * 1_990}"] for number in range(100)]
-    first = page(["a"], rows, 100, 0, is_all=True)
+    answer = Answer(("a",), [(f"{number} {'x' * 1_990}",) for number in range(100)])
+    first = page(answer, 100, 0)
     shown = len(first["rows"])
     assert sum(map(len, map(json.dumps, first["rows"]))) <= LARGEST
     assert 20 < shown < 40
     assert f"rows 1 to {shown} of 100" in first["more"]
-    assert page(["a"], rows, 100, shown, is_all=True)["rows"][0] == rows[shown]
+    assert page(answer, 100, shown)["rows"][0] == [*answer.rows[shown]]
 
 
 def test_a_long_cell_is_cut_and_says_so() -> None:
-    answer = page(["a"], [["x" * 5_000], ["y" * LONGEST_CELL]], 50, 0, is_all=True)
+    answer = page(Answer(("a",), [("x" * 5_000,), ("y" * LONGEST_CELL,)]), 50, 0)
     assert answer["rows"] == [["x" * LONGEST_CELL + "…"], ["y" * LONGEST_CELL]]
     assert answer["truncated"]
     assert answer["more"].startswith("1 cell is cut after 2,000 characters")

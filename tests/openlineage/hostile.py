@@ -52,7 +52,7 @@ class Reply:
 class Hostile:
     """``with Hostile(reply) as server``: ``server.taken`` are the events that were answered with 2xx, as they came in.
     A taken one is in the list before its sender knows. ``told``: the bodies of answers to GET, by path; ``away``: how
-    many GETs are answered 503 before.
+    many GETs are answered with the status ``away_as`` before.
     """
 
     def __init__(
@@ -61,11 +61,12 @@ class Hostile:
         *,
         told: dict[str, str] | None = None,
         away: int = 0,
+        away_as: int = 503,
     ) -> None:
         self.asked: list[Asked] = []
         self.taken: list[Json] = []
         self.connections, self._closed = 0, 0
-        self._told, self._away = told or {}, away
+        self._told, self._away, self._away_as = told or {}, away, away_as
         self._reply, self._lock, self._tries = reply, threading.Lock(), dict[str, int]()
         self._ended = threading.Event()
 
@@ -92,7 +93,9 @@ class Hostile:
             def do_GET(self) -> None:
                 hostile._away -= 1
                 body = hostile._told.get(self.path)
-                reply = Reply(503) if hostile._away >= 0 else Reply(404) if body is None else Reply(200, body)
+                reply = (
+                    Reply(hostile._away_as) if hostile._away >= 0 else Reply(404) if body is None else Reply(200, body)
+                )
                 hostile._write(self, reply)
 
             def log_message(self, *_: object) -> None:

@@ -111,13 +111,13 @@ def test_an_address_that_is_no_http_is_refused(
 
 
 @pytest.mark.parametrize("told", [LISTED, BROKEN_LIST])
-@pytest.mark.parametrize("away", [0, 2])
+@pytest.mark.parametrize(("away", "status"), [(0, 503), (2, 503), (2, 429)])
 def test_marquez_is_recognised_by_its_answer(
-    told: dict[str, str], away: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    told: dict[str, str], away: int, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also while it is started again: its first events decide which jobs its runs have."""
+    """Also while it is started again, or asks to wait: its first events decide which jobs its runs have."""
     where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
-    with Hostile(told=told, away=away) as server:
+    with Hostile(told=told, away=away, away_as=status) as server:
         said = push(where, server.url, capsys, "--patience", "60").said
         facets = [event["run"]["facets"].keys() for event in server.taken]
     assert "answers as Marquez does: profile marquez" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,6 @@ from tests.publish.test_publication_steps import publish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 Json = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("alone")
@@ -117,11 +117,11 @@ def test_where_a_file_has_one_name_only_an_export_waits_for_the_push(
 def test_a_folder_that_is_replaced_while_it_is_opened_is_not_mixed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, opened = replaced(tmp_path / "out", EVENTS), os.open
+    out, opened = replaced(tmp_path / "out", EVENTS), Path.open
 
-    def late(path: Any, *given: Any) -> int:
-        if str(path).endswith(".ndjson"):
-            monkeypatch.setattr(os, "open", opened)
+    def late(path: Path, *given: Any) -> Any:
+        if path.suffix == ".ndjson":
+            monkeypatch.setattr(Path, "open", opened)
             other = Thread(target=replaced, args=(out, EVENTS[:5]))
             other.start()
             other.join()
@@ -131,7 +131,7 @@ def test_a_folder_that_is_replaced_while_it_is_opened_is_not_mixed(
 
     with Hostile() as server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
-        monkeypatch.setattr(os, "open", late)
+        monkeypatch.setattr(Path, "open", late)
         assert main(["push", str(out)]) == 2
         assert "was replaced by another export just now" in capsys.readouterr().err
         assert push(out, server.url, capsys).counts == counted(delivered=5)

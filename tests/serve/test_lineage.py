@@ -19,7 +19,7 @@ import pytest
 from exporter.serve.lineage import address
 from exporter.serve.lineage.address import Address, Edge
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing
-from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, read_lineage, walk
+from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, read_lineage
 from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
 from exporter.serve.server import make
@@ -45,8 +45,8 @@ def made(*flows: tuple[str, str], focus: str = "a.b.FOCUS") -> Lineage:
     for source, target in flows:
         for name in (source, target):
             found.labels[LineageNode(name)] = NodeLabel(name, "Table")
-        found.up[LineageNode(target)][LineageNode(source)] = FLOW
-        found.down[LineageNode(source)][LineageNode(target)] = FLOW
+        found.flows["up"][LineageNode(target)][LineageNode(source)] = FLOW
+        found.flows["down"][LineageNode(source)][LineageNode(target)] = FLOW
     return found
 
 
@@ -60,7 +60,13 @@ def layers(found: Lineage, *opened: Opened) -> dict[str, int]:
 
 def walked(found: Lineage, way: Direction) -> dict[tuple[LineageNode, LineageNode], Flow]:
     """All edges of one way, from the focus on."""
-    return {(place, other): flow for place, other, flow in walk(found, way)}
+    step, edges = [found.focus], {}
+    while step:
+        found.load(way, step)
+        fresh = {(place, other): flow for place in step for other, flow in found.neighbours(way, place).items()}
+        step = list({other for _, other in fresh.keys() - edges.keys()} - {place for place, _ in edges} - set(step))
+        edges |= fresh
+    return edges
 
 
 CHAIN = made(("a.b.X", "a.b.Y"), ("a.b.Y", "a.b.FOCUS"), ("a.b.FOCUS", "a.b.Z"), ("a.b.Z", "a.b.END"))

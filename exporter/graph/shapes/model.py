@@ -66,11 +66,6 @@ class Documents:
                     object_ = self._named(object_, known)
                 yield Triple(subject, quad.predicate, object_)
 
-    def all_triples(self, files: Iterable[Path]) -> Iterator[Triple]:
-        """The triples of the files, one after the other."""
-        for file in files:
-            yield from self.triples(file)
-
     def _named(self, node: BlankNode, known: dict[BlankNode, BlankNode]) -> BlankNode:
         """The blank node, named by the order in which it first appeared."""
         if node not in known:

@@ -65,9 +65,12 @@ def dataset_name(name: str) -> str:
     >>> dataset_name('DB.S."my ""odd"" table"')
     'DB.S.my "odd" table'
     """
-    if '"' not in name:
-        return name
-    return ".".join(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name))
+    return ".".join(plain_parts(name)) if '"' in name else name
+
+
+def plain_parts(name: str) -> list[str]:
+    """The parts of a Snowflake object's name without quotes."""
+    return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
 
 
 @lru_cache(maxsize=10_000)

@@ -19,8 +19,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.naming import parts
 from exporter.openlineage.push.event import ColumnEdge, Thing, edges_of, thing_of
+from exporter.openlineage.push.spelling import plain_parts
 from exporter.openlineage.push.verify import Finding, NoAnswerError, UnreadableError, Verification
 
 if TYPE_CHECKING:
@@ -84,16 +84,11 @@ class OpenMetadataVerification(Verification):
 
     def _fqns(self, thing: Thing) -> list[str]:
         """The fully qualified names that the table of a dataset can have."""
-        mapped = self._mapping.get(thing.namespace) or next(
-            (
-                service
-                for space, service in self._mapping.items()
-                if thing.namespace.startswith(space) or space.startswith(thing.namespace)
-            ),
-            None,
-        )
-        name_parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(thing.name)]
-        return [".".join(map(_quoted, [service, *name_parts])) for service in ([mapped] if mapped else self._services)]
+        own, mapping = thing.namespace, self._mapping
+        similar = [service for space, service in mapping.items() if own.startswith(space) or space.startswith(own)]
+        mapped = mapping.get(own) or next(iter(similar), None)
+        services, name_parts = [mapped] if mapped else self._services, plain_parts(thing.name)
+        return [".".join(map(_quoted, [service, *name_parts])) for service in services]
 
     # --- a table and its edges ----------------------------------------------------------------------------------------
 

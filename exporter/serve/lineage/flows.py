@@ -16,7 +16,7 @@ from exporter.ask.unrecorded import UNLISTED
 from exporter.serve.site import MOST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from exporter.serve.site import Params, Site, SiteObject
 
@@ -71,16 +71,22 @@ Flows = dict[LineageNode, dict[LineageNode, Flow]]
 Ends = dict[LineageNode, list[str]]
 
 
+def edge(direction: Direction, place: LineageNode, other: LineageNode) -> tuple[LineageNode, LineageNode]:
+    """The source and the target of an edge between a place and its source (``up``) or target (``down``)."""
+    return (other, place) if direction == "up" else (place, other)
+
+
 @dataclass
 class Lineage:
-    """``up``: from each place to its sources; ``down``: from each place to its targets. Both have only the places whose
-    edges were read. ``labels``: these places and their neighbours. ``notes``: for the reader, such as that the object
+    """``flows``: from each place to its sources (``up``) and to its targets (``down``): only of places whose edges were
+    read. ``labels``: these places and their neighbours. ``notes``: for the reader, such as that the object
     was dropped by then. ``hides_helpers``: data that went through a helper goes on to what is beyond it.
     """
 
     focus: LineageNode
-    up: Flows = field(default_factory=lambda: defaultdict(dict))
-    down: Flows = field(default_factory=lambda: defaultdict(dict))
+    flows: dict[Direction, Flows] = field(
+        default_factory=lambda: {direction: defaultdict(dict) for direction in DIRECTIONS}
+    )
     labels: dict[LineageNode, NodeLabel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     hides_helpers: bool = False
@@ -96,7 +102,7 @@ class Lineage:
         return self._beyond_helpers(direction, place, {place})
 
     def _direct(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
-        return (self.up if direction == "up" else self.down).get(place, {})
+        return self.flows[direction].get(place, {})
 
     def _beyond_helpers(
         self, direction: Direction, place: LineageNode, visited: set[LineageNode]
@@ -131,7 +137,7 @@ class ExportLineage(Lineage):
     lock: RLock = field(default_factory=RLock)
 
     def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
-        flows = self.up if direction == "up" else self.down
+        flows = self.flows[direction]
         with self.lock:  # several requests share a lineage
             fresh = [place for place in dict.fromkeys(places) if place not in flows]
             for place in fresh:
@@ -154,7 +160,7 @@ class ExportLineage(Lineage):
     def moves(self, direction: Direction, place: LineageNode, other: LineageNode) -> Params:
         """The parameters of ``page-moves-up`` or ``-down`` for one edge; none where the place has no versions here."""
         self.load(direction, [place] if place in self.labels else [])
-        source, target = (other, place) if direction == "up" else (place, other)
+        source, target = edge(direction, place, other)
         ends = self.ends[direction].get(place) or self.ends[direction].get(LineageNode(place.iri), [])
         iris = {"source": self._iri(source), "target": self._iri(target)}
         return {"version": ends, **iris, **self._times(direction)} if ends else {}
@@ -178,10 +184,9 @@ class ExportLineage(Lineage):
             question = "page-column-sources" if direction == "up" else "page-column-targets"
             params = {"version": ends, **self._times(direction)}
             for row in self.rows_of(question, params, _MOST_NEIGHBOURS) if ends else ():
-                node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
-                other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
+                node, other = _nodes(row)
                 if other.iri in object_set and node != other:
-                    flows.setdefault((other, node) if direction == "up" else (node, other), _flow(row))
+                    flows.setdefault(edge(direction, node, other), _flow(row))
         return flows
 
     def _times(self, direction: Direction) -> dict[str, str]:
@@ -206,19 +211,18 @@ class ExportLineage(Lineage):
         viewed = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEWS}
         if not viewed:
             return
-        flows = self.up if direction == "up" else self.down
+        flows = self.flows[direction]
         question = "page-shows" if direction == "up" else "page-shown"
         params = {"object": sorted({place.iri for place in viewed})}
         for row in self.site.rows(question, params, _MOST_NEIGHBOURS):
-            node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
-            other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
+            node, other = _nodes(row)
             if bool(node.column) != bool(other.column) or not self._is_in_force(direction, row):
                 continue
             last = row["last_seen"] or ""
             last_seen = last if self.at is None or last <= self.at else ""
             flow = Flow(0, row["first_seen"] or "", last_seen, row["evidence"] or "")
             if node.column:
-                self.view_columns.setdefault((other, node) if direction == "up" else (node, other), flow)
+                self.view_columns.setdefault(edge(direction, node, other), flow)
             if node not in viewed:
                 continue
             self._name(other, row)
@@ -240,13 +244,12 @@ class ExportLineage(Lineage):
 
     def _add_query_flows(self, direction: Direction, places: list[LineageNode]) -> None:
         """Adds the places from which or to which queries moved data."""
-        flows = self.up if direction == "up" else self.down
+        flows = self.flows[direction]
         ends = [end for place in places for end in self.ends.get(direction, {}).get(place, ())]
         question = "page-sources" if direction == "up" else "page-targets"
         params = {"version": ends, **self._times(direction)}
         for row in self.rows_of(question, params, _MOST_NEIGHBOURS) if ends else ():
-            node = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
-            other = LineageNode(row["object_iri"] or "", row["column_name"] or "")
+            node, other = _nodes(row)
             self._name(other, row)
             if node in flows and other != node:
                 flows[node][other] = _flow(row)
@@ -254,6 +257,12 @@ class ExportLineage(Lineage):
     def _name(self, place: LineageNode, row: Mapping[str, str | None]) -> None:
         is_helper = row["is_helper"] == "true"
         self.labels.setdefault(place, NodeLabel(row["name"] or place.iri, row["kind"] or "", is_helper))
+
+
+def _nodes(row: Mapping[str, str | None]) -> tuple[LineageNode, LineageNode]:
+    """The place whose edges were asked for, and the other end of an edge."""
+    own = LineageNode(row["own_iri"] or "", row["own_column_name"] or "")
+    return own, LineageNode(row["object_iri"] or "", row["column_name"] or "")
 
 
 def _flow(row: Mapping[str, str | None]) -> Flow:
@@ -337,14 +346,3 @@ def _ends(lineage: ExportLineage, question: str, params: Mapping[str, str]) -> E
 def _end(day: date) -> str:
     """The last microsecond of a day in UTC."""
     return f"{datetime.combine(day, time()) + timedelta(days=1, microseconds=-1):%Y-%m-%dT%H:%M:%S.%f}Z"
-
-
-def walk(lineage: Lineage, direction: Direction) -> Iterator[tuple[LineageNode, LineageNode, Flow]]:
-    """Every edge of one direction, from the focus on: place, neighbour, flow."""
-    step, visited = [lineage.focus], {lineage.focus}
-    while step:
-        lineage.load(direction, step)
-        edges = [(place, other, flow) for place in step for other, flow in lineage.neighbours(direction, place).items()]
-        yield from edges
-        step = [other for _, other, _ in edges if other not in visited]
-        visited.update(step)

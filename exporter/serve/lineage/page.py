@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +15,8 @@ from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import LIST, Answer, render
 from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
-from exporter.serve.lineage.drawing import WIDTH, Facts, drawing, edge_of, flow_words
-from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, read_lineage
+from exporter.serve.lineage.drawing import HOW, WIDTH, Facts, drawing, edge_of, flow_words, moves_href, step_of
+from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, edge, read_lineage
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, picture
 from exporter.serve.objects import unknown
 from exporter.serve.tables import Cell, Table, table, time, users
@@ -37,7 +37,6 @@ _STYLE: Final = (Path(__file__).parents[1] / "static" / "picture.css").read_text
 _STYLE_HASH: Final = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _not_in_xml: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that a name can have, and XML cannot."""
-_HOW: Final = {"": "", "CERTAIN": "shown by the view", "POSSIBLE": "possibly shown by the view"}
 _CSV: Final = (
     "source_object_name", "source_column_name", "target_object_name", "target_column_name",
     "queries", "first", "last", "user_names", "evidence",
@@ -91,37 +90,34 @@ class _PicturePage:
         return Table(("where", "name", "kind", "open"), rows)
 
     def _box(self, node: PictureNode) -> list[Cell]:
-        spot = node.spot
-        if isinstance(spot, Group):
-            opened = href(self.address.toggled(Opened(spot.direction, spot.of, spot.schema)), self.site)
-            step = (
-                Cell("see the page of the object", page_of(self.site, spot.of))
-                if spot.rest
-                else Cell("Show them", opened)
-            )
-            return [Cell(_where(node.layer)), Cell(self.title(spot)), Cell(""), step]
-        step = Cell("")
-        if node.direction is not None and (node.hidden or node.is_open):
-            of = "sources" if node.direction == "up" else "targets"
-            text = f"Show its {of} (+{node.hidden:,})" if node.hidden else f"Hide its {of}"
-            step = Cell(text, href(self.address.toggled(Opened(node.direction, spot)), self.site))
-        name = Cell(self.title(spot), page_of(self.site, spot))
-        return [Cell(_where(node.layer)), name, Cell(self.lineage.labels[spot].kind), step]
+        spot, kind = node.spot, ""
+        steps = abs(node.layer)
+        where = f"{steps} step{'' if steps == 1 else 's'} {'up' if node.layer < 0 else 'down'}" if steps else "start"
+        name, step = Cell(self.title(spot)), Cell("")
+        if isinstance(spot, LineageNode):
+            name = Cell(self.title(spot), page_of(self.site, spot))
+            kind = self.lineage.labels[spot].kind
+            step = Cell(*(step_of(node, self.address, self.site) or ("",)))
+        elif spot.rest:
+            step = Cell("see the page of the object", page_of(self.site, spot.of))
+        else:
+            opened = self.address.toggled(Opened(spot.direction, spot.of, spot.schema))
+            step = Cell("Show them", href(opened, self.site))
+        return [Cell(where), name, Cell(kind), step]
 
     def flows(self) -> list[tuple[LineageNode, LineageNode, Flow, str]]:
         """Each edge between places, with the address that lists its queries."""
-        edges = []
-        for line in self.picture.lines.values():
-            if line.flow and isinstance(line.source, LineageNode) and isinstance(line.target, LineageNode):
-                edge = edge_of(line.direction, line.source, line.target)
-                queries_href = href(replace(self.address, edge=edge, chosen=None), self.site)
-                edges.append((line.source, line.target, line.flow, f"{queries_href}#moves"))
-        return edges
+        return [
+            (line.source, line.target, line.flow, moves_href(edge, self.address, self.site))
+            for line in self.picture.lines.values()
+            if line.flow and isinstance(line.source, LineageNode) and isinstance(line.target, LineageNode)
+            if (edge := edge_of(line))
+        ]
 
     def lines(self) -> Table:
         rows = [
             [Cell(self.title(source), page_of(self.site, source)), Cell(self.title(target), page_of(self.site, target)),
-             Cell(_HOW[flow.evidence] or f"{flow.queries:,}", queries_href), Cell(time(flow.first), None, "time"),
+             Cell(HOW.get(flow.evidence, f"{flow.queries:,}"), queries_href), Cell(time(flow.first), None, "time"),
              Cell(time(flow.last), None, "time"), Cell("", items=users(flow.users))]
             for source, target, flow, queries_href in self.flows()
         ]  # fmt: skip
@@ -152,7 +148,7 @@ class _PicturePage:
         if self.address.edge is None:
             return None
         direction, place, other = self.address.edge
-        source, target = (other, place) if direction == "up" else (place, other)
+        source, target = edge(direction, place, other)
         if source not in self.lineage.labels and source._replace(column="") not in self.lineage.labels:
             return None
         flows = {(start, end): flow for start, end, flow, _ in self.flows()} | self.column_flows
@@ -171,14 +167,12 @@ class _PicturePage:
         edges += [(*ends, flow) for ends, flow in self.column_flows.items()]
         rows = []
         for source, target, flow in edges:
-            names = [
-                labels.get(lineage_node, labels.get(lineage_node._replace(column="")))
-                for lineage_node in (source, target)
-            ]
+            names = []
+            for node in (source, target):
+                label = labels.get(node, labels.get(LineageNode(node.iri)))
+                names += [label.name if label else node.iri, node.column or None]
             rows.append((
-                names[0].name if names[0] else source.iri, source.column or None,
-                names[1].name if names[1] else target.iri, target.column or None,
-                str(flow.queries), flow.first or None, flow.last or None,
+                *names, str(flow.queries), flow.first or None, flow.last or None,
                 ", ".join(flow.users) or None, flow.evidence or None,
             ))  # fmt: skip
         return Answer(_CSV, sorted(rows, key=lambda row: [cell or "" for cell in row]))
@@ -189,58 +183,52 @@ def lineage_page(site: Site) -> Blueprint:
     routes = Blueprint("lineage", __name__)
     find: Find = lru_cache(_MOST_CACHED)(partial(read_lineage, site))
 
-    def picture_of_request() -> _PicturePage | None:
-        address = read(request.query_string.decode("ascii", "replace"), site)
-        thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
-        return _PicturePage(site, find, thing, address) if thing else None
+    def shown(view: Callable[[_PicturePage], Any]) -> Callable[[], Any]:
+        """The answer to a request for a view of the picture; a page of similar names where there is no such object."""
+
+        @wraps(view)
+        def answer() -> Any:
+            address = read(request.query_string.decode("ascii", "replace"), site)
+            thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
+            return view(_PicturePage(site, find, thing, address)) if thing else (unknown(site), 404)
+
+        return answer
 
     @routes.get(PATH)
-    def page() -> tuple[str, int] | str:
-        picture_page = picture_of_request()
-        if picture_page is None:
-            return unknown(site), 404
+    @shown
+    def page(picture: _PicturePage) -> str:
         g.policy = {"script-src": "'self'", "connect-src": "'self'"}
-        plain = replace(picture_page.address, day=None, since=None, steps=1, hides=frozenset(), edge=None)
-        of_object = replace(
-            picture_page.address, column="", columns=frozenset(), opened=frozenset(), edge=None, chosen=None
-        )
+        address, focus = picture.address, picture.lineage.focus
+        plain = replace(address, day=None, since=None, steps=1, hides=frozenset(), edge=None)
+        of_object = replace(address, column="", columns=frozenset(), opened=frozenset(), edge=None, chosen=None)
         return render_template(
             "lineage.html",
-            picture=picture_page,
-            address=picture_page.address,
-            drawing=picture_page.drawing,
-            title=picture_page.title(picture_page.lineage.focus),
-            page=page_of(site, picture_page.lineage.focus),
+            picture=picture,
+            address=address,
+            drawing=picture.drawing,
+            title=picture.title(focus),
+            page=page_of(site, focus),
             href_of_object=href(of_object, site),
             hidden=fields(plain, site),
-            svg=href(picture_page.address, site, "picture.svg"),
-            csv=href(picture_page.address, site, "lineage.csv"),
+            svg=href(address, site, "picture.svg"),
+            csv=href(address, site, "lineage.csv"),
             width=WIDTH,
-            **_days(site, picture_page.address),
+            **_days(site, address),
         )
 
     @routes.get(f"{PATH}picture.svg")
-    def as_svg() -> Response | tuple[str, int]:
-        picture_page = picture_of_request()
-        if picture_page is None:
-            return unknown(site), 404
+    @shown
+    def as_svg(picture: _PicturePage) -> Response:
         g.policy = {"style-src": f"'sha256-{_STYLE_HASH}'"}
-        drawn = render_template(
-            "picture.svg",
-            drawing=picture_page.drawing,
-            width=WIDTH,
-            style=_STYLE,
-            title=picture_page.title(picture_page.lineage.focus),
-        )
+        title = picture.title(picture.lineage.focus)
+        drawn = render_template("picture.svg", drawing=picture.drawing, width=WIDTH, style=_STYLE, title=title)
         return Response(_not_in_xml.sub("\ufffd", drawn), mimetype="image/svg+xml")
 
     @routes.get(f"{PATH}lineage.csv")
-    def as_csv() -> Response | tuple[str, int]:
-        picture_page = picture_of_request()
-        if picture_page is None:
-            return unknown(site), 404
+    @shown
+    def as_csv(picture: _PicturePage) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
-        return Response(render(picture_page.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
+        return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
 
     return routes
 
@@ -251,10 +239,3 @@ def _days(site: Site, address: Address) -> dict[str, Any]:
         return {"first_day": None}
     first, last = (date.fromisoformat(time_[:10]) for time_ in (site.first, site.last))
     return {"first_day": first, "days": (last - first).days, "at": ((address.day or last) - first).days}
-
-
-def _where(layer: int) -> str:
-    if layer == 0:
-        return "start"
-    steps = "1 step" if abs(layer) == 1 else f"{abs(layer)} steps"
-    return f"{steps} {'up' if layer < 0 else 'down'}"
