@@ -149,13 +149,16 @@ def sizes(folder: Path) -> dict[str, int]:
     """
     by_path: dict[str, int] = {}
     for parent, folders, names in os.walk(folder):
-        parent_path = os.path.relpath(parent, folder)
-        for name in (*names, *folders):
-            status = os.lstat(f"{parent}/{name}")
+        for path in (f"{parent}/{name}" for name in (*names, *folders)):
+            status = os.lstat(path)
             if not stat.S_ISDIR(status.st_mode):
-                path = name if parent_path == "." else f"{parent_path}/{name}"
-                by_path[path] = status.st_size if stat.S_ISREG(status.st_mode) else -1
+                by_path[_below(folder, path)] = status.st_size if stat.S_ISREG(status.st_mode) else -1
     return by_path
+
+
+def _below(folder: Path, path: str) -> str:
+    """A path that begins with that of the folder, without it; empty for the folder itself."""
+    return path[len(f"{folder}/") :]
 
 
 def diff_folder(folder: Path) -> ManifestDiff | None:
@@ -186,8 +189,8 @@ def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
             known_folders.add(parent)
             parent = parent.rpartition("/")[0]
     for folder_path, inner, names in os.walk(folder):
-        path = os.path.relpath(folder_path, folder)
-        if not inner and not names and path not in known_folders and not _LAYOUT.fullmatch(path):
+        path = _below(folder, folder_path)
+        if path and not inner and not names and path not in known_folders and not _LAYOUT.fullmatch(path):
             yield f"{path}/"
 
 
@@ -224,16 +227,18 @@ def sync(folder: Path) -> None:
     paths = list[str]()
     for parent, _, names in os.walk(folder):
         paths += [parent, *(path for path in (f"{parent}/{name}" for name in names) if os.lstat(path).st_nlink == 1)]
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(_sync, paths))
+    number = os.cpu_count() or 1
+    with ThreadPoolExecutor(number) as threads:
+        list(threads.map(_sync, (paths[start::number] for start in range(number))))
 
 
-def _sync(path: str) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+def _sync(paths: Iterable[str]) -> None:
+    for path in paths:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def problems(folder: Path) -> list[str]:
