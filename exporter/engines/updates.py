@@ -7,9 +7,9 @@ on a later day, if there are any. ``clones/DAY``: the counts of a day on which a
 ``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
 of jobs that follow from helpers.
 
-The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), and the oldest of these again
-(``rows/00001__00100``), so that what an update reads hardly grows with the days of DIR. A row of such a day then makes
-all days since the first of them again. Older changes are put together too, so that DIR has fewer files.
+The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), and the oldest of these
+again (``rows/00001__00100``), so that what an update reads hardly grows with the days of DIR. A row of such a day then
+makes all days since the first of them again. Older changes are put together too, so that DIR has fewer files.
 
 Of the days after the first one with new rows, those are made again that it affects (:mod:`exporter.engines.affected`).
 If a day changes what earlier days have used of it, they are made again too: those with children of queries that it
