@@ -67,9 +67,9 @@ def queries(site: Site) -> Blueprint:
         name = request.args.get("name", "")
         users = site.rows("page-user", {"user_name": name})
         if not users:
-            similar = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST_ROWS)
+            similar = table(site, site.ask("page-search", {"text": name}), _MOST_ROWS)
             return render_template("unknown.html", what="user", requested=name, similar=similar), 404
-        parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
+        parts = [_of_user(site, title, question, name) for title, question in _OF_USER]
         return render_template("user.html", name=name, user=users[0], parts=parts)
 
     return routes

@@ -174,7 +174,8 @@ class _Cells:
         lacking = [
             row.get(name) for row in rows for name, iri in _OBJECTS.items() if name != "set_name" and not row.get(iri)
         ]
-        listed = [name for row in rows for column in _LISTS_OF_OBJECTS for _, name, _ in _parts(row.get(column) or "")]
+        lists = [row.get(column) or "" for row in rows for column in _LISTS_OF_OBJECTS]
+        listed = [name for text in lists for _, name, _ in _listed_objects(text)]
         self._holders = site.holders(name for name in (*lacking, *listed) if name)
 
     def cell(self, column: str, row: Row) -> Cell:
@@ -220,7 +221,7 @@ class _Cells:
         if column not in _LISTS_OF_OBJECTS:
             return []
         items: list[tuple[str, str | None, str]] = []
-        for part, name, value in _parts(text):
+        for part, name, value in _listed_objects(text):
             iris = self._holders.get(match_name(name), ())
             if len(iris) == 1:
                 items.append((name, url_for("objects.show", id=self._site.path(iris[0])), value))
@@ -229,7 +230,7 @@ class _Cells:
         return items
 
 
-def _parts(text: str) -> list[tuple[str, str, str]]:
+def _listed_objects(text: str) -> list[tuple[str, str, str]]:
     """The parts of a list of objects: each as it is, its name, and the value of a tag."""
     parts = ((part, *part.partition("=")) for part in text.split(LIST))
     return [(part, name.strip(), f" = {value.strip()}" if sign else "") for part, name, sign, value in parts]
