@@ -400,6 +400,15 @@ def test_a_page_of_nothing_says_so(client: FlaskClient) -> None:
     assert f"{none}, as of the end of 2020-01-01. The record covers 2026-09-01 to 2026-09-30." in early
 
 
+def test_an_edge_of_an_address_that_the_lineage_does_not_have_is_not_followed(client: FlaskClient) -> None:
+    """An address may be of an earlier export."""
+    for edge in ("down|table/1029||table/999|", "up|table/999||table/1029|", "down|table/1029|NO|table/2040|EMAIL",
+                 "down|table/1029|EMAIL|table/2040|NO"):  # fmt: skip
+        answer = client.get(f"/lineage/?id=table/1029&edge={edge}")
+        assert answer.status_code == 200
+        assert '<td><a href="/query?id=' not in answer.text.partition('id="moves"')[2].partition("</section>")[0]
+
+
 def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path) -> None:
     """In the picture, in its attributes, and in the file, which any parser of XML reads."""
     with sited(hostile_graph) as site:
