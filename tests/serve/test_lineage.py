@@ -171,6 +171,11 @@ def test_an_address_says_all_that_is_shown(month: Site) -> None:
     assert address.read(address.href(asked, month).partition("?")[2], month) == asked
     told = "?day=soon&since=2026-13-01&steps=x&open=up&open=left|a|b|c&look=|&edge=up|a|b&hide=all"
     assert address.read(told, month) == Address()
+    assert address.read(f"steps={'9' * 5_000}", month).steps == address.MOST_STEPS
+
+
+def test_the_last_day_that_there_is(client: FlaskClient) -> None:
+    assert client.get("/lineage/?id=table/1029&day=9999-12-31").status_code == 200
 
 
 # --- helpers ----------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def read(search: str, site: Site) -> Address:
     def first(name: str) -> str:
         return parameters.get(name, [""])[0]
 
-    steps = first("steps")
+    steps = first("steps")[:9]  # int() refuses thousands of digits
     return Address(
         path=first("id"),
         name=first("name"),
