@@ -15,7 +15,7 @@ from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.tables import Cell, Part, answered, ask_href, table, with_rows
+from exporter.serve.tables import Cell, Part, ask_href, part_of, table, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -247,23 +247,19 @@ def _answered(site: Site, thing: SiteObject, asked: Sequence[Asked]) -> tuple[li
     until = monotonic() + _WAIT
     with ThreadPoolExecutor(2) as executor:
         list(executor.map(start, asked))
-    parts = []
-    for part in asked:
-        answer = answered(partial(part.ask, until))
-        if isinstance(answer, str):
-            parts.append(Part(part.title, part.name, None, answer))
-        else:
-            first_rows = table(site, answer, _FEW if part.more else None, part.more or None)
-            parts.append(Part(part.title, part.name, first_rows, site.no_row(part.empty)))
+    parts = [
+        part_of(site, title, name, partial(ask, until), empty, _FEW if more else None, more)
+        for title, name, ask, empty, more in asked
+    ]
     notes = site.short_queries(thing)
     notes += [MADE_OF] if thing.kind.upper() in VIEWS else []
     notes += [BEFORE.format(first=site.first[:10])] if site.first else []
     count = Counter(note for part in parts if part.table for note in part.table.notes)
     common = [note for note, times in count.items() if times > 1]
-    for number, (title, name, rows, words, _) in enumerate(parts):
-        if rows and rows.rows:
-            own = replace(rows, notes=[note for note in rows.notes if note not in common])
-            parts[number] = Part(title, name, own, words)
+    for number, part in enumerate(parts):
+        if part.table and part.table.rows:
+            own_notes = [note for note in part.table.notes if note not in common]
+            parts[number] = part._replace(table=replace(part.table, notes=own_notes))
     return parts, list(dict.fromkeys([*notes, *common]))
 
 

@@ -18,7 +18,7 @@ from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import is_cut
-from exporter.serve.tables import Part, answered, ask_href, not_ready, table, with_rows
+from exporter.serve.tables import answered, ask_href, not_ready, part_of, table, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
     from exporter.serve.site import Row, Site
-    from exporter.serve.tables import Table
+    from exporter.serve.tables import Part, Table
 
 _WAIT: Final = 1.0
 """Seconds that the first page waits for each of its answers."""
@@ -94,7 +94,7 @@ def overview(site: Site) -> Blueprint:
 
     @routes.get("/")
     def home() -> str:
-        return render_template("home.html", topics=[_topic_part(site, topic) for topic in TOPICS])
+        return render_template("home.html", topics=[(topic.why, _topic_part(site, topic)) for topic in TOPICS])
 
     @routes.get("/search")
     def search() -> ResponseReturnValue:
@@ -133,18 +133,17 @@ def warm(site: Site) -> None:
                 site.ask_meanwhile(topic.question, _params(site, topic), 0)
 
 
-def _topic_part(site: Site, topic: Topic) -> tuple[Topic, Part, str]:
-    """The part of the first page about a topic, and its number of rows in words."""
+def _topic_part(site: Site, topic: Topic) -> Part:
+    """The part of the first page about a topic."""
     params = _params(site, topic)
-    href = url_for("pages.gaps") if topic.question == COVERAGE else ask_href(topic.question, params)
-    answer = answered(lambda: site.ask_meanwhile(topic.question, params, _WAIT))
-    if isinstance(answer, str):
-        return topic, Part(topic.title, topic.question, None, answer, href), ""
-    if topic.question == COVERAGE:
-        answer = gaps_of(site, answer, sensitive=True)
-    words = site.no_row("shows one", params.get("since"))
-    part = Part(topic.title, topic.question, table(site, answer, _FEW, href), words, href)
-    return topic, part, f"{'more than ' if is_cut(answer) else ''}{len(answer.rows):,}"
+    is_of_gaps = topic.question == COVERAGE
+
+    def ask() -> Answer:
+        answer = site.ask_meanwhile(topic.question, params, _WAIT)
+        return gaps_of(site, answer, sensitive=True) if is_of_gaps else answer
+
+    more = url_for("pages.gaps") if is_of_gaps else ask_href(topic.question, params)
+    return part_of(site, topic.title, topic.question, ask, most=_FEW, more=more, since=params.get("since"))
 
 
 def _params(site: Site, topic: Topic) -> dict[str, str]:
