@@ -140,7 +140,7 @@ def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
 
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     searched = arguments.needed("text")
-    answer = graph.site.ask("page-search", {"text": searched, "id": searched}, arguments.most)
+    answer = graph.site.ask("page-search", {"text": searched}, arguments.most)
     notes = [] if answer.rows else ["No name or id on record contains this text."]
     return graph.table(answer, notes, arguments)
 

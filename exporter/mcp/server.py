@@ -83,7 +83,18 @@ def make(graph: OpenGraph) -> Server[Any]:
     tools_by_name, limiter = tools(), anyio.CapacityLimiter(_THREADS)
 
     async def list_tools(_: ServerRequestContext[Any], __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool_description(tool) for tool in tools_by_name.values()])
+        listed = [
+            types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=tool.schema,
+                output_schema=tool.output,
+                annotations=_READ_ONLY,
+            )
+            for tool in tools_by_name.values()
+        ]
+        return types.ListToolsResult(tools=listed)
 
     async def call_tool(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         call = partial(_call_tool, graph, tools_by_name, params.name, params.arguments or {})
@@ -128,17 +139,6 @@ def make(graph: OpenGraph) -> Server[Any]:
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
-    )
-
-
-def _tool_description(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.schema,
-        output_schema=tool.output,
-        annotations=_READ_ONLY,
     )
 
 

@@ -57,7 +57,9 @@ def refusal(names: AbstractSet[str] | None, method: str, header: Header) -> tupl
     given at. ``header``: gives a header of the request.
     """
     host = header("Host") or ""
-    name = _hostname(host)
+    name = ""
+    with suppress(ValueError):
+        name = (urlsplit(f"//{host}").hostname or "").lower()
     if names is not None and not _is_address(name) and name not in names:
         return 421, f"This server is not called {host!r}. Use its address or localhost."
     if _is_from_elsewhere(host, method, header):
@@ -67,18 +69,9 @@ def refusal(names: AbstractSet[str] | None, method: str, header: Header) -> tupl
 
 def _is_address(host: str) -> bool:
     """Whether it is an IP address: unlike a name, nobody can make it point to another machine."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _hostname(host: str) -> str:
-    """The name or address in a Host header or an origin, without port, in lower case."""
     with suppress(ValueError):
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    return ""
+        return bool(ip_address(host))
+    return False
 
 
 def _is_from_elsewhere(host: str, method: str, header: Header) -> bool:

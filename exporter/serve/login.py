@@ -82,14 +82,10 @@ class _Basic:
 
     def __call__(self) -> Response | None:
         credentials = request.authorization
-        if (
-            credentials is None
-            or credentials.type != "basic"
-            or credentials.username is None
-            or credentials.password is None
-        ):
+        if credentials is None or credentials.type != "basic":
             return self._unauthorized()
-        digest = blake2b(f"{credentials.username}:{credentials.password}".encode(), key=self._key).digest()
+        name, password = credentials.username or "", credentials.password or ""
+        digest = blake2b(f"{name}:{password}".encode(), key=self._key).digest()
         if digest in self._verified:
             return None
         if not self._free.acquire(blocking=False):
@@ -98,9 +94,7 @@ class _Basic:
             return answer
         try:
             with self._lock:  # one at a time, so that guesses do not take all of the machine
-                is_right = check_password_hash(
-                    self._users.get(credentials.username, self._unknown_user_hash), credentials.password
-                )
+                is_right = check_password_hash(self._users.get(name, self._unknown_user_hash), password)
         finally:
             self._free.release()
         if not is_right:

@@ -15,10 +15,10 @@ from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.tables import Cell, Part, answered, ask_href, table, with_rows
+from exporter.serve.tables import Cell, Part, ask_href, part_of, table, with_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from exporter.ask.answers import Answer
     from exporter.serve.site import Row, Site, SiteObject
@@ -63,9 +63,7 @@ def objects(site: Site) -> Blueprint:
             return unknown(site), 404
         with ThreadPoolExecutor(1) as executor:  # beside the parts
             weeks = executor.submit(_weeks, site, thing)
-            notes, parts = _common_notes_apart(
-                _answered_parts(site, _of_object(site, thing)), _unknown_facts(site, thing)
-            )
+            parts, notes = _answered(site, thing, _of_object(site, thing))
         return render_template(
             "object.html", thing=thing, others=others, sections=parts, unknown=notes, weeks=weeks.result(),
             brief=[_description(site, thing, parts), *_brief_lines(OF_OBJECT, parts, notes)],
@@ -89,8 +87,7 @@ def objects(site: Site) -> Blueprint:
                     break
         if spelling is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns, others=others), 404
-        parts = _answered_parts(site, _of_column(site, thing, spelling))
-        notes, parts = _common_notes_apart(parts, _unknown_facts(site, thing))
+        parts, notes = _answered(site, thing, _of_column(site, thing, spelling))
         return render_template(
             "column.html", thing=thing, column=spelling, others=others, sections=parts, unknown=notes,
             brief=_brief_lines(OF_COLUMN, parts, notes), weeks=_weeks(site, thing, spelling),
@@ -110,19 +107,11 @@ def _requested_object(site: Site) -> tuple[SiteObject | None, Table | None]:
     return thing, table(site, others) if others.rows else None
 
 
-def _unknown_facts(site: Site, thing: SiteObject) -> list[str]:
-    """Notes on facts of an object that the record does not have."""
-    notes = site.short_queries(thing)
-    if thing.kind.upper() in VIEWS:
-        notes.append(MADE_OF)
-    return [*notes, *([BEFORE.format(first=site.first[:10])] if site.first else [])]
-
-
 def unknown(site: Site) -> str:
     """The page for a name that no object has, with similar names."""
     requested = request.args.get("name") or request.args.get("id", "")
     part = requested.replace('"', "").rpartition(".")[2] or requested
-    similar = site.ask("page-search", {"text": part, "id": part})
+    similar = site.ask("page-search", {"text": part})
     notes = site.ask("page-named", {"object_name": requested}).notes
     return render_template(
         "unknown.html", what="object", requested=requested, similar=table(site, similar, _FEW), notes=notes
@@ -177,8 +166,8 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[Asked]:
 def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
     site: Site, thing: SiteObject, title: str, question: str, empty: str, column: str | None = None
 ) -> Iterator[Asked]:
-    """The answer of a shipped question about the object or its column. Nothing where there is no such question, or
-    where it cannot find the object.
+    """The answer of a shipped question about the object or its column. Nothing where the question cannot find the
+    object.
     """
     params = site.params_for(question, thing)
     if params is not None:
@@ -242,10 +231,13 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 
 
-def _answered_parts(site: Site, parts: Sequence[Asked]) -> list[Part]:
-    """The parts in order, with their answers. All questions that may take long are started before the page waits for
-    any of them, and the others are asked two at a time, by the two processes for pages; their answers are cached. If
-    a question fails, the other parts of the page are not affected.
+def _answered(site: Site, thing: SiteObject, asked: Sequence[Asked]) -> tuple[list[Part], list[str]]:
+    """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
+    that several parts have. A part without rows keeps its notes, since they are in the place of the answer.
+
+    All questions that may take long are started before the page waits for any of them, and the others are asked two at
+    a time, by the two processes for pages; their answers are cached. If a question fails, the other parts of the page
+    are not affected.
     """
 
     def start(part: Asked) -> None:
@@ -254,31 +246,21 @@ def _answered_parts(site: Site, parts: Sequence[Asked]) -> list[Part]:
 
     until = monotonic() + _WAIT
     with ThreadPoolExecutor(2) as executor:
-        list(executor.map(start, parts))
-    sections = []
-    for part in parts:
-        answer = answered(partial(part.ask, until))
-        if isinstance(answer, str):
-            sections.append(Part(part.title, part.name, None, answer))
-        else:
-            first_rows = table(site, answer, _FEW if part.more else None, part.more or None)
-            sections.append(Part(part.title, part.name, first_rows, site.no_row(part.empty)))
-    return sections
-
-
-def _common_notes_apart(parts: Sequence[Part], notes: list[str]) -> tuple[list[str], list[Part]]:
-    """The notes of a page, with those that several of its parts have; and the parts without these. A part without rows
-    keeps its notes, since they are in the place of the answer.
-    """
+        list(executor.map(start, asked))
+    parts = [
+        part_of(site, title, name, partial(ask, until), empty, _FEW if more else None, more)
+        for title, name, ask, empty, more in asked
+    ]
+    notes = site.short_queries(thing)
+    notes += [MADE_OF] if thing.kind.upper() in VIEWS else []
+    notes += [BEFORE.format(first=site.first[:10])] if site.first else []
     count = Counter(note for part in parts if part.table for note in part.table.notes)
     common = [note for note, times in count.items() if times > 1]
-    without_common = []
-    for part in parts:
+    for number, part in enumerate(parts):
         if part.table and part.table.rows:
             own_notes = [note for note in part.table.notes if note not in common]
-            part = part._replace(table=replace(part.table, notes=own_notes))  # noqa: PLW2901 - the part as it is shown
-        without_common.append(part)
-    return list(dict.fromkeys([*notes, *common])), without_common
+            parts[number] = part._replace(table=replace(part.table, notes=own_notes))
+    return parts, list(dict.fromkeys([*notes, *common]))
 
 
 # --- what a steward asks first ----------------------------------------------------------------------------------------
@@ -292,41 +274,43 @@ class Brief(NamedTuple):
     cells: list[Cell]
 
 
-OF_OBJECT: Final = (
-    ("Where its data came from", ("behind", "sources")),
-    ("Where its data went", ("end-up",)),
-    ("Views over it", ("views",)),
-    ("Who reads it", ("readers",)),
-    ("Who writes it", ("writers",)),
-    ("What protects it", ("settings",)),
-    ("What changed last", ("changes",)),
-)
-OF_COLUMN: Final = (
-    ("Where its data came from", ("root-cause",)),
-    ("Where it was copied to", ("column-copies",)),
-    ("Who reads it", ("column-readers",)),
-    ("Who read it in clear", ("unmasked-reads",)),
-    ("What protects it", ("settings",)),
-)
-"""The lines at the beginning of a page, each with the parts that may answer it."""
+OF_OBJECT: Final = {
+    "behind": "Where its data came from",
+    "sources": "Where its data came from",
+    "end-up": "Where its data went",
+    "views": "Views over it",
+    "readers": "Who reads it",
+    "writers": "Who writes it",
+    "settings": "What protects it",
+    "changes": "What changed last",
+}
+OF_COLUMN: Final = {
+    "root-cause": "Where its data came from",
+    "column-copies": "Where it was copied to",
+    "column-readers": "Who reads it",
+    "unmasked-reads": "Who read it in clear",
+    "settings": "What protects it",
+}
+"""The lines at the beginning of a page, by the part that answers each, if the page has it."""
 _FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
 """The columns with the names that a line has, the first one that there is."""
 _NAMED: Final = 4
 """How many names a line has."""
 
 
-def _brief_lines(
-    lines: Sequence[tuple[str, Sequence[str]]], parts: Sequence[Part], unknown: Sequence[str]
-) -> Iterator[Brief]:
+def _brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[Brief]:
     """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
-    for title, names in lines:
-        for part in parts:
-            if part.name in names and part.table is not None and part.table.rows:
-                make = {"settings": _settings_in_force, "changes": _last_change}.get(part.name, _names_in)
-                yield Brief(title, part.name, make(part.name, part.table))
-            elif part.name in names:
-                notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
-                yield Brief(title, part.name, [Cell(" ".join([part.words, *notes]))])
+    by_name = {part.name: part for part in parts}
+    for name, title in titles.items():
+        part = by_name.get(name)
+        if part is None:
+            continue
+        if part.table is not None and part.table.rows:
+            make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
+            yield Brief(title, name, make(name, part.table))
+        else:
+            notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
+            yield Brief(title, name, [Cell(" ".join([part.words, *notes]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

@@ -15,10 +15,10 @@ from flask import Blueprint, abort, redirect, render_template, request, url_for
 from exporter.ask.answers import LIST, Answer
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
-from exporter.serve.lineage.picture import parts
+from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import is_cut
-from exporter.serve.tables import Part, answered, ask_href, not_ready, table, with_rows
+from exporter.serve.tables import answered, ask_href, not_ready, part_of, table, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
     from exporter.serve.site import Row, Site
-    from exporter.serve.tables import Table
+    from exporter.serve.tables import Part, Table
 
 _WAIT: Final = 1.0
 """Seconds that the first page waits for each of its answers."""
@@ -94,15 +94,14 @@ def overview(site: Site) -> Blueprint:
 
     @routes.get("/")
     def home() -> str:
-        topics = [_topic_part(site, topic) for topic in TOPICS if topic.question in site.questions]
-        return render_template("home.html", topics=topics)
+        return render_template("home.html", topics=[(topic.why, _topic_part(site, topic)) for topic in TOPICS])
 
     @routes.get("/search")
     def search() -> ResponseReturnValue:
         text = request.args.get("q", "").strip()[:_LONGEST]
         if not text:
             return redirect(url_for("pages.home"))
-        answer = site.ask("page-search", {"text": text, "id": text})
+        answer = site.ask("page-search", {"text": text})
         similar = [] if answer.rows else _nearest_names(site, text)
         return render_template(
             "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), similar=similar
@@ -130,23 +129,21 @@ def warm(site: Site) -> None:
     """Asks the questions of the first page in the background, so that the first visitor does not wait."""
     with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
         for topic in TOPICS:
-            if topic.question in site.questions:
-                with suppress(TimeoutError):
-                    site.ask_meanwhile(topic.question, _params(site, topic), 0)
+            with suppress(TimeoutError):
+                site.ask_meanwhile(topic.question, _params(site, topic), 0)
 
 
-def _topic_part(site: Site, topic: Topic) -> tuple[Topic, Part, str]:
-    """The part of the first page about a topic, and its number of rows in words."""
+def _topic_part(site: Site, topic: Topic) -> Part:
+    """The part of the first page about a topic."""
     params = _params(site, topic)
-    href = url_for("pages.gaps") if topic.question == COVERAGE else ask_href(topic.question, params)
-    answer = answered(lambda: site.ask_meanwhile(topic.question, params, _WAIT))
-    if isinstance(answer, str):
-        return topic, Part(topic.title, topic.question, None, answer, href), ""
-    if topic.question == COVERAGE:
-        answer = gaps_of(site, answer, sensitive=True)
-    words = site.no_row("shows one", params.get("since"))
-    part = Part(topic.title, topic.question, table(site, answer, _FEW, href), words, href)
-    return topic, part, f"{'more than ' if is_cut(answer) else ''}{len(answer.rows):,}"
+    is_of_gaps = topic.question == COVERAGE
+
+    def ask() -> Answer:
+        answer = site.ask_meanwhile(topic.question, params, _WAIT)
+        return gaps_of(site, answer, sensitive=True) if is_of_gaps else answer
+
+    more = url_for("pages.gaps") if is_of_gaps else ask_href(topic.question, params)
+    return part_of(site, topic.title, topic.question, ask, most=_FEW, more=more, since=params.get("since"))
 
 
 def _params(site: Site, topic: Topic) -> dict[str, str]:
@@ -175,7 +172,7 @@ def gaps_of(site: Site, answer: Answer, *, sensitive: bool) -> Answer:
 def is_sensitive(site: Site, tag: str) -> bool:
     """Whether a tag needs a policy: by the last part of its name, or by all of it where the pattern has a dot."""
     patterns = site.sensitive_tags or SENSITIVE
-    last = parts(tag)[-1].strip('"').upper()
+    last = name_parts(tag)[-1].strip('"').upper()
     is_named = any(fnmatchcase(tag.upper() if "." in pattern else last, pattern.upper()) for pattern in patterns)
     return is_named or (not site.sensitive_tags and tag in _masked_tags(site))
 
@@ -222,7 +219,7 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
 def _nearest_names(site: Site, text: str) -> list[str]:
     """The names of objects, columns and users that are most similar to a text, of objects also by their last part."""
     names = [row["name"] or "" for row in site.rows("page-known", most=_MOST_NAMES)]
-    return nearest(text, dict.fromkeys([*names, *(parts(name)[-1] for name in names)]))
+    return nearest(text, dict.fromkeys([*names, *(name_parts(name)[-1] for name in names)]))
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------

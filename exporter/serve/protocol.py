@@ -29,28 +29,26 @@ LARGEST: Final = 16 << 20
 """The most bytes of a request: the longest query, where each character takes twelve bytes of a form, and more."""
 SOLUTIONS: Final = (
     "application/sparql-results+json", "application/sparql-results+xml", "text/csv", "text/tab-separated-values",
-    "application/json", "application/xml", "text/xml",
 )  # fmt: skip
 """Media types for tables and for ASK; the first is used where the client accepts any."""
-TRIPLES: Final = (
-    "text/turtle", "application/n-triples", "application/rdf+xml", "application/ld+json",
-    "application/x-turtle", "application/xml", "text/xml", "application/json",
-)  # fmt: skip
+TRIPLES: Final = ("text/turtle", "application/n-triples", "application/rdf+xml", "application/ld+json")
 """Media types for CONSTRUCT, DESCRIBE and the descriptions of the service; the first is used where the client accepts
 any.
 """
-_SPECIFIC_TYPES: Final[Mapping[str, str]] = {
+_SOLUTIONS_FOR: Final[Mapping[str, str]] = {
+    **{kind: kind for kind in SOLUTIONS},
     "application/json": SOLUTIONS[0],
     "application/xml": SOLUTIONS[1],
     "text/xml": SOLUTIONS[1],
 }
-_SPECIFIC_TRIPLES: Final[Mapping[str, str]] = {
+_TRIPLES_FOR: Final[Mapping[str, str]] = {
+    **{kind: kind for kind in TRIPLES},
     "application/x-turtle": TRIPLES[0],
     "application/xml": TRIPLES[2],
     "text/xml": TRIPLES[2],
     "application/json": TRIPLES[3],
 }
-"""General media types that clients send, and what they get."""
+"""What clients accept, also in general media types -> what they get."""
 RETRY_SECONDS: Final = 5
 _STATUS: Final[Mapping[type[ExporterError], int]] = {
     ForbiddenError: 403,
@@ -92,7 +90,7 @@ def endpoint(site: Site) -> Blueprint:
         query = _query()
         if len(query) > LONGEST:
             raise _ProtocolError(f"The query is too long: it may have {LONGEST:,} characters.", 413)
-        kinds = _accepted_type(SOLUTIONS, _SPECIFIC_TYPES), _accepted_type(TRIPLES, _SPECIFIC_TRIPLES)
+        kinds = _accepted_type(_SOLUTIONS_FOR), _accepted_type(_TRIPLES_FOR)
         result = site.sparql.result(query, *kinds, MOST, base, request.environ.get("waitress.client_disconnected"))
         return _answer(result.body, result.media_type)
 
@@ -130,7 +128,7 @@ def _check(body: bytes, kinds: Sequence[str]) -> None:
     try:
         ParserCreate(namespace_separator=" ").Parse(body, True)
     except ExpatError:
-        others = ", ".join(kind for kind in kinds[:4] if "xml" not in kind)
+        others = ", ".join(kind for kind in kinds if "xml" not in kind)
         raise UnacceptableError(
             f"The answer has characters or predicates that XML cannot hold: accept one of {others}."
         ) from None
@@ -192,9 +190,9 @@ def _void(name: str) -> NamedNode:
 
 def described(triples: Iterator[Triple]) -> Response:
     """Triples in the form that the client accepts."""
-    media_type = _accepted_type(TRIPLES, _SPECIFIC_TRIPLES)
+    media_type = _accepted_type(_TRIPLES_FOR)
     if media_type is None:
-        raise UnacceptableError(f"The description is triples: accept {', '.join(TRIPLES[:4])}.")
+        raise UnacceptableError(f"The description is triples: accept {', '.join(TRIPLES)}.")
     body = serialize(triples, format=RdfFormat.from_media_type(media_type))
     assert body is not None, "without an output, it is returned"
     return _answer(body, media_type)
@@ -240,15 +238,13 @@ def _text(body: bytes) -> str:
         raise _ProtocolError("The query is not UTF-8 text.") from None
 
 
-def _accepted_type(kinds: Sequence[str], specific_types: Mapping[str, str]) -> str | None:
-    """The best of ``kinds`` that the client accepts; the first where it does not say; None where it accepts none.
-    ``specific_types``: what a general media type stands for.
+def _accepted_type(answers: Mapping[str, str]) -> str | None:
+    """The media type for the best of ``answers`` that the client accepts; the first where it does not say; None where
+    it accepts none.
     """
     accepted = parse_accept_header(_without_parameters(request.headers.get("Accept", "")), MIMEAccept)
-    if not accepted:
-        return kinds[0]
-    best = accepted.best_match(kinds)
-    return None if best is None else specific_types.get(best, best)
+    best = accepted.best_match(answers) if accepted else next(iter(answers))
+    return None if best is None else answers[best]
 
 
 def _without_parameters(accept: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, render_template, request, url_for
 
 from exporter.ask.answers import LIST, Answer
 from exporter.serve.site import QUERY_PARTS, is_cut
-from exporter.serve.tables import Cell, Part, answered, ask_href, table, time
+from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,9 +68,9 @@ def queries(site: Site) -> Blueprint:
         name = request.args.get("name", "")
         users = site.rows("page-user", {"user_name": name})
         if not users:
-            similar = table(site, site.ask("page-search", {"text": name, "id": name}), _MOST_ROWS)
+            similar = table(site, site.ask("page-search", {"text": name}), _MOST_ROWS)
             return render_template("unknown.html", what="user", requested=name, similar=similar), 404
-        parts = [_of_user(site, title, question, name) for title, question in _OF_USER if question in site.questions]
+        parts = [_of_user(site, title, question, name) for title, question in _OF_USER]
         return render_template("user.html", name=name, user=users[0], parts=parts)
 
     return routes
@@ -78,11 +79,8 @@ def queries(site: Site) -> Blueprint:
 def _of_user(site: Site, title: str, question: str, name: str) -> Part:
     doubled = name.replace('"', '""')
     params = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
-    more = ask_href(question, params)
-    answer = answered(lambda: site.ask_meanwhile(question, params, _WAIT))
-    if isinstance(answer, str):
-        return Part(title, question, None, answer, more)
-    return Part(title, question, table(site, answer, _MOST_ROWS, more), site.no_row("shows one"), more)
+    ask = partial(site.ask_meanwhile, question, params, _WAIT)
+    return part_of(site, title, question, ask, most=_MOST_ROWS, more=ask_href(question, params))
 
 
 def _local(iri: str) -> str:

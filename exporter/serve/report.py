@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,16 +72,14 @@ def write(
     query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
     """
     single.check(out, _is_report, "a report of exporter report")
-    with stores.opened_store(graph, say) as store:
-        pool = Pool(store, OWN_QUESTIONS, 1, _SECONDS)
-        site = Site(graph, pool, pool, sensitive_tags=sensitive_tags)
-        try:
-            app = make(site, "127.0.0.1")
-            with Progress().stage("writing the report"), app.test_request_context():
-                text = _text(site, since)
-        finally:
-            site.close()
-            pool.close()
+    with (
+        stores.opened_store(graph, say) as store,
+        closing(Pool(store, OWN_QUESTIONS, 1, _SECONDS)) as pool,
+        closing(Site(graph, pool, pool, sensitive_tags=sensitive_tags)) as site,
+        make(site, "127.0.0.1").test_request_context(),
+        Progress().stage("writing the report"),
+    ):
+        text = _text(site, since)
     single.save(out, text)
 
 

@@ -13,6 +13,7 @@ import resource
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.serve.login import Check
-    from exporter.serve.site import SiteObject
 
 POLICY: Final[Mapping[str, str]] = {
     "default-src": "'none'",
@@ -109,10 +109,18 @@ def make(site: Site, host: str, check: Check | None = None) -> Flask:
     app = Flask(__name__)
     app.config.update(MAX_CONTENT_LENGTH=LARGEST, MAX_FORM_MEMORY_SIZE=LARGEST)
     protect(app, host, check)
-    app.register_blueprint(endpoint(site))
-    for part in (overview, browse, objects, queries, forms, lineage_page):
+    for part in (endpoint, overview, browse, objects, queries, forms, lineage_page):
         app.register_blueprint(part(site))
-    _prepare_templates(app, site)
+    app.jinja_env.globals.update(site=site, lineage_href=partial(start, site))
+    app.jinja_env.filters.update(
+        words=tables.words,
+        heading=tables.heading,
+        time=tables.time,
+        note=tables.note,
+        thousands=_thousands,
+        breakable=_breakable,
+        next_day=_next_day,
+    )
 
     @app.errorhandler(NotFound)
     def no_page(_: NotFound) -> tuple[str, int]:
@@ -123,24 +131,6 @@ def make(site: Site, host: str, check: Check | None = None) -> Flask:
         return render_template("error.html", title="There is no answer", why=error), *status_and_headers(error)
 
     return app
-
-
-def _prepare_templates(app: Flask, site: Site) -> None:
-    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
-
-    def lineage_href(thing: SiteObject, column: str | None = None) -> str:
-        return start(site, thing.iri, column or "")
-
-    app.jinja_env.globals.update(site=site, lineage_href=lineage_href)
-    app.jinja_env.filters.update(
-        words=tables.words,
-        heading=tables.heading,
-        time=tables.time,
-        note=tables.note,
-        thousands=_thousands,
-        breakable=_breakable,
-        next_day=_next_day,
-    )
 
 
 def _breakable(text: str) -> Markup:

@@ -132,21 +132,12 @@ class Site:
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
         """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
-        return self._answer_from(self._pages, question, params, rows, of_page=of_page)
-
-    @staticmethod
-    def _answer_from(  # noqa: PLR0913 - a question, and how it is asked
-        pool: Pool, question: str, params: Params, rows: int = MOST_ROWS, *, of_page: bool = True, thing: str = ""
-    ) -> Answer:
-        values = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in params.items()}
-        return pool.answer(question, values, rows, of_page=of_page, thing=thing)
+        return self._pages.answer(question, _values(params), rows, of_page=of_page)
 
     def params_for(self, question: str, thing: SiteObject) -> dict[str, str] | None:
         """The parameters by which a question finds an object in the form of the question: its id, else its name; None
         where it takes neither.
         """
-        if question not in self.questions:
-            return None
         parameter_names = {parameter.name for parameter in self.questions[question].parameters}
         domain = {"domain": thing.kind} if "domain" in parameter_names else {}
         if thing.id is not None and "object_id" in parameter_names:
@@ -187,7 +178,7 @@ class Site:
         executor, pool = (self._forms, self._pages) if of_form else (self._background, self._background_pool)
         with self._lock:
             if key not in self._futures:
-                future = executor.submit(self._answer_from, pool, question, params, thing=thing)
+                future = executor.submit(pool.answer, question, _values(params), MOST_ROWS, of_page=True, thing=thing)
                 self._futures[key] = future, monotonic()
             self._futures.move_to_end(key)
             if len(self._futures) > _MOST_CACHED:
@@ -244,7 +235,7 @@ class Site:
     def namesakes(self, thing: SiteObject) -> Answer:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
-        answer = self.ask("page-named", {"object_name": names} if names else {"object_name": ""})
+        answer = self.ask("page-named", {"object_name": names or [""]})
         spaces = _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
         return Answer(answer.columns, [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces])
 
@@ -264,15 +255,16 @@ class Site:
 
     @property
     def first(self) -> str | None:
-        return self._of_period("first")
+        """The time of the first query; None where there is none, or no answer."""
+        with suppress(ExporterError):
+            return self.period["first"]
+        return None
 
     @property
     def last(self) -> str | None:
-        return self._of_period("last")
-
-    def _of_period(self, name: str) -> str | None:
+        """The time of the last query, as of the first."""
         with suppress(ExporterError):
-            return self.period[name]
+            return self.period["last"]
         return None
 
     def no_row(self, shows: str, since: str | None = None) -> str:
@@ -290,6 +282,11 @@ class Site:
         with suppress(ExporterError, OSError):
             return stores.key(self.graph) != self._key
         return True
+
+
+def _values(params: Params) -> dict[str, tuple[str, ...]]:
+    """The values of parameters, of which each may have one or several."""
+    return {name: (value,) if isinstance(value, str) else tuple(value) for name, value in params.items()}
 
 
 def _base(graph: Path) -> str:

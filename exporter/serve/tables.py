@@ -99,7 +99,7 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     """``more``: the address with all rows, None if these are all; ``is_cut``: whether there are more rows than the
-    answer has.
+    answer has; ``count``: how many it has, of which these may be the first.
     """
 
     columns: tuple[str, ...]
@@ -107,6 +107,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     more: str | None = None
     is_cut: bool = False
+    count: int = 0
 
     def dicts(self) -> list[dict[str, Cell]]:
         """The rows, each as column -> cell."""
@@ -133,6 +134,19 @@ def answered(ask: Callable[[], Answer]) -> Answer | str:
         return not_ready()
     except ExporterError as error:
         return str(error)
+
+
+def part_of(  # noqa: PLR0913, PLR0917 - a part, and how much of its answer is shown
+    site: Site, title: str, name: str, ask: Callable[[], Answer], empty: str = "shows one", most: int | None = None,
+    more: str = "", since: str | None = None,
+) -> Part:  # fmt: skip
+    """A part of a page with its answer. ``empty``: what no row of the record does, if the answer has no rows; ``most``:
+    the most rows of the table; ``more``: the address with all of them; ``since``: only later rows were asked for.
+    """
+    answer = answered(ask)
+    if isinstance(answer, str):
+        return Part(title, name, None, answer, more)
+    return Part(title, name, table(site, answer, most, more or None), site.no_row(empty, since), more)
 
 
 def not_ready() -> str:
@@ -163,6 +177,7 @@ def table(site: Site, answer: Answer, most: int | None = None, more: str | None 
         [note.partition(CUT)[0] for note in answer.notes if not (is_few and CUT in note)],
         more if is_few else None,
         is_cut(answer),
+        len(answer.rows),
     )
 
 
@@ -174,7 +189,8 @@ class _Cells:
         lacking = [
             row.get(name) for row in rows for name, iri in _OBJECTS.items() if name != "set_name" and not row.get(iri)
         ]
-        listed = [name for row in rows for column in _LISTS_OF_OBJECTS for _, name, _ in _parts(row.get(column) or "")]
+        lists = [row.get(column) or "" for row in rows for column in _LISTS_OF_OBJECTS]
+        listed = [name for text in lists for _, name, _ in _listed_objects(text)]
         self._holders = site.holders(name for name in (*lacking, *listed) if name)
 
     def cell(self, column: str, row: Row) -> Cell:
@@ -220,7 +236,7 @@ class _Cells:
         if column not in _LISTS_OF_OBJECTS:
             return []
         items: list[tuple[str, str | None, str]] = []
-        for part, name, value in _parts(text):
+        for part, name, value in _listed_objects(text):
             iris = self._holders.get(match_name(name), ())
             if len(iris) == 1:
                 items.append((name, url_for("objects.show", id=self._site.path(iris[0])), value))
@@ -229,7 +245,7 @@ class _Cells:
         return items
 
 
-def _parts(text: str) -> list[tuple[str, str, str]]:
+def _listed_objects(text: str) -> list[tuple[str, str, str]]:
     """The parts of a list of objects: each as it is, its name, and the value of a tag."""
     parts = ((part, *part.partition("=")) for part in text.split(LIST))
     return [(part, name.strip(), f" = {value.strip()}" if sign else "") for part, name, sign, value in parts]

@@ -171,6 +171,11 @@ def test_an_address_says_all_that_is_shown(month: Site) -> None:
     assert address.read(address.href(asked, month).partition("?")[2], month) == asked
     told = "?day=soon&since=2026-13-01&steps=x&open=up&open=left|a|b|c&look=|&edge=up|a|b&hide=all"
     assert address.read(told, month) == Address()
+    assert address.read(f"steps={'9' * 5_000}", month).steps == address.MOST_STEPS
+
+
+def test_the_last_day_that_there_is(client: FlaskClient) -> None:
+    assert client.get("/lineage/?id=table/1029&day=9999-12-31").status_code == 200
 
 
 # --- helpers ----------------------------------------------------------------------------------------------------------
@@ -205,7 +210,7 @@ def test_as_of_a_day_is_what_the_question_answers(month: Site, day: date) -> Non
     """For each table: the same queries brought its data, by the first and last time of each; the question also names
     writes from a table into itself.
     """
-    tables = month.rows("page-search", {"text": ".", "id": "."})
+    tables = month.rows("page-search", {"text": "."})
     compared = 0
     for iri in sorted({row["object_iri"] for row in tables if row["kind"] == "Table" and row["object_iri"]}):
         thing = month.thing(iri)
@@ -398,6 +403,15 @@ def test_a_page_of_nothing_says_so(client: FlaskClient) -> None:
     assert f"{none}, only since 2030-01-01. The record covers 2026-09-01 to 2026-09-30. At other times" in late
     early = client.get("/lineage/?name=RAW.CRM.CUSTOMERS&day=2020-01-01").text
     assert f"{none}, as of the end of 2020-01-01. The record covers 2026-09-01 to 2026-09-30." in early
+
+
+def test_an_edge_of_an_address_that_the_lineage_does_not_have_is_not_followed(client: FlaskClient) -> None:
+    """An address may be of an earlier export."""
+    for edge in ("down|table/1029||table/999|", "up|table/999||table/1029|", "down|table/1029|NO|table/2040|EMAIL",
+                 "down|table/1029|EMAIL|table/2040|NO"):  # fmt: skip
+        answer = client.get(f"/lineage/?id=table/1029&edge={edge}")
+        assert answer.status_code == 200
+        assert '<td><a href="/query?id=' not in answer.text.partition('id="moves"')[2].partition("</section>")[0]
 
 
 def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from exporter.serve.lineage.flows import LineageNode
 from exporter.serve.lineage.picture import Opened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from exporter.serve.lineage.flows import Direction
     from exporter.serve.site import Site
 
 PATH: Final = "/lineage/"
 MOST_STEPS: Final = 20
+_DIRECTIONS: Final[Mapping[str, Direction]] = {"up": "up", "down": "down"}
 
 
 class Edge(NamedTuple):
@@ -69,7 +72,7 @@ def read(search: str, site: Site) -> Address:
     def first(name: str) -> str:
         return parameters.get(name, [""])[0]
 
-    steps = first("steps")
+    steps = first("steps")[:9]  # int() refuses thousands of digits
     return Address(
         path=first("id"),
         name=first("name"),
@@ -87,20 +90,25 @@ def read(search: str, site: Site) -> Address:
 
 def fields(address: Address, site: Site) -> list[tuple[str, str]]:
     """The fields of a query string."""
-    days = [(name, day.isoformat() if day else "") for name, day in (("day", address.day), ("since", address.since))]
-    parameters = [("id", address.path), ("name", address.name), ("column", address.column), *days]
-    parameters.append(("steps", str(address.steps) if address.steps != 1 else ""))
+    parameters = [
+        ("id", address.path),
+        ("name", address.name),
+        ("column", address.column),
+        ("day", address.day.isoformat() if address.day else ""),
+        ("since", address.since.isoformat() if address.since else ""),
+        ("steps", str(address.steps) if address.steps != 1 else ""),
+    ]
     parameters += [
-        ("open", "|".join((opened.direction, *_parts(opened.place, site), _quoted(opened.group))))
+        ("open", f"{opened.direction}|{token(opened.place, site)}|{_quoted(opened.group)}")
         for opened in sorted(address.opened)
     ]
     parameters += [("columns", site.path(iri)) for iri in sorted(address.columns)]
     parameters += [("hide", what) for what in sorted(address.hides)]
     if address.chosen is not None:
-        parameters.append(("look", "|".join(_parts(address.chosen, site))))
+        parameters.append(("look", token(address.chosen, site)))
     if address.edge is not None:
         direction, place, other = address.edge
-        parameters.append(("edge", "|".join((direction, *_parts(place, site), *_parts(other, site)))))
+        parameters.append(("edge", f"{direction}|{token(place, site)}|{token(other, site)}"))
     return [(name, value) for name, value in parameters if value]
 
 
@@ -122,7 +130,7 @@ def page_of(site: Site, place: LineageNode) -> str:
 
 def token(place: LineageNode, site: Site) -> str:
     """A place in an address."""
-    return "|".join(_parts(place, site))
+    return f"{_quoted(site.path(place.iri))}|{_quoted(place.column)}"
 
 
 def _day(text: str) -> date | None:
@@ -132,33 +140,23 @@ def _day(text: str) -> date | None:
 
 
 def _opened(text: str, site: Site) -> Opened | None:
-    direction_text, *node_parts = text.split("|")
-    place = _place(node_parts[:2], site)
-    direction = _direction(direction_text)
-    return (
-        Opened(direction, place, unquote(node_parts[2]))
-        if direction and place is not None and len(node_parts) == 3
-        else None
-    )
+    direction, *parts = text.split("|")
+    place = _place(parts[:2], site)
+    if direction not in _DIRECTIONS or place is None or len(parts) != 3:
+        return None
+    return Opened(_DIRECTIONS[direction], place, unquote(parts[2]))
 
 
 def _edge(text: str, site: Site) -> Edge | None:
-    direction_text, *parts = text.split("|")
-    direction, place, other = _direction(direction_text), _place(parts[:2], site), _place(parts[2:], site)
-    return Edge(direction, place, other) if direction and place is not None and other is not None else None
-
-
-def _direction(text: str) -> Direction | None:
-    directions: dict[str, Any] = {"up": "up", "down": "down"}
-    return directions.get(text)
+    direction, *parts = text.split("|")
+    place, other = _place(parts[:2], site), _place(parts[2:], site)
+    if direction not in _DIRECTIONS or place is None or other is None:
+        return None
+    return Edge(_DIRECTIONS[direction], place, other)
 
 
 def _place(parts: list[str], site: Site) -> LineageNode | None:
     return LineageNode(site.iri(unquote(parts[0])), unquote(parts[1])) if len(parts) == 2 and parts[0] else None
-
-
-def _parts(place: LineageNode, site: Site) -> tuple[str, str]:
-    return _quoted(site.path(place.iri)), _quoted(place.column)
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.serve.lineage.address import Address, Edge, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
 from exporter.serve.lineage.layers import lay_out
-from exporter.serve.lineage.picture import Group, Opened, parts
+from exporter.serve.lineage.picture import Group, Opened, name_parts
 from exporter.serve.tables import time
 from exporter.system.terminal import visible
 
@@ -178,7 +178,7 @@ class _Drawer:
         label = self.lineage.labels[spot]
         name, kind = visible(label.name), visible(label.kind)
         split = label.name.rsplit("/", 1) if "://" in label.name.rstrip("/") else ["", label.name]
-        *place, last = split if "://" in label.name else parts(label.name)
+        *place, last = split if "://" in label.name else name_parts(label.name)
         classes = [_style_class(kind), "helper" if label.is_helper else ""]
         classes.append("focus" if spot.iri == self.lineage.focus.iri else "")
         classes.append("chosen" if self.address.chosen and spot.iri == self.address.chosen.iri else "")

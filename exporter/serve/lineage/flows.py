@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -17,6 +16,7 @@ from exporter.serve.site import MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import date
 
     from exporter.serve.site import Params, Site, SiteObject
 
@@ -102,6 +102,7 @@ class Lineage:
         return self._beyond_helpers(direction, place, {place})
 
     def _direct(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
+        self.load(direction, [place])
         return self.flows[direction].get(place, {})
 
     def _beyond_helpers(
@@ -147,10 +148,6 @@ class ExportLineage(Lineage):
                 self._add_view_flows(direction, fresh)
                 self._add_query_flows(direction, fresh)
 
-    def _direct(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
-        self.load(direction, [place])
-        return super()._direct(direction, place)
-
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. Its notes on schemas that were renamed, dropped … become notes of the lineage."""
         answer = self.site.ask(question, params, most)
@@ -195,10 +192,7 @@ class ExportLineage(Lineage):
 
     def _load_ends_through_views(self, direction: Direction, place: LineageNode) -> None:
         if (direction, place) in self.through and place not in self.ends[direction]:
-            own_params = _object_params(place)
-            ends_of = (
-                _upwards(self, place, own_params) if direction == "up" else _ends(self, _downward(place), own_params)
-            )
+            ends_of = (_upwards if direction == "up" else _downwards)(self, place)
             self.ends[direction][place] = ends_of.get(place, [])
             for other, versions in ends_of.items():
                 self.ends[direction].setdefault(other, versions)
@@ -285,16 +279,15 @@ def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
     """The lineage of an object, or of its column, as of the end of a day; over all time where ``day`` is None.
     ``since``: without data that no query moved on that day or later.
     """
-    at = None if day is None else _end(day)
+    at = None if day is None else f"{day.isoformat()}T23:59:59.999999Z"
     since_time = None if since is None else f"{since.isoformat()}T00:00:00Z"
     result = ExportLineage(
         focus=LineageNode(thing.iri, column), site=site, at=at, since=since_time, hides_helpers=hides_helpers
     )  # fmt: skip
     result.labels[result.focus] = NodeLabel(thing.name or thing.iri, thing.kind)
     with ThreadPoolExecutor(1) as executor:  # both directions at once, by two of the processes for pages
-        params = _object_params(result.focus)
-        downwards = executor.submit(_ends, result, _downward(result.focus), params)
-        result.ends["up"] = _upwards(result, result.focus, params)
+        downwards = executor.submit(_downwards, result, result.focus)
+        result.ends["up"] = _upwards(result, result.focus)
         result.ends["down"] = downwards.result()
     if at is None:
         result.rows_of("page-names", {"object": thing.iri})
@@ -307,24 +300,24 @@ def _object_params(place: LineageNode) -> dict[str, str]:
     return {"object": place.iri, **({"column_name": place.column} if place.column else {})}
 
 
-def _downward(place: LineageNode) -> str:
-    return "page-column-down" if place.column else "page-down"
+def _downwards(lineage: ExportLineage, place: LineageNode) -> Ends:
+    return _ends(lineage, "page-column-down" if place.column else "page-down", _object_params(place))
 
 
-def _upwards(lineage: ExportLineage, place: LineageNode, params: Mapping[str, str]) -> Ends:
-    question = "page-column-up" if place.column else "page-up"
+def _upwards(lineage: ExportLineage, place: LineageNode) -> Ends:
+    question, params = "page-column-up" if place.column else "page-up", _object_params(place)
     if lineage.at is not None:
         present = lineage.rows_of("page-present", {"object": place.iri, "at": lineage.at})
         if not present or present[0]["is_gone"] == "true":
-            if place == lineage.focus and (present or lineage.labels[place].kind.upper() not in VIEWS):
-                dropped, never_written = (
-                    "It was dropped by then, so nothing was in it.",
-                    "Nothing was written to it by then.",
-                )
-                lineage.notes.append(dropped if present else never_written)
+            is_view = lineage.labels[place].kind.upper() in VIEWS
+            if place == lineage.focus and present:
+                lineage.notes.append("It was dropped by then, so nothing was in it.")
+            elif place == lineage.focus and not is_view:
+                lineage.notes.append("Nothing was written to it by then.")
             return {}
         question += "-at"
-        params = {"version": present[0]["present"] or "", **{name: params[name] for name in params if name != "object"}}
+        del params["object"]
+        params["version"] = present[0]["present"] or ""
     return _ends(lineage, question, params)
 
 
@@ -341,8 +334,3 @@ def _ends(lineage: ExportLineage, question: str, params: Mapping[str, str]) -> E
         if row["beside"] not in versions:
             ends[LineageNode(row["object_iri"] or "", row.get("column_name") or "")].append(row["version"] or "")
     return ends
-
-
-def _end(day: date) -> str:
-    """The last microsecond of a day in UTC."""
-    return f"{datetime.combine(day, time()) + timedelta(days=1, microseconds=-1):%Y-%m-%dT%H:%M:%S.%f}Z"

@@ -144,21 +144,23 @@ class _PicturePage:
         return f"{sentence[:-1]}, {' and '.join(narrowed)}.{record} At other times there may be some."
 
     def moves(self) -> tuple[str, str, Table | None] | None:
-        """The queries of the edge that was clicked: a title, a text, and a table where queries moved the data."""
+        """The queries of the edge that was clicked: a title, a text, and a table where queries moved the data. None
+        where an end is no place of this lineage.
+        """
         if self.address.edge is None:
             return None
         direction, place, other = self.address.edge
         source, target = edge(direction, place, other)
-        if source not in self.lineage.labels and source._replace(column="") not in self.lineage.labels:
+        labels = self.lineage.labels
+        if any(end not in labels and LineageNode(end.iri) not in labels for end in (source, target)):
             return None
         flows = {(start, end): flow for start, end, flow, _ in self.flows()} | self.column_flows
         flow = flows.get((source, target))
         words = flow_words(flow) if flow else ""
         title = f"From {self.title(source)} to {self.title(target)}"
-        params = self.lineage.moves(direction, place, other)
-        if flow is None or flow.evidence or flow.through or not params:
-            return title, words, None
-        return title, words, table(self.site, self.site.ask(f"page-moves-{direction}", params))
+        params = self.lineage.moves(direction, place, other) if flow and not flow.evidence and not flow.through else {}
+        moved = table(self.site, self.site.ask(f"page-moves-{direction}", params)) if params else None
+        return title, words, moved
 
     def csv(self) -> Answer:
         """The edges of the picture, and those between the columns that it shows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
 MOST_SINGLE: Final = 12
@@ -124,12 +124,11 @@ def _add_neighbours(
     lineage: Lineage, opened: AbstractSet[Opened], picture: Picture, place: LineageNode, direction: Direction
 ) -> Iterator[LineageNode]:
     """Adds the neighbours of an open place; those that were not in the picture."""
-    neighbours = lineage.neighbours(direction, place)
-    for spot in _shown(lineage, opened, place, neighbours, direction):
+    for spot, size in _shown(lineage, opened, place, direction):
         is_fresh = spot not in picture.spots
         if is_fresh:
             layer = picture.spots[place].layer + (-1 if direction == "up" else 1)
-            picture.spots[spot] = PictureNode(spot, direction, layer, size=_size(lineage, neighbours, spot))
+            picture.spots[spot] = PictureNode(spot, direction, layer, size=size)
         if isinstance(spot, Group):
             picture.join(place, spot, None, direction)
         elif is_fresh:
@@ -148,34 +147,23 @@ def _link(lineage: Lineage, picture: Picture, node: PictureNode) -> None:
 
 
 def _shown(
-    lineage: Lineage,
-    opened: AbstractSet[Opened],
-    place: LineageNode,
-    neighbours: Mapping[LineageNode, Flow],
-    direction: Direction,
-) -> Iterator[Spot]:
-    """The neighbours of an opened place, one by one or in groups."""
-    ordered = sorted(neighbours, key=lambda node: (lineage.labels[node].name, node))
+    lineage: Lineage, opened: AbstractSet[Opened], place: LineageNode, direction: Direction
+) -> Iterator[tuple[Spot, int]]:
+    """The neighbours of an opened place, one by one or in groups; and how many each is."""
+    ordered = sorted(lineage.neighbours(direction, place), key=lambda node: (lineage.labels[node].name, node))
     if len(ordered) <= MOST_SINGLE:
-        yield from ordered
+        yield from ((node, 1) for node in ordered)
         return
     schemas: dict[str, list[LineageNode]] = defaultdict(list)
-    for lineage_node in ordered:
-        schemas[schema(lineage.labels[lineage_node].name)].append(lineage_node)
+    for node in ordered:
+        schemas[schema(lineage.labels[node].name)].append(node)
     for name, members in schemas.items():
-        if len(members) == 1 or Opened(direction, place, name) in opened:
-            yield from members[:MOST_OF_GROUP]
-            if len(members) > MOST_OF_GROUP:
-                yield Group(direction, place, name, rest=True)
-        else:
-            yield Group(direction, place, name)
-
-
-def _size(lineage: Lineage, neighbours: Mapping[LineageNode, Flow], spot: Spot) -> int:
-    if isinstance(spot, LineageNode):
-        return 1
-    members = sum(1 for neighbour in neighbours if schema(lineage.labels[neighbour].name) == spot.schema)
-    return members - MOST_OF_GROUP if spot.rest else members
+        if len(members) > 1 and Opened(direction, place, name) not in opened:
+            yield Group(direction, place, name), len(members)
+            continue
+        yield from ((node, 1) for node in members[:MOST_OF_GROUP])
+        if len(members) > MOST_OF_GROUP:
+            yield Group(direction, place, name, rest=True), len(members) - MOST_OF_GROUP
 
 
 def schema(name: str) -> str:
@@ -186,20 +174,20 @@ def schema(name: str) -> str:
     """
     if "://" in name:
         return "/".join(name.split("/")[:3])
-    return ".".join(parts(name)[:-1]) or name
+    return ".".join(name_parts(name)[:-1]) or name
 
 
-def parts(name: str) -> list[str]:
+def name_parts(name: str) -> list[str]:
     """A name at its dots, but not at those in quotes.
 
-    >>> parts('DB."a.b".T')
+    >>> name_parts('DB."a.b".T')
     ['DB', '"a.b"', 'T']
     """
-    name_parts, quoted = [""], False
+    parts, quoted = [""], False
     for letter in name:
         quoted ^= letter == '"'
         if letter == "." and not quoted:
-            name_parts.append("")
+            parts.append("")
         else:
-            name_parts[-1] += letter
-    return name_parts
+            parts[-1] += letter
+    return parts
