@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
+from exporter.model.answers import Ending  # noqa: TC001 - msgspec reads it
 from exporter.model.effects import CREATES, DROPS
 from exporter.model.identifiers import canonical_name, parts_of
 from exporter.model.object_state import Event  # noqa: TC001 - msgspec reads it
@@ -93,21 +94,27 @@ def in_source(name: str, target: str, source: str) -> str:
 
 class Copy(Struct, array_like=True, frozen=True, gc=False):
     """A table that a CLONE brought, as is inferred. ``key``, ``name``: its key, and its name when a query named it
-    first; ``first``: that query. ``changed``: when a query made a version of it or dropped it first (microseconds since
-    1970), None if none did; ``is_kept``: whether the first such version has what the table had before. ``columns``: its
-    columns in all rows, sorted. ``event``: the CLONE; ``source``: the canonical name of the table that it copied;
-    ``since``: when something else had the name of the schema or database before.
+    first; ``first``: that query. ``columns``: its columns in all rows, sorted. ``event``: the CLONE; ``source``: the
+    canonical name of the table that it copied; ``since``: when something else had the name of the schema or database
+    before.
     """
 
     key: str
     name: str
     first: str
-    changed: int | None
-    is_kept: bool
     columns: list[str]
     event: Event
     source: str
     since: int
+
+
+class Outcome(Struct, array_like=True, frozen=True, gc=False):
+    """What became of the state in which the first query found an object. ``ending``: how it ended, None if it has not.
+    ``is_kept``: whether a later version has what the object had before.
+    """
+
+    ending: Ending | None = None
+    is_kept: bool = False
 
 
 class Moment(Struct, array_like=True, frozen=True, gc=False):
@@ -172,9 +179,9 @@ class Copies:
         self._moments[_key(event)] = moment
 
     @property
-    def any(self) -> bool:
-        """Whether there is any copy."""
-        return bool(self._copies)
+    def keys(self) -> set[str]:
+        """The keys of the copies."""
+        return {key for _, key in self._copies}
 
     def inferred(self, taken: Take | None, unrecorded: Collection[tuple[str, str]]) -> Iterator[Inferred]:
         """The copies, sorted. ``taken``: who took the name of the table; ``unrecorded``: columns, with the states that

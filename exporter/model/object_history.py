@@ -29,7 +29,7 @@ from exporter.model.answers import (
     state_before,
     state_made_by,
 )
-from exporter.model.clones import Copies, Copy, Inferred, Moment
+from exporter.model.clones import Copies, Copy, Inferred, Moment, Outcome
 from exporter.model.effects import HOLDERS
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import (
@@ -121,6 +121,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     passed: tuple[int, str]
     created: int | None = None
     restored: Restored | None = None
+    of_first: Outcome = Outcome()
 
 
 class VersionHistory:
@@ -148,6 +149,7 @@ class VersionHistory:
         self._absences: list[Absence] = []
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
         self._restored_before: Restored | None = None
+        self._of_first = Outcome()
         kind, by_name, *_ = key.split("/", 2)
         self._is_by_name = by_name == "name" and kind in HOLDERS  # what is created is another object of that name
         self._life = 0  # increases when a new chain of versions begins, of the object or of a column
@@ -201,7 +203,7 @@ class VersionHistory:
             made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
             yield from self._ended(made)
             anew = done.creates or done.empties
-            prior = None if anew else self._touched(self._last_made or self._initial())
+            prior = None if anew else self._prior()
             self._make(requester, anew=anew)
         self._lost.update(done.renamed, done.lost)
         priors = {}
@@ -226,12 +228,20 @@ class VersionHistory:
     def _next(self, ending: Ending) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The answer to the query that made the version in force: how it ended."""
         if self._made is None:
+            if self._dropped is None:
+                self._of_first = replace(self._of_first, ending=ending)
             return
         restored = self._restored_in_force()
         if restored is None:
             yield self._made, ObjectAnswer(self.key, ending=ending)
         else:
             self._restored[restored.query_id] = replace(restored, ending=ending)
+
+    def _prior(self) -> str:
+        """The state of which the version that is made now has what it held."""
+        if self._last_made is None:
+            self._of_first = replace(self._of_first, is_kept=True)
+        return self._touched(self._last_made or self._initial())
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
         self._made, self._dropped = requester, None
@@ -316,7 +326,7 @@ class VersionHistory:
         maker = Requester(query_id, "")
         self._sources.undrop()
         yield from self._ended(self._settings.make(maker, at, creates=False))
-        self._restored[query_id] = Restored(at, query_id, self._touched(self._last_made or self._initial()))
+        self._restored[query_id] = Restored(at, query_id, self._prior())
         self._make(maker, anew=False)
         self.passed = absence.restored
 
@@ -341,7 +351,7 @@ class VersionHistory:
 
     def inferred(self, columns: Collection[str]) -> list[Inferred]:
         """The copies of the object that CLONEs of its schema or database made. ``columns``: its columns in all rows."""
-        if not self.copies.any:
+        if not self.copies.keys:
             return []
         # Columns that no recorded query wrote are as old as the present chain of versions.
         unwritten = {(column, self._chain()) for column in columns if column not in self._columns}
@@ -373,6 +383,7 @@ class VersionHistory:
             passed=self.passed,
             created=self._sources.created,
             restored=self._restored_in_force(),
+            of_first=self._of_first,
         )
 
     def continued(self, before: SavedHistory) -> None:
@@ -388,7 +399,7 @@ class VersionHistory:
         self._sources = Sources(before.definitions, before.created)
         self.copies = Copies(before.moments, before.copies)
         self._lost, self.passed = set(before.lost), before.passed
-        self._restored_before = before.restored
+        self._restored_before, self._of_first = before.restored, before.of_first
 
     def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
@@ -414,6 +425,13 @@ class VersionHistory:
         if self._taken is None or self._first is None or self._made is not None or self._dropped is not None:
             return None
         return self._initial(), _by_take(self._taken)
+
+    def outcome(self) -> Outcome:
+        """What became of the state in which the first query found the object. If its name was taken, a later day can
+        revert that.
+        """
+        taken = self.taken_state()
+        return self._of_first if taken is None else replace(self._of_first, ending=taken[1])
 
     def result(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""

@@ -328,9 +328,7 @@ class Profile(Struct, gc=False):
     whether a query wrote it and its row does not say from what; only if events are made and helpers are bridged.
     ``shown``: the latest query that names the object: its start, or its end if it writes or changes the object; its id.
     ``called``: the latest name: when it was seen, whether a RENAME or SWAP gave it, the name. ``first``: the first
-    query that names it: its start, its id, whether it creates the object. ``changed``: the earliest end of a query that
-    makes a version of it or drops it; ``made_first``: of one that makes a version: its end, its id, whether the version
-    has what the object had before.
+    query that names it: its start, its id, whether it creates the object.
 
     In an update these are of the current day only: ``signs``: its CREATEs and DROPs; ``drops`` and UNDROPs of the
     object; ``elements``: keys of tags and policies set on it, of what was granted to it, and of its grantees;
@@ -366,8 +364,6 @@ class Profile(Struct, gc=False):
     takes: set[tuple[int, str, str]] = field(default_factory=set)
     remade: set[Event] = field(default_factory=set)
     first: tuple[int, str, bool] = (-NEVER, "", False)
-    changed: int | None = None
-    made_first: tuple[int, str, bool] = (-NEVER, "", False)
 
     @property
     def kind(self) -> str:

@@ -250,17 +250,12 @@ def add(
 
 
 def _time(profile: Profile, attributes: Attributes, facts: QueryFacts, end: int) -> None:
-    """Add when the query names, changes and makes the object. ``end``: of the query."""
+    """Add when the query names the object, and makes a schema or database anew. ``end``: of the query."""
     for made_again in attributes.remade:
         profile.remade.add(Event(end, facts.query_id, facts.start, *made_again))
     effect = attributes.effect
     if attributes.names:
         profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
-    if effect.makes or effect.drops:
-        profile.changed = _earliest(profile.changed, end)
-    if effect.makes:
-        made = end, facts.query_id, not (effect.creates or effect.empties)
-        profile.made_first = min(profile.made_first, made)
 
 
 def _add_name(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
@@ -292,8 +287,7 @@ def merge(profile: Profile, other: Profile) -> None:
     profile.unclear |= other.unclear
     profile.takes.update(other.takes)
     profile.remade.update(other.remade)
-    profile.first, profile.made_first = min(profile.first, other.first), min(profile.made_first, other.made_first)
-    profile.changed = _earliest(profile.changed, other.changed)
+    profile.first = min(profile.first, other.first)
     profile.shown, profile.called = max(profile.shown, other.shown), max(profile.called, other.called)
     for name, seen in other.names.items():
         _see(profile.names, name, seen)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from exporter.pipeline.job import ExportJob
 
-KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, *THINGS)
+KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, To.COPY, *THINGS)
 """Receivers of the state of a day of which later days read the last messages for a key."""
 HAPPENED: Final = (To.CONTAINED, To.CLONED, To.CLONED_FROM)
 """Receivers of which every day counts."""

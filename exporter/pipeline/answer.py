@@ -16,13 +16,14 @@ from exporter.graph.nodes.agents import Standing
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.objects import copies
 from exporter.graph.nodes.versions import unrecorded
+from exporter.model.clones import Outcome
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, UseAtEnd, UseAtStart, VersionHistory
 from exporter.model.object_state import Absence, Event, ObjectHistory, Profile, Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import as_thing, spellings
-from exporter.pipeline.clones import read_copy
+from exporter.pipeline.clones import own_outcome, read_copy, to_copies
 from exporter.pipeline.messages import (
     ABSENCES,
     ANSWER,
@@ -130,11 +131,14 @@ def _object(
     own = list(nodes.of_object(profile, object_history, iris)) if node_writer.is_asked else []
     inferred = version_history.inferred(profile.columns)
     copied = list(copies(profile, inferred, iris)) if inferred else []
+    outcome = version_history.outcome()
+    yield from to_copies(profile, version_history.copies.keys, inferred, iris)
+    yield from own_outcome(profile, outcome, received.outcome, job)
     if job.day:
         passing = [node for requester, ending in endings for node in ended(requester.query_id, [ending], iris)]
         if taken is not None:
             passing += unrecorded(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
-        now = _Before(version_history.saved_history(), profile, object_history.same_names)
+        now = _Before(version_history.saved_history(), profile, object_history.same_names, outcome)
         yield from _of_day(key, own, passing + copied, received.digest, now, node_writer)
     else:
         yield from _to_queries(account, endings)
@@ -213,11 +217,14 @@ def _take(decoded: list[int | str] | None) -> Take | None:
 
 
 class _Before(Struct, array_like=True, gc=False):
-    """The state of an object at the end of the day before. ``digest``: of the nodes that were written."""
+    """The state of an object at the end of the day before. ``outcome``: as it was sent; ``digest``: of the nodes that
+    were written.
+    """
 
     saved_history: SavedHistory
     profile: Profile
     same_names: list[str]
+    outcome: Outcome
     digest: bytes = b""
 
 
@@ -226,14 +233,15 @@ read_before: Final = msgspec.msgpack.Decoder(_Before).decode
 
 
 class _Received:
-    """What an object receives before its uses: its attributes, its datasets, objects with the same name. ``digest``: as
-    in :class:`_Before`.
+    """What an object receives before its uses: its attributes, its datasets, objects with the same name. ``outcome``,
+    ``digest``: as in :class:`_Before`.
     """
 
     known: Known
 
     def __init__(self) -> None:
         self.digest = b""
+        self.outcome = Outcome()
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
         self.clones: list[Event] | None = None
@@ -246,7 +254,7 @@ class _Received:
             version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
-            self.digest = before.digest
+            self.digest, self.outcome = before.digest, before.outcome
         elif what == KNOWN:
             self.known = read_known(message.body)
         elif what == DATASETS:

@@ -18,7 +18,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exporter.model.clones import BEGINS, COPIED, ENDS, KINDS, RESTORES, Copy, database, in_source, schema_and_database
+from exporter.graph.nodes.objects import version_of_copy, with_outcome
+from exporter.graph.terms import UNRECORDED_VERSION_TYPES, VERSION_TYPES, Node, Values
+from exporter.graph.vocabulary import VERSION
+from exporter.model.clones import (
+    BEGINS,
+    COPIED,
+    ENDS,
+    KINDS,
+    RESTORES,
+    Copy,
+    Outcome,
+    database,
+    in_source,
+    schema_and_database,
+)
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Event, Take
 from exporter.model.objects import containers
@@ -33,17 +47,25 @@ from exporter.pipeline.messages import (
     encode,
     order,
     parts,
+    time_and_query,
     within,
 )
+from exporter.pipeline.neighbourhood import ToObjects
+from exporter.pipeline.texts import NodeWriter, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from exporter.graph.iri import Iris
+    from exporter.model.clones import Inferred
     from exporter.model.object_state import Profile
     from exporter.pipeline.job import ExportJob
 
 _EVENT, _MEMBER, _COPY = range(3)
+_MADE, _OUTCOME = range(2)
+_NOW: Final = 1
+"""The phase of a message of this day to a copy; the state of the day before comes first."""
 _DAY: Final = 86_400_000_000
 COPY_OF, ENDED_BEFORE, ENDED = 2, 3, 4
 """Ranks among the messages to a name: a copy; what ended the schema or database of an object that has it, as
@@ -100,8 +122,7 @@ def _member(profile: Profile) -> Iterator[Message]:
     )
     if not creates and since == start and schema_and_database(name):
         no_event = Event(0, "", 0, "", "", "", "")
-        keeps, columns = profile.made_first[2], sorted(profile.columns)
-        copy = Copy(profile.key, name, query_id, profile.changed, keeps, columns, no_event, "", NEVER)
+        copy = Copy(profile.key, name, query_id, sorted(profile.columns), no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):
@@ -185,6 +206,70 @@ def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) 
         for key in holders:
             if key != copy.key:
                 yield Message(To.OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
+
+
+class _Version(Struct, array_like=True, gc=False):
+    """The version that a CLONE made of a table, and the state in which the first query found it: IRI and values."""
+
+    made: tuple[str, Values]
+    found: tuple[str, Values]
+
+
+_read_versions: Final = msgspec.msgpack.Decoder(list[_Version]).decode
+_read_outcome: Final = msgspec.msgpack.Decoder(Outcome).decode
+
+
+def to_copies(profile: Profile, keys: Iterable[str], inferred: Iterable[Inferred], iris: Iris) -> Iterator[Message]:
+    """Send to the tables (``keys``) that CLONEs of this one may have brought the versions that these made of them; none
+    where nothing is inferred.
+    """
+    versions: dict[str, list[_Version]] = {key: [] for key in keys}
+    for each in inferred:
+        made, found = version_of_copy(profile.key, each, iris)
+        versions[each.copy.key].append(_Version((made.iri, made.values), (found.iri, found.values)))
+    for key, of_copy in sorted(versions.items()):
+        yield Message(To.COPY, within(profile.account, key), order(_MADE, 0, profile.key, _NOW), encode(of_copy))
+
+
+def own_outcome(profile: Profile, outcome: Outcome, before: Outcome, job: ExportJob) -> Iterator[Message]:
+    """Send what became of the state in which the first query found a table, if that is news, to where the versions are
+    sent that CLONEs made of it. The table itself does not know whether one did.
+    """
+    if job.clones and profile.kind == COPIED and not profile.first[2] and outcome != before:
+        key = within(profile.account, profile.key)
+        yield Message(To.COPY, key, order(_OUTCOME, 0, "", _NOW), encode(outcome))
+
+
+def end_copies(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """The versions that CLONEs made of tables, with their ends. All messages are to :attr:`To.COPY`."""
+    node_writer, to_objects = NodeWriter(job), ToObjects(job) if needs_neighbourhoods(job) else None
+    for (to, key), group in groupby(messages, by_receiver):
+        latest = {(message.order[0], time_and_query(message.order)[1]): message for message in group}
+        outcome, versions = Outcome(), list[_Version]()
+        for (what, source), message in latest.items():
+            if job.day:
+                yield snapshot(Message(to, key, order(what, 0, source), message.body))
+            if what == _MADE:
+                versions += _read_versions(message.body)
+            else:
+                outcome = _read_outcome(message.body)
+        iris, nodes = node_writer.iris(parts(key)[0]), list[Node]()
+        for version in versions:
+            made = Node(VERSION, version.made[0], VERSION_TYPES, version.made[1])
+            found = Node(VERSION, version.found[0], UNRECORDED_VERSION_TYPES, version.found[1])
+            nodes += with_outcome(made, found, outcome, iris)
+        if not nodes:
+            continue
+        if job.day:
+            validated, _, changing = node_writer.of_day(To.OBJECT, key, [], nodes)
+            yield from validated
+            for message in changing:
+                yield snapshot(Message(message.to, refused_key(To.COPY, key), b"", message.body))
+        else:
+            yield from node_writer.of_thing(To.OBJECT, key, nodes)
+            if to_objects is not None:
+                yield from to_objects.of_copy(key, nodes)
+    yield node_writer.tally.message()
 
 
 # --- DROP, REPLACE and UNDROP -----------------------------------------------------------------------------------------

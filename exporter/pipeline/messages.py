@@ -44,6 +44,7 @@ class To:
     CLONED_FROM: Final = "clone-1"  # a database receives the CLONEs from it, and the tables that these made
     ELEMENT: Final = "element"  # a tag, policy or grantee receives the objects on which it is set, and its drops
     OBJECT: Final = "object"
+    COPY: Final = "copy"  # a table that a CLONE brought receives the version of that, and what became of it
     USER: Final = "user"
     AGENT: Final = "agent"
     ACCOUNT: Final = "account"

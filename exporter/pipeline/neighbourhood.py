@@ -101,6 +101,11 @@ class ToObjects:
             # What a CLONE of a schema brought is written by the table that was cloned.
             yield from self._sent(node, object_of(node) or iri, NodeOwner(key))
 
+    def of_copy(self, key: str, nodes: list[Node]) -> Iterator[Message]:
+        """The versions of an object that CLONEs made, by the key of its messages."""
+        for node in nodes:
+            yield from self._sent(node, str(node.values["prov:specializationOf"][0]), NodeOwner(key))
+
     def of_query(self, facts: QueryFacts, nodes: list[Node]) -> Iterator[Message]:
         """The nodes of a query that belong to objects."""
         relatives = tuple(text for text in (facts.parent_query_id, facts.root_query_id) if text is not None)

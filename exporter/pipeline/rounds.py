@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.answer import answer
-from exporter.pipeline.clones import clones_from, clones_into, end
+from exporter.pipeline.clones import clones_from, clones_into, end, end_copies
 from exporter.pipeline.daily import REFUSED as REFUSED_DAYS
 from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
@@ -178,14 +178,17 @@ def export(
         with progress.stage("answer"):
             answered = engine.persist(_answered(engine, extracted, known, before), f"{job.day}answered-{turn}")
             counts.join(engine.counts(answered))
+            ended = _ended(engine, answered, known, counts, before, turn)
         inputs = _with_bridges(engine, [extracted, answered], known, counts, turn, progress, before)
         with progress.stage("write"):
-            stored = engine.write_texts(_outputs(engine, inputs, known, counts, before), f"{job.day}{OUTPUTS}-{turn}")
+            stored = engine.write_texts(
+                _outputs(engine, inputs, ended, known, counts, before), f"{job.day}{OUTPUTS}-{turn}"
+            )
             of_queries = engine.counts(stored)
             counts.join(of_queries)
         for what in ("nodes", "events"):
             progress.counted(what, counts.numbers[what])
-        made = [answered, stored]
+        made = [answered, *ended, stored]
         if needs_neighbourhoods(job) and not (counts.numbers["quarantined_queries"] or counts.numbers["refused"]):
             with progress.stage("surround"):
                 made.append(engine.persist(_neighbourhoods(engine, made, known), f"{job.day}neighbourhoods-{turn}"))
@@ -201,7 +204,7 @@ def export(
                 with progress.stage("days"):
                     texts |= _by_day(engine, stored, known, turn, counts, results)
             outputs, names = list(texts.values()), list(texts)
-            return Exported(outputs, names, results, counts, refused, [*inputs, stored], quarantined)
+            return Exported(outputs, names, results, counts, refused, [*inputs, *ended, stored], quarantined)
         quarantined += [engine.filter(messages, [To.QUARANTINED]) for messages in made[1:]]
         excluded += [engine.map(messages, exclude_quarantined, job) for messages in quarantined[1 - len(made) :]]
         if before is not None and (started := _started(judged)) is not None:
@@ -231,14 +234,20 @@ def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
     )
 
 
-def _outputs(
-    engine: Engine[Messages], inputs: list[Messages], job: ExportJob, counts: Counts, before: Before[Messages] | None
+def _outputs(  # noqa: PLR0913, PLR0917 - the messages of the rounds before, and what a stage needs
+    engine: Engine[Messages],
+    inputs: list[Messages],
+    ended: list[Messages],
+    job: ExportJob,
+    counts: Counts,
+    before: Before[Messages] | None,
 ) -> list[Messages]:
-    """The texts of queries and things, and the quarantine. ``inputs``: the messages of the rounds before."""
+    """The texts of queries and things, and the quarantine. ``inputs``, ``ended``: the messages of the rounds before."""
     extracted, answered, *_ = inputs
     due = [before.due] if before else []
     written = _written(engine, [*inputs, *due], job, has_parents=bool(counts.numbers["parents"]))
-    outputs = [written, engine.map(engine.filter(answered, texts_of(job)), engine.output(unchanged), job)]
+    of_things = [engine.filter(messages, texts_of(job)) for messages in (answered, *ended)]
+    outputs = [written, *[engine.map(messages, engine.output(unchanged), job) for messages in of_things]]
     if counts.numbers["rows_of_quarantined"] or counts.numbers["unreadable"] or counts.numbers["not_understood"]:
         outputs.append(
             engine.shuffle(
@@ -312,6 +321,26 @@ def _answered(
     resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
     things += [resolved, engine.filter(before.due, THINGS)]
     return engine.shuffle([*things, before.knew(things)], answer, job)
+
+
+def _ended(  # noqa: PLR0913, PLR0917 - what a stage needs
+    engine: Engine[Messages],
+    answered: Messages,
+    job: ExportJob,
+    counts: Counts,
+    before: Before[Messages] | None,
+    turn: int,
+) -> list[Messages]:
+    """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended. No
+    messages if nothing was cloned.
+    """
+    if not job.clones:
+        return []
+    messages = engine.filter(answered, [To.COPY])
+    state = [] if before is None else [engine.filter(before.knew([messages]), [To.COPY])]
+    ended = engine.persist(engine.shuffle([messages, *state], end_copies, job), f"{job.day}copies-{turn}")
+    counts.join(engine.counts(ended))
+    return [ended]
 
 
 def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs

@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
+_ENDS: Final = """
+PREFIX ah: <https://w3id.org/access-history#>
+PREFIX prov: <http://www.w3.org/ns/prov#>
+SELECT ?made ?gone (MIN(?time) AS ?following) ?until WHERE {
+  ?made ah:inferredFrom ?change ; prov:wasGeneratedBy ?query ; prov:specializationOf ?table .
+  ?found ah:inferredFrom ?change ; prov:wasDerivedFrom ?made ; prov:specializationOf ?table .
+  OPTIONAL { ?found prov:invalidatedAtTime ?gone }
+  OPTIONAL { ?other prov:specializationOf ?table ; prov:generatedAtTime ?time FILTER(?other != ?made) }
+  OPTIONAL { ?made ah:validUntil ?until }
+} GROUP BY ?made ?gone ?until
+"""
+"""What a CLONE brought: when the state in which it was found was dropped, and when it was changed; and until when it
+is said to be in force.
+"""
 _FOUND: Final = """
 PREFIX ah: <https://w3id.org/access-history#>
 PREFIX prov: <http://www.w3.org/ns/prov#>
@@ -54,8 +68,57 @@ def cloned(source: str, target: str, number: int, operation: str = "CREATE", *, 
 
 SOURCE, OTHER, A, X = table("D.S.SOURCE", 1), table("D.S.OTHER", 2), table("D.S.A", 3), table("D2.S.A", 53)
 FILL, CLONE = copied(SOURCE, A), cloned("D.S", "D2.S", 71)
+X2 = table("D2.S.A", 54)
 TRUNCATED: Final[Json] = {"objects_modified": [X], "line": {"query_type": "TRUNCATE_TABLE"}}
+
+
+def of_place(operation: str, name: str = "D2.S", number: int = 71) -> Json:
+    return changed(place(name, number), operation)
+
+
+def named(name: str, to: str, number: int = 71) -> Json:
+    return changed(place(name, number), objectName={"value": to})
+
+
+def swapped(name: str, other: str) -> Json:
+    return changed(place(name, 71), swapTargetName={"value": other})
+
+
+DROPPED, RESTORED = of_place("DROP"), of_place("UNDROP")
+# A table that a CLONE brought ends as any other does. Story -> rows after FILL and CLONE, and the days on which it is
+# there after the CLONE. Snowflake drops and restores the tables of a schema with it; the tables of the one that
+# replaces it are others. An UNDROP restores the schema that was dropped last.
+ENDS: Final[dict[str, tuple[list[Json], str]]] = {
+    "schema-dropped": ([read(X), DROPPED, read(A), read(A)], "3"),
+    "schema-restored": ([read(X), DROPPED, read(A), RESTORED, read(A)], "367"),
+    "schema-restored-and-read": ([read(X), DROPPED, read(A), RESTORED, read(X), read(A)], "3678"),
+    "schema-dropped-twice": ([read(X), DROPPED, RESTORED, DROPPED, read(A), RESTORED, read(A)], "3589"),
+    "database-dropped": ([read(X), of_place("DROP", "D2", 70), read(A), of_place("UNDROP", "D2", 70), read(A)], "367"),
+    "schema-replaced": ([read(X), of_place("REPLACE", number=72), read(A), read(A)], "3"),
+    "database-replaced": ([read(X), of_place("REPLACE", "D2", 72), read(A), read(A)], "3"),
+    "cloned-again": ([read(X), cloned("D.S", "D2.S", 73, "REPLACE"), read(X2), read(A)], "3"),
+    "dropped-and-cloned-again": ([read(X), DROPPED, cloned("D.S", "D2.S", 73), read(X2), read(A)], "3"),
+    "name-taken": ([read(X), copied(OTHER, X2, "CREATE"), read(X2), read(A)], "3"),
+    "name-taken-in-vain": ([read(X), copied(OTHER, X2, "CREATE"), read(X2), read(X), read(A)], "34567"),
+    "shown-after-the-drop": ([read(X), DROPPED, read(A), read(X), read(A)], "34567"),
+    "shown-between": ([read(X), DROPPED, read(X), RESTORED, read(A)], "34567"),
+    "own-drop": ([read(X), changed(X, "DROP"), DROPPED, RESTORED, changed(X, "UNDROP"), read(A)], "378"),
+    "own-drop-first": ([changed(X, "DROP"), read(A), changed(X, "UNDROP"), read(X)], "56"),
+    "written-before-the-drop": ([copied(SOURCE, X), DROPPED, read(A), RESTORED, read(A)], "367"),
+    "written-after-the-drop": ([read(X), DROPPED, RESTORED, copied(SOURCE, X), DROPPED, read(A)], "356"),
+    # the table was moved before the schema was dropped
+    "table-renamed": ([read(X), changed(X, objectName={"value": "E.S.A"}), DROPPED, read(A), RESTORED], "34567"),
+    # the schema has another name, which a row shows
+    "schema-renamed": ([read(X), named("D2.S", "E.S"), read(table("E.S.A", 53)), of_place("DROP", "E.S"), read(A),
+                        of_place("UNDROP", "E.S"), read(A)], "34589"),
+    "schema-swapped": ([read(X), swapped("D2.S", "E.S"), read(table("E.S.A", 53)), of_place("DROP", "E.S"), read(A),
+                        of_place("UNDROP", "E.S"), read(A)], "34589"),
+    # another schema has its former name when that is dropped
+    "other-schema": ([read(X), named("D2.S", "E.S"), of_place("CREATE", number=75), of_place("DROP", number=75),
+                      of_place("UNDROP", number=75), read(A)], "345678"),
+}  # fmt: skip
 STORIES: Final[dict[str, list[Json]]] = {
+    **{name: [FILL, CLONE, *rows] for name, (rows, _) in ENDS.items()},
     "read": [FILL, CLONE, copied(OTHER, A), read(X, "ANA"), read(A, "BEN")],
     "written": [FILL, CLONE, read(X), copied(OTHER, X), read(X), TRUNCATED, read(X)],
     "written-first": [FILL, CLONE, copied(OTHER, X), copied(X, table("E.S.B", 9))],
@@ -83,6 +146,9 @@ STORIES: Final[dict[str, list[Json]]] = {
     "source-not-on-record": [CLONE, read(X), read(A)],
 }  # fmt: skip
 INFERRED: Final = {
+    **{name: {"53": "3/version/q1"} for name in ENDS},
+    "cloned-again": {"53": "3/version/q1", "54": "3/version/q1"},
+    "dropped-and-cloned-again": {"53": "3/version/q1", "54": "3/version/q1"},
     "read": {"53": "3/version/q1"}, "written": {"53": "3/version/q1"}, "written-first": {"53": "3/version/q1"},
     "database": {"53": "3/version/q1"}, "chain": {"53": "3/version/q1", "63": "53/before/q3"},
     "replaced-daily": {"53": "3/version/q1", "54": "3/version/q4"}, "renamed-into": {"53": "3/version/q1"},
@@ -145,6 +211,11 @@ def at(day: int) -> str:
     return f"2026-01-{day:02}T12:00:00Z"
 
 
+def whole(term: str) -> str:
+    prefix, _, name = term.partition(":")
+    return {"ah": "https://w3id.org/access-history#", "prov": "http://www.w3.org/ns/prov#"}[prefix] + name
+
+
 ALL: Final = {"D.S.A", "D.S.SOURCE"}
 
 
@@ -161,6 +232,33 @@ def test_what_a_clone_brought_is_followed_up_until_rows_say_otherwise(
     out = told(name)
     assert cells(out, "lineage-as-of", object_id="53", at=at(day)) == sources
     assert cells(out, "root-cause", object_id="53", column_name="C", at=at(day)) == sources
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_a_clone_brought_ends_as_any_other_table(name: str, told: Callable[[str], Path]) -> None:
+    store, (_, there) = load(told(name)), ENDS[name]
+    for day in range(3, len(STORIES[name]) + 1):
+        wanted = ALL if str(day) in there else set()
+        for question, given in (("lineage-as-of", {}), ("root-cause", {"column_name": "C"})):
+            rows = ask(store, find(question), {"object_id": "53", "at": at(day), **given}).rows
+            assert {row[0] for row in rows} == wanted, (question, day)
+
+
+def test_the_version_of_a_clone_is_dropped_and_restored_with_its_schema(told: Callable[[str], Path]) -> None:
+    store, base = load(told("schema-restored")), "snowflake://STORY-schema-restored/"
+    said = {
+        (version, term): quad.object.value.removeprefix(base)
+        for version in ("version/q2", "before/q3", "version/q6")
+        for term in ("ah:validUntil", "ah:priorVersion", "prov:invalidatedAtTime", "prov:wasInvalidatedBy")
+        for quad in store.quads_for_pattern(NamedNode(f"{base}table/53/{version}"), NamedNode(whole(term)), None)
+    }
+    dropped = {"prov:invalidatedAtTime": "2026-01-04T06:00:00Z", "prov:wasInvalidatedBy": "query/q4"}
+    assert said == {
+        **{(version, term): value for version in ("version/q2", "before/q3") for term, value in dropped.items()},
+        ("version/q2", "ah:validUntil"): "2026-01-04T06:00:00Z",
+        ("before/q3", "ah:priorVersion"): "table/53/version/q2",
+        ("version/q6", "ah:priorVersion"): "table/53/before/q3",
+    }
 
 
 def test_what_a_clone_brought_is_followed_up_without_a_time(told: Callable[[str], Path]) -> None:
@@ -470,8 +568,15 @@ def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
     histories = [drawn_history(seed) for seed in range(300)]
     out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once")
     wanted = set(chain.from_iterable(map(expected, histories)))
+    store = load(out)
     assert len(wanted) > 100
-    assert inferred(load(out)) == wanted
+    assert inferred(store) == wanted
+    ends = [tuple(row) for row in store.query(_ENDS)]  # type: ignore[union-attr]
+    assert len(ends) > 100
+    assert sum(until is not None for *_, until in ends) > 50
+    for made, gone, following, until in ends:
+        known = [one.value for one in (gone, following) if one is not None]
+        assert (until.value if until else None) == min(known, default=None), made
 
 
 @pytest.mark.parametrize("part", range(2))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import account_iri
 from exporter.graph.nodes.agents import owners
-from exporter.graph.nodes.versions import unrecorded
+from exporter.graph.nodes.versions import unrecorded, with_ending
 from exporter.graph.terms import (
     COLUMN_VERSION_TYPES,
     DOMAIN_CLASSES,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.model.clones import Inferred
+    from exporter.model.clones import Inferred, Outcome
     from exporter.model.object_state import Named, Profile, ViewSource
 
 _PASSING: Final = frozenset(
@@ -204,11 +204,14 @@ def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
 
 
 def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
-    """The versions of all copies of a table, and those of the table that they come from and no recorded query made."""
+    """The columns of all copies of a table, and the versions of the table that they come from and no recorded query
+    made. The versions of the copies are in :func:`version_of_copy`.
+    """
     history = ObjectHistory()
     made: list[Node] = []
     for copy in inferred:
-        made += _copied(profile.key, copy, iris)
+        for name, (state, _) in sorted(copy.columns.items()):
+            made += _copied_column(profile.key, copy, name, state, iris)
         if not is_recorded(copy.state):
             history.unrecorded[copy.state] = None
         history.unrecorded_columns.update(
@@ -221,8 +224,10 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
     yield from made
 
 
-def _copied(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
-    """The version that a CLONE made of a table, the state in which the first query found it, and their columns."""
+def version_of_copy(source: str, inferred: Inferred, iris: Iris) -> tuple[Node, Node]:
+    """The version that a CLONE made of a table, and the state in which the first query found it. ``source``: the key of
+    the table that was cloned.
+    """
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
     made, found = state_made_by(event.query_id), state_before(copy.first)
@@ -236,23 +241,28 @@ def _copied(source: str, inferred: Inferred, iris: Iris) -> Iterator[Node]:
         "ah:derivedFromBase": (derived,),
         "ah:inferredFrom": (f"{query}/change/{event.change_key}",),
     }
-    if copy.changed is not None:
-        values["ah:validUntil"] = (copy.changed,)
     if columns:
         derivations = [_derivation_iri(source, copy.key, made, name, iris) for name, _ in columns]
         values["prov:qualifiedDerivation"] = tuple(derivations)
     values["ah:objectName"] = (copy.name,)
-    yield Node(VERSION, iris.state(copy.key, made), VERSION_TYPES, values)
     before: Values = {
         "prov:specializationOf": (thing,),
         "prov:wasDerivedFrom": (iris.state(copy.key, made),),
         "ah:inferredFrom": values["ah:inferredFrom"],
     }
-    if copy.is_kept:  # a version that no other follows is the last one, and its time is known
-        before["ah:priorVersion"] = before["prov:wasDerivedFrom"]
-    yield Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before)
-    for name, (state, _) in columns:
-        yield from _copied_column(source, inferred, name, state, iris)
+    return (
+        Node(VERSION, iris.state(copy.key, made), VERSION_TYPES, values),
+        Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before),
+    )
+
+
+def with_outcome(made: Node, found: Node, outcome: Outcome, iris: Iris) -> list[Node]:
+    """The two versions of :func:`version_of_copy`, when it is known what became of the second one: both are the same
+    data, so the first one ended with it.
+    """
+    if outcome.is_kept:  # a version that no other follows is the last one, and its time is known
+        found = found._replace(values={**found.values, "ah:priorVersion": (made.iri,)})
+    return [with_ending(made, outcome.ending, iris), found]
 
 
 def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:

@@ -181,6 +181,14 @@ def ending_of(ending: Ending, iris: Iris) -> tuple[tuple[str, ...], Values]:
     return VERSION_TYPES, values
 
 
+def with_ending(node: Node, ending: Ending | None, iris: Iris) -> Node:
+    """A version with the values that its ending adds."""
+    values = dict(node.values)
+    _add_until(ending, values)
+    _add_drop(ending, iris, values)
+    return node._replace(values=values)
+
+
 def _add_until(ending: Ending | None, values: Values) -> None:
     if ending is not None and ending.until is not None:
         values["ah:validUntil"] = (ending.until,)
