@@ -6,6 +6,8 @@ Tables of facts are written as Parquet here too.
 from __future__ import annotations
 
 import json
+import os
+from bisect import bisect_left
 from functools import reduce
 from itertools import chain, starmap
 from pathlib import Path
@@ -67,7 +69,10 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 _SCHEMA: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
 _COLUMNS_OF_RECEIVER, _COLUMNS_OF_CONTENT = ["to", "key"], ["order", "body"]
-_ROWS: Final = 20_000
+_MOST, _ENOUGH = 20_000, 250
+"""Most messages of a part of a file (a row group), and how many are enough for one: the next receiver then begins
+another part. What an update needs of all days is for few receivers, and the other parts are not read.
+"""
 
 
 class LocalStore(StateFolders):
@@ -85,10 +90,13 @@ class LocalStore(StateFolders):
             return
         folder = self._state / name
         folder.mkdir(parents=True, exist_ok=True)
-        with parquet.ParquetWriter(folder / "part-00000.parquet", _SCHEMA, compression="zstd") as file:
-            for start in range(0, len(every), _ROWS):
-                columns = zip(*every[start : start + _ROWS], strict=True)
-                arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+        with parquet.ParquetWriter(
+            folder / "part-00000.parquet", _SCHEMA, compression="zstd", use_dictionary=["to"], write_statistics=["to"]
+        ) as file:
+            for part in _parts(every):
+                arrays = [
+                    pa.array(column, field.type) for column, field in zip(zip(*part, strict=True), _SCHEMA, strict=True)
+                ]
                 file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
@@ -171,18 +179,33 @@ def _latest_of(state: Path, names: Sequence[str], to: Sequence[str], others: Ite
     return messages
 
 
+def _parts(messages: list[Message]) -> Iterator[list[Message]]:
+    """The parts of a file: sorted messages, cut where another receiver begins."""
+    start = 0
+    for at, message in enumerate(messages):
+        size = at - start
+        if size >= _MOST or (size >= _ENOUGH and message.to != messages[at - 1].to):
+            yield messages[start:at]
+            start = at
+    yield messages[start:]
+
+
 def _read(
-    state: Path, name: str, to: Sequence[str] | None = None, keys: Iterable[str] | None = None
+    state: Path, name: str, to: Iterable[str] | None = None, keys: Iterable[str] | None = None
 ) -> Iterator[Message]:
     """The messages under a name: to these receivers, with these keys. None: any. Of the many files most have none, so
     the bodies are read only where there are some.
     """
-    wanted = [(place, pa.array(sorted(each), pa.string())) for place, each in enumerate((to, keys)) if each is not None]
-    for path in sorted((state / name).glob("*.parquet")):
+    receivers = None if to is None else sorted(to)
+    wanted = [(place, pa.array(each, pa.string())) for place, each in ((0, receivers), (1, keys)) if each is not None]
+    folder = f"{state}/{name}"
+    for file_name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():  # noqa: PTH112, PTH208 - many
+        if not file_name.endswith(".parquet"):
+            continue
         # The files are small and many: threads and buffers would cost more than reading them.
-        file = parquet.ParquetFile(path, pre_buffer=False)
+        file = parquet.ParquetFile(f"{folder}/{file_name}", pre_buffer=False)
         for number in range(file.num_row_groups):
-            if to is not None and not _may_have(file, number, to):
+            if receivers is not None and not _may_have(file, number, receivers):
                 continue
             columns = _columns(file, number, _COLUMNS_OF_RECEIVER)
             found = [pc.is_in(columns[place], value_set=each) for place, each in wanted]
@@ -195,14 +218,14 @@ def _read(
             yield from starmap(Message, zip(*(column.to_pylist() for column in columns), strict=True))
 
 
-def _columns(file: parquet.ParquetFile, group: int, names: list[str]) -> list[pa.ChunkedArray]:
-    """Columns of a part of a file."""
-    return list(file.read_row_group(group, names, use_threads=False).columns)
+def _columns(file: parquet.ParquetFile, part: int, names: list[str]) -> list[pa.ChunkedArray]:
+    return list(file.read_row_group(part, names, use_threads=False).columns)
 
 
-def _may_have(file: parquet.ParquetFile, group: int, to: Sequence[str]) -> bool:
-    """Whether a part of a file may have messages to these receivers."""
-    statistics = file.metadata.row_group(group).column(0).statistics
-    return (
-        statistics is None or not statistics.has_min_max or any(statistics.min <= one <= statistics.max for one in to)
-    )
+def _may_have(file: parquet.ParquetFile, part: int, receivers: list[str]) -> bool:
+    """Whether a part of a file may have messages to one of these receivers, which are sorted."""
+    statistics = file.metadata.row_group(part).column(0).statistics
+    if statistics is None or not statistics.has_min_max:
+        return True
+    at = bisect_left(receivers, statistics.min)
+    return at < len(receivers) and receivers[at] <= statistics.max
