@@ -187,9 +187,8 @@ class LocalPlace:
             return file.read(most).decode(errors="replace")
 
     def carry(self, name: str, folder: str) -> bool:
-        source, to = self._out / name, Path(folder, name)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        _take_over(str(source), str(to))
+        os.makedirs(f"{folder}/{name.rpartition('/')[0]}", exist_ok=True)  # noqa: PTH103 - many paths
+        _take_over(f"{self._out}/{name}", f"{folder}/{name}")
         return True
 
     def inside(self, name: str) -> str:

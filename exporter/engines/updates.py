@@ -19,6 +19,7 @@ refuses or names otherwise, and those on which queries started that end on this 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from exporter.engines import changes
@@ -410,6 +411,7 @@ class _Day(Generic[Messages]):
                 Before(
                     knew,
                     happened,
+                    partial(store.load, self._runs(), [To.PLACE]),
                     due_now,
                     any(day in later for later in done.days.values()),
                     any(name < f"{_CLONES}/{day}" for name in store.names(_CLONES)),
@@ -476,4 +478,4 @@ class _Day(Generic[Messages]):
         context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
         late = [engine.map(one, exclude_quarantined, job) for one in self._late]
-        return [own, context, parents, lines, self._store.load(runs, [To.PLACE]), *late]
+        return [own, context, parents, lines, *late]

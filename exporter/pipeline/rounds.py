@@ -132,13 +132,15 @@ class Exported(Generic[Messages]):
 class Before(Generic[Messages]):
     """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
     before. ``happened``: messages, and receivers -> what happened to schemas and databases on all days before, for
-    those of the receivers that get messages.
+    those of the receivers that get messages. ``places``: how many records the files of all runs have, for the
+    quarantine; they are read only if something is quarantined.
     ``due``: messages of queries that had not ended then; ``is_due``: whether there are any. ``has_clones``:
     whether a schema or database was cloned before.
     """
 
     knew: Callable[[Sequence[Messages]], Messages]
     happened: Callable[[Sequence[Messages], Sequence[str]], Messages]
+    places: Callable[[], Messages]
     due: Messages
     is_due: bool = False
     has_clones: bool = False
@@ -249,11 +251,9 @@ def _outputs(  # noqa: PLR0913, PLR0917 - the messages of the rounds before, and
     of_things = [engine.filter(messages, texts_of(job)) for messages in (answered, *ended)]
     outputs = [written, *[engine.map(messages, engine.output(unchanged), job) for messages in of_things]]
     if counts.numbers["rows_of_quarantined"] or counts.numbers["unreadable"] or counts.numbers["not_understood"]:
-        outputs.append(
-            engine.shuffle(
-                [engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
-            )
-        )
+        places = [before.places()] if before else []
+        quarantined = engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
+        outputs.append(engine.shuffle([quarantined, *places], engine.output(number), job))
     return outputs
 
 
