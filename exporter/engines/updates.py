@@ -7,9 +7,9 @@ on a later day, if there are any. ``clones/DAY``: the counts of a day on which a
 ``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
 of jobs that follow from helpers.
 
-The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), and the oldest of these
-again (``rows/00001__00100``), so that what an update reads hardly grows with the days of DIR. A row of such a day then
-makes all days since the first of them again. Older changes are put together too, so that DIR has fewer files.
+The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), so that what an update
+reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again. Older
+changes are put together too, so that DIR has fewer files.
 
 Of the days after the first one with new rows, those are made again that it affects (:mod:`exporter.engines.affected`).
 If a day changes what earlier days have used of it, they are made again too: those with children of queries that it
@@ -75,11 +75,7 @@ THINGS_DAY: Final = "things"
 TOGETHER: Final = 10
 """Days, or runs, whose state is put together. As many are always left as they are: rows come late."""
 _SPAN: Final = "_"
-"""In the name of a state of several days or runs: between the first and the last of them. Twice in one that was put
-together from such states.
-"""
-_LEVELS: Final = 2
-"""How often a state is put together with others."""
+"""In the name of a state of several days or runs: between the first and the last of them."""
 
 
 def first_of(name: str) -> str:
@@ -263,10 +259,9 @@ def _old(alone: list[T]) -> Iterator[list[T]]:
 
 
 def _join(store: Store[Messages], folder: str, every: Sequence[str] | None) -> None:
-    """Put the oldest states of a folder together, if there are enough others that were put together as often."""
-    for times in range(_LEVELS):
-        for old in _old([name for name in store.names(folder) if name.count(_SPAN) == times]):
-            store.join(old, every, f"{folder}/{first_of(old[0])}{_SPAN * (times + 1)}{last_of(old[-1])}")
+    """Put the oldest states of a folder together, if there are enough others."""
+    for old in _old([name for name in store.names(folder) if _SPAN not in name]):
+        store.join(old, every, f"{folder}/{first_of(old[0])}{_SPAN}{last_of(old[-1])}")
 
 
 def _paths(day: str) -> list[str]:
