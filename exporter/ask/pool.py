@@ -297,7 +297,7 @@ class _Worker:
         path = [*filter(None, sys.path), str(Path(__file__).parents[2])]
         code = f"import sys; sys.path[:] = {path!r}; from exporter.ask.worker import main; main()"
         errors = None if os.environ.get("EXPORTER_DEBUG") else DEVNULL
-        self._process = Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors)  # noqa: S603
+        self._process = Popen([sys.executable, "-I", "-S", "-c", code], stdin=PIPE, stdout=PIPE, stderr=errors)  # noqa: S603 - the code is ours
         assert self._process.stdin, "it is a pipe"
         assert self._process.stdout, "it is a pipe"
         self._stdin, self._stdout = self._process.stdin, self._process.stdout

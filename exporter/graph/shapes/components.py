@@ -120,19 +120,19 @@ class Parameters:
 
     # --- other shapes -------------------------------------------------------------------------------------------------
 
-    def shape(self, name: str, value: Term) -> tuple[Shape]:  # noqa: ARG002
+    def shape(self, name: str, value: Term) -> tuple[Shape]:  # noqa: ARG002 - readers of parameters are called alike
         return (self._shape_of(value),)
 
     def shapes(self, name: str, value: Term) -> tuple[Shape, ...]:
         return tuple(self._shape_of(item) for item in self._source.items(self._subject, name, value, least=1))
 
-    def node_shape(self, name: str, value: Term) -> tuple[Shape]:  # noqa: ARG002
+    def node_shape(self, name: str, value: Term) -> tuple[Shape]:  # noqa: ARG002 - readers of parameters are called alike
         shape = self._shape_of(value)
         if shape.path is not None:
             raise self._refused(f"sh:node takes a shape without sh:path, and {shape.name} has one")
         return (shape,)
 
-    def property_shape(self, name: str, value: Term) -> Shape:  # noqa: ARG002
+    def property_shape(self, name: str, value: Term) -> Shape:  # noqa: ARG002 - readers of parameters are called alike
         shape = self._shape_of(value)
         if shape.path is None:
             raise self._refused(f"sh:property takes a shape with sh:path, and {shape.name} has none")

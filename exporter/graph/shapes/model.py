@@ -98,11 +98,11 @@ class Graph:
         self._above: dict[Term, frozenset[Term]] = {}
         for triple in triples:
             predicate, value = triple.predicate, triple.object
-            of = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]
+            of = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]  # no subject is a triple
             if predicate in of:
-                of[predicate][value] = None  # type: ignore[index]
+                of[predicate][value] = None  # type: ignore[index]  # as above
             else:
-                of[predicate] = {value: None}  # type: ignore[dict-item]
+                of[predicate] = {value: None}  # type: ignore[dict-item]  # as above
 
     def __len__(self) -> int:
         return sum(len(values) for of in self.by_subject.values() for values in of.values())
