@@ -12,12 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
 from exporter.input.row import (
     DirectDocument,
     GuardedDocument,
-    JoinDocument,
     PolicyDocument,
     ReadDocument,
     SourcedColumnDocument,
@@ -25,22 +22,9 @@ from exporter.input.row import (
     Text,
     text,
 )
-from exporter.model.facts import Access, Derivation, Join, PolicyReference, Thing, Write
+from exporter.model.facts import Access, Derivation, Join, PolicyReference, Thing
 from exporter.model.identifiers import normal_domain, usable_id
-from exporter.model.objects import (
-    Key,
-    both,
-    column_id,
-    joined_columns,
-    key_of,
-    known_columns,
-    known_text,
-    objects_of_array,
-    once,
-    one_of,
-    partner,
-    source,
-)
+from exporter.model.objects import column_id, key_of, known_columns, known_text, objects_of_array, partner, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,20 +53,6 @@ def _derived(
                 yield Derivation(target.key, target.name, column, source_type, thing, known_text(document.column_name))
 
 
-def derivations_once(facts: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """One derivation per target column, kind of source and source."""
-    return once(facts, _derivation_key, _merged_derivation)
-
-
-def _derivation_key(fact: Derivation) -> Key:
-    return fact.target_key, fact.target_column, fact.source_type, fact.source.key, fact.source_column or ""
-
-
-def _merged_derivation(derivation: Derivation, other: Derivation) -> Derivation:
-    name = one_of(derivation.target_name, other.target_name)
-    return replace(derivation, target_name=name, source=both(derivation.source, other.source))
-
-
 def accesses(direct: ReadDocuments, base: ReadDocuments, provider_base: ReadDocuments) -> Iterator[Access]:
     """The objects that were read; repetitions in the row are kept."""
     for access, documents in (("DIRECT", direct), ("BASE", base), ("PROVIDER_BASE", provider_base)):
@@ -90,59 +60,15 @@ def accesses(direct: ReadDocuments, base: ReadDocuments, provider_base: ReadDocu
             yield Access(access, thing, known_columns(read_document.columns))
 
 
-def accesses_once(facts: Iterable[Access]) -> tuple[Access, ...]:
-    """One access per kind of access and object."""
-    return once(facts, _access_key, _merged_access)
-
-
-def _access_key(fact: Access) -> Key:
-    return fact.access, fact.thing.key
-
-
-def _merged_access(access: Access, other: Access) -> Access:
-    return Access(access.access, both(access.thing, other.thing), joined_columns(access.columns, other.columns))
-
-
-def writes_once(facts: Iterable[Write]) -> tuple[Write, ...]:
-    """One write per object."""
-    return once(facts, _write_key, _merged_write)
-
-
-def _write_key(fact: Write) -> Key:
-    return (fact.thing.key,)
-
-
-def _merged_write(write: Write, other: Write) -> Write:
-    return Write(both(write.thing, other.thing), joined_columns(write.columns, other.columns))
-
-
 def joins(direct: Iterable[DirectDocument | None] | None) -> Iterator[Join]:
     """The joins of objects that the query names itself; repetitions in the row are kept."""
     for direct_document, left in objects_of_array(direct):
         for document in direct_document.join_objects or ():
-            if document is not None:
-                yield from _join(left, document)
-
-
-def _join(left: Thing, document: JoinDocument) -> Iterator[Join]:
-    side = document.join_object if document.node is None else document.node
-    right = None if side is None else partner(side)
-    if right is not None:
-        kind = known_text(document.type if document.join_type is None else document.join_type)
-        yield Join(left, None if kind is None else kind.upper(), right)
-
-
-def joins_once(facts: Iterable[Join]) -> tuple[Join, ...]:
-    """One join per left object, type and right object."""
-    return once(facts, _join_key, _merged_join)
-
-
-def _join_key(fact: Join) -> Key:
-    return fact.left.key, fact.join_type or "", fact.right.key
-
-
-def _merged_join(join: Join, other: Join) -> Join:
-    return Join(both(join.left, other.left), join.join_type, both(join.right, other.right))
+            side = document and (document.node or document.join_object)
+            right = partner(side) if side else None
+            if document is not None and right is not None:
+                kind = known_text(document.type if document.join_type is None else document.join_type)
+                yield Join(left, None if kind is None else kind.upper(), right)
 
 
 def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bool) -> Iterator[PolicyReference]:
@@ -177,26 +103,6 @@ def _enforced(
 def policy_kind(kind: Text) -> str:
     """``MASKING_POLICY``, ``ROW_ACCESS_POLICY`` … as in the view; ``POLICY`` if the row gives no kind."""
     return (normal_domain(text(kind)) or "POLICY").replace(" ", "_")
-
-
-def policies_once(facts: Iterable[PolicyReference]) -> tuple[PolicyReference, ...]:
-    """One reference per protected object or column, and policy."""
-    return once(facts, _reference_key, _merged_reference)
-
-
-def _reference_key(fact: PolicyReference) -> Key:
-    return fact.protected.key, fact.column_name or "", fact.policy_key, "provider" if fact.provider else ""
-
-
-def _merged_reference(policy_reference: PolicyReference, other: PolicyReference) -> PolicyReference:
-    return replace(
-        policy_reference,
-        protected=both(policy_reference.protected, other.protected),
-        column_id=one_of(policy_reference.column_id, other.column_id),
-        policy_kind=min(policy_reference.policy_kind, other.policy_kind),
-        policy_id=one_of(policy_reference.policy_id, other.policy_id),
-        policy_name=one_of(policy_reference.policy_name, other.policy_name),
-    )
 
 
 How = frozenset[tuple[str, str | None]]

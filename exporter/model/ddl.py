@@ -30,7 +30,7 @@ from exporter.input.row import ChangeDocument, text
 from exporter.model.facts import Change, Setting, Thing
 from exporter.model.grants import grants
 from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
-from exporter.model.objects import Key, both, key_of, known_text, once, thing_of
+from exporter.model.objects import both, key_of, known_text, once, thing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -185,7 +185,7 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     return tuple(sorted(keyed, key=attrgetter("change_key")))
 
 
-def _change_key(fact: Change) -> Key:
+def _change_key(fact: Change) -> tuple[str, ...]:
     return fact.thing.key, fact.operation, canonical_form(fact.normal)
 
 
@@ -193,7 +193,7 @@ def _merged_change(change: Change, other: Change) -> Change:
     return replace(min(change, other, key=_rank), thing=both(change.thing, other.thing))
 
 
-def _rank(fact: Change) -> Key:
+def _rank(fact: Change) -> tuple[str, ...]:
     """An order for changes that are equal in object, operation and the meaning of their properties."""
     return fact.normal or "", fact.properties or "", fact.swap_domain or "", fact.source_domain or ""
 

@@ -11,7 +11,11 @@ qualified (view, "objectName"). Names in QUERY_HISTORY are as Snowflake stores t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exporter.input.row import (
     ColumnDocument,
@@ -41,9 +45,8 @@ if TYPE_CHECKING:
 
     from exporter.model.facts import History
 
-Fact = TypeVar("Fact")
+Fact = TypeVar("Fact", bound=Struct)
 Element = TypeVar("Element", bound=ObjectDocument)
-Key = tuple[str, ...]
 _NO_COLUMN_ID: Final = ("0", "-1", "")
 ARRAYS: Final = {
     "direct_objects_accessed": "direct",
@@ -103,6 +106,9 @@ def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
     return object_key(kind_of(normal_domain(text(domain))), usable_id(text(object_id)), known_text(name))
 
 
+_named_by: Final = attrgetter("object_domain", "object_id", "object_name", "argument_signature", "data_type")
+
+
 def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tuple[Element, Thing]]:
     """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
     element that identifies nothing is left out.
@@ -110,43 +116,19 @@ def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tupl
     for element in elements or ():
         if element is not None:
             for place in element.locations or (element.location,):
-                thing = thing_of(
-                    element.object_domain,
-                    element.object_id,
-                    element.object_name,
-                    element.argument_signature,
-                    element.data_type,
-                    element.stage_kind,
-                    place,
-                    element.account_name,
-                )
+                thing = thing_of(*_named_by(element), element.stage_kind, place, element.account_name)
                 if thing is not None:
                     yield element, thing
 
 
-def source(source_document: SourceDocument) -> Thing | None:
+def source(document: SourceDocument) -> Thing | None:
     """The object whose column is the source, or the function or procedure that is the source itself."""
-    return thing_of(
-        source_document.object_domain,
-        source_document.object_id,
-        source_document.object_name,
-        source_document.argument_signature,
-        source_document.data_type,
-    )
+    return thing_of(*_named_by(document))
 
 
-def partner(joined_document: JoinedDocument) -> Thing | None:
+def partner(document: JoinedDocument) -> Thing | None:
     """The other side of a join."""
-    return thing_of(
-        joined_document.object_domain,
-        joined_document.object_id,
-        joined_document.object_name,
-        joined_document.argument_signature,
-        joined_document.data_type,
-        None,
-        joined_document.location,
-        joined_document.account_name,
-    )
+    return thing_of(*_named_by(document), None, document.location, document.account_name)
 
 
 def column_id(given: Text) -> str | None:
@@ -175,12 +157,7 @@ def _column(name: Text, ident: Text) -> Column | None:
     return None if known is None else Column(known, column_id(ident))
 
 
-def joined_columns(columns: tuple[Column, ...], other: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The columns of both, each once and sorted."""
-    return columns if columns == other else tuple(sorted({*columns, *other}, key=_column_rank))
-
-
-def _column_rank(column: Column) -> Key:
+def _column_rank(column: Column) -> tuple[str, str]:
     return column.name, column.column_id or ""
 
 
@@ -214,14 +191,32 @@ def one_of(text: str | None, other: str | None) -> str | None:
     return min(text, other)
 
 
-def once(facts: Iterable[Fact], key: Callable[[Fact], Key], together: Callable[[Fact, Fact], Fact]) -> tuple[Fact, ...]:
-    """One fact per key, sorted by key. ``together`` merges two facts with the same key."""
-    kept: dict[Key, Fact] = {}
+def together(fact: Fact, other: Fact) -> Fact:
+    """Two facts with the same key as one: their things as one, their columns of both, the least of other values."""
+    pairs = [(name, getattr(fact, name), getattr(other, name)) for name in fact.__struct_fields__]
+    return replace(fact, **{name: _of_both(value, of_other) for name, value, of_other in pairs if value != of_other})
+
+
+def _of_both(value: Any, other: Any) -> Any:
+    if isinstance(value, Thing):
+        return both(value, other)
+    if isinstance(value, tuple):
+        return tuple(sorted({*value, *other}, key=_column_rank))
+    return one_of(value, other)
+
+
+def once(
+    facts: Iterable[Fact],
+    key: Callable[[Fact], tuple[str, ...]],
+    merge: Callable[[Fact, Fact], Fact] = together,
+) -> tuple[Fact, ...]:
+    """One fact per key, sorted by key. ``merge``: makes one of two facts with the same key."""
+    kept: dict[tuple[str, ...], Fact] = {}
     for fact in facts:
         at = key(fact)
         other = kept.setdefault(at, fact)
         if other is not fact:
-            kept[at] = together(other, fact)
+            kept[at] = merge(other, fact)
     return tuple([kept[at] for at in sorted(kept)])
 
 

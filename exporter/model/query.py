@@ -17,29 +17,19 @@ from msgspec.structs import astuple, replace
 
 from exporter.input.properties import canonical_form, read
 from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
-from exporter.model.accesses import (
-    accesses,
-    accesses_once,
-    derivations,
-    derivations_once,
-    joins,
-    joins_once,
-    policies,
-    policies_once,
-    writes_once,
-)
+from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
-from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Write
+from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Thing, Write
 from exporter.model.identifiers import TRUNCATED, named, parts_of, stored_as
 from exporter.model.incomplete import incomplete
-from exporter.model.objects import both, known_columns, known_text, objects_of_array, one_of
+from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from exporter.model.facts import Change, Derivation, Thing
+    from exporter.model.facts import Change, Derivation, PolicyReference
 
 _SHORT: Final = 4 * 1024
 _LONG: Final = 64 * 1024
@@ -103,18 +93,30 @@ def merged(contents: Sequence[Content]) -> Content:
     """The contents of the rows of one query, in any order, as one content in which each key is there once. Of the lists
     of agents the greatest is kept.
     """
+    every = chain.from_iterable
     return _completed(
         Content(
-            accesses=accesses_once(chain.from_iterable(content.accesses for content in contents)),
-            writes=writes_once(chain.from_iterable(content.writes for content in contents)),
-            derivations=derivations_once(chain.from_iterable(content.derivations for content in contents)),
-            policies=policies_once(chain.from_iterable(content.policies for content in contents)),
-            joins=joins_once(chain.from_iterable(content.joins for content in contents)),
-            changes=changes_once(chain.from_iterable(content.changes for content in contents)),
+            accesses=once(every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)),
+            writes=once(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
+            derivations=once(every(content.derivations for content in contents), _key_of_derivation),
+            policies=once(every(content.policies for content in contents), _key_of_reference),
+            joins=once(
+                every(content.joins for content in contents),
+                lambda fact: (fact.left.key, fact.join_type or "", fact.right.key),
+            ),
+            changes=changes_once(every(content.changes for content in contents)),
             agents=max((content.agents for content in contents), key=_agents_rank),
             incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
     )
+
+
+def _key_of_derivation(fact: Derivation) -> tuple[str, ...]:
+    return fact.target_key, fact.target_column, fact.source_type, fact.source.key, fact.source_column or ""
+
+
+def _key_of_reference(fact: PolicyReference) -> tuple[str, ...]:
+    return fact.protected.key, fact.column_name or "", fact.policy_key, "provider" if fact.provider else ""
 
 
 def _agents_rank(agents: tuple[Agent, ...]) -> list[tuple[str, str, str]]:
@@ -149,14 +151,13 @@ def _completed(content: Content) -> Content:
     rules: dict[str, str | None] = {}
     for policy in content.policies:
         rules[policy.policy_key] = one_of(rules.get(policy.policy_key), policy.policy_name)
-    if not differ and all(
-        policy_reference.policy_name is not None or rules[policy_reference.policy_key] is None
-        for policy_reference in content.policies
-    ):
+    if not differ and all(policy.policy_name == rules[policy.policy_key] for policy in content.policies):
         return content
 
-    def whole(thing: Thing) -> Thing:
-        return _filled(thing, known[thing.key])
+    def whole(fact: Fact) -> Fact:
+        fields = {name: getattr(fact, name) for name in fact.__struct_fields__}
+        given = {name: _filled(thing, known[thing.key]) for name, thing in fields.items() if isinstance(thing, Thing)}
+        return replace(fact, **given)
 
     def target(derivation: Derivation) -> str | None:
         name = derivation.target_name
@@ -164,26 +165,14 @@ def _completed(content: Content) -> Content:
 
     return replace(
         content,
-        accesses=tuple([replace(access, thing=whole(access.thing)) for access in content.accesses]),
-        writes=tuple([replace(write, thing=whole(write.thing)) for write in content.writes]),
-        derivations=tuple(
-            [
-                replace(derivation, target_name=target(derivation), source=whole(derivation.source))
-                for derivation in content.derivations
-            ]
-        ),
+        accesses=tuple(map(whole, content.accesses)),
+        writes=tuple(map(whole, content.writes)),
+        derivations=tuple([replace(whole(each), target_name=target(each)) for each in content.derivations]),
         policies=tuple(
-            [
-                replace(
-                    policy_reference,
-                    protected=whole(policy_reference.protected),
-                    policy_name=policy_reference.policy_name or rules[policy_reference.policy_key],
-                )
-                for policy_reference in content.policies
-            ]
+            [replace(whole(each), policy_name=each.policy_name or rules[each.policy_key]) for each in content.policies]
         ),
-        joins=tuple([replace(join, left=whole(join.left), right=whole(join.right)) for join in content.joins]),
-        changes=tuple([replace(change, thing=whole(change.thing)) for change in content.changes]),
+        joins=tuple(map(whole, content.joins)),
+        changes=tuple(map(whole, content.changes)),
     )
 
 
