@@ -10,7 +10,9 @@ references".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.input.row import (
     DirectDocument,
@@ -107,8 +109,8 @@ def policy_kind(kind: Text) -> str:
 
 How = frozenset[tuple[str, str | None]]
 """The ways in which a column was read (DIRECT, BASE, PROVIDER_BASE), each with the object's name in the row."""
-Rule = tuple[str, str, str | None, bool]
-"""A policy by its key, kind and name, and whether it is a provider's."""
+_rule: Final = attrgetter("policy_key", "policy_kind", "policy_name", "provider")
+"""What a policy is, wherever it is enforced."""
 
 
 def only_reads(content: Content) -> bool:
@@ -116,11 +118,8 @@ def only_reads(content: Content) -> bool:
     that ran a procedure has child queries, so both are excluded.
     """
     does_more = content.writes or content.changes or content.derivations or content.incomplete
-    return (
-        bool(content.accesses)
-        and not does_more
-        and all(access.thing.kind != "procedure" for access in content.accesses)
-    )
+    is_call = any(access.thing.kind == "procedure" for access in content.accesses)
+    return bool(content.accesses) and not does_more and not is_call
 
 
 class Alike(NamedTuple):
@@ -141,65 +140,47 @@ class Alike(NamedTuple):
 
 def reads(content: Content) -> list[Alike]:
     """The reads of a statement, sorted by object."""
-    accesses: dict[str, list[Access]] = {}
+    accesses: dict[str, list[Access]] = defaultdict(list)
     for access in content.accesses:
-        accesses.setdefault(access.thing.key, []).append(access)
-    policies: dict[str, list[PolicyReference]] = {}
+        accesses[access.thing.key].append(access)
+    policies: dict[str, list[PolicyReference]] = defaultdict(list)
     for reference in content.policies:
-        policies.setdefault(reference.protected.key, []).append(reference)
+        policies[reference.protected.key].append(reference)
     keys = sorted(accesses.keys() | policies.keys())
-    return [alike for key in keys for alike in _of_object(key, accesses.get(key, []), policies.get(key, []))]
+    return [alike for key in keys for alike in _of_object(key, accesses[key], policies[key])]
 
 
 def accessed(content: Content) -> list[Alike]:
     """The accesses of a statement, sorted by object. Those of one object that list it under the same name and with the
     same columns are one, with several ways; nothing else is merged, so that each access can be found again.
     """
-    ways: dict[tuple[str, str | None, tuple[str, ...]], set[str]] = {}
+    ways: dict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = defaultdict(set)
     for access in content.accesses:
+        names = () if access.thing.name is None else (access.thing.name,)
         columns = tuple(sorted({column.name for column in access.columns}))
-        ways.setdefault((access.thing.key, access.thing.name, columns), set()).add(access.access)
-    alikes = (
-        Alike(key, () if name is None else (name,), tuple(sorted(each)), columns)
-        for (key, name, columns), each in ways.items()
-    )
-    return sorted(alikes)
+        ways[access.thing.key, names, columns].add(access.access)
+    return sorted(Alike(key, names, tuple(sorted(each)), columns) for (key, names, columns), each in ways.items())
 
 
 def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
-    on_object = [policy for policy in policies if policy.column_name is None]
-    found: dict[tuple[How, frozenset[Rule]], list[tuple[str, list[PolicyReference]]]] = {}
-    columns = _columns(accesses)
-    for column, how in columns.items():
-        on_column = [policy for policy in policies if policy.column_name == column]
-        rules = frozenset(
-            (
-                policy_reference.policy_key,
-                policy_reference.policy_kind,
-                policy_reference.policy_name,
-                policy_reference.provider,
-            )
-            for policy_reference in on_column
-        )
-        found.setdefault((how, rules), []).append((column, on_column))
-    for (how, _), alike in found.items():
-        enforced = [*on_object, *(policy_reference for _, on_column in alike for policy_reference in on_column)]
-        yield _alike(key, how, [column for column, _ in alike], enforced)
+    on: dict[str | None, list[PolicyReference]] = defaultdict(list)
+    for policy in policies:
+        on[policy.column_name].append(policy)
+    on_object, by_column = on.pop(None, []), defaultdict[str, set[tuple[str, str | None]]](set)
+    for access in accesses:
+        for column in access.columns:
+            by_column[column.name].add((access.access, access.thing.name))
+    found: dict[tuple[How, frozenset[Any]], list[str]] = defaultdict(list)
+    for name, how in by_column.items():
+        found[frozenset(how), frozenset(map(_rule, on[name]))].append(name)
+    for (how_alike, _), names in found.items():
+        yield _alike(key, how_alike, names, [*on_object, *(policy for name in names for policy in on[name])])
     bare = frozenset((access.access, access.thing.name) for access in accesses if not access.columns)
     if bare:
         yield _alike(key, bare, [], on_object)
-    others = [policy for policy in policies if policy.column_name is not None and policy.column_name not in columns]
+    others = [policy for policy in policies if policy.column_name is not None and policy.column_name not in by_column]
     if others or (on_object and not accesses):
         yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
-
-
-def _columns(accesses: Iterable[Access]) -> dict[str, How]:
-    """Column name -> the ways in which it was read."""
-    found: dict[str, set[tuple[str, str | None]]] = {}
-    for access in accesses:
-        for column in access.columns:
-            found.setdefault(column.name, set()).add((access.access, access.thing.name))
-    return {column: frozenset(how) for column, how in found.items()}
 
 
 def _alike(key: str, how: How, columns: list[str], policies: list[PolicyReference]) -> Alike:

@@ -158,11 +158,7 @@ def _value(properties: Properties, name: str) -> str | None:
 
 def _source(properties: Properties) -> tuple[str, str, str]:
     """The names of the properties with domain, id and name of the source of a CLONE or LIKE; empty if missing."""
-    ends: dict[str, str] = {}
-    for name in properties.atoms:
-        end = is_of_source(name)
-        if end is not None:
-            ends.setdefault(end[1].lower(), name)
+    ends = {end[1].lower(): name for name in reversed(properties.atoms) if (end := is_of_source(name)) is not None}
     return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
 
 

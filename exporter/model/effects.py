@@ -1,8 +1,9 @@
-"""The effects of a query on objects: reads, new versions, drops; columns written, added, renamed.
+"""What a query does to objects: its effects on each, and with them its uses of objects, at its start and at its end.
 
-A query makes a new version of an object if it writes it, creates, replaces or restores it, gives it a policy body, or
-adds, drops or renames its columns by DDL (view, "object_modified_by_ddl"). A RENAME whose row gives no id of the object
-ends it, and begins the one with the new name: nothing says what that one has of it.
+Both are equal for all runs of a statement. A query makes a new version of an object if it writes it, creates, replaces
+or restores it, gives it a policy body, or adds, drops or renames its columns by DDL (view, "object_modified_by_ddl"). A
+RENAME whose row gives no id of the object ends it, and begins the one with the new name: nothing says what that one has
+of it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from exporter.input.properties import NULL
-from exporter.model.grants import setting_of_grant
+from exporter.model.answers import SettingOfQuery
+from exporter.model.grants import places, setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
+from exporter.model.object_state import Rename  # noqa: TC001 - msgspec reads it
+from exporter.model.views import Shown, shown
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from exporter.model.answers import SettingOfChange
     from exporter.model.facts import Change, Content, Setting
+    from exporter.model.profiles import SeenNames
 
 CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing of a former object remains."""
@@ -31,17 +36,18 @@ HOLDERS: Final = ("stage", "stream", "table", "view")
 """Kinds of objects that hold data or show it."""
 
 
-class Effect(Struct, frozen=True, gc=False):
+class Effect(Struct, gc=False):
     """The effect of one query on one object.
 
     At the start of the query:
     ``is_read``         the object is read, is a source of data, or is a policy that is enforced
     ``is_data``         the object is read or is a source of data
     ``is_base``         the object is among base_objects_accessed
-    ``source_columns``  its columns from which data is taken, sorted
-    ``settings``        tags and policies that are set or unset on it, grants and revokes (for these, property and
-                        element are those of :func:`exporter.model.grants.setting_of_grant`); sorted by change key,
-                        each once
+    ``source_columns``  its columns from which data is taken
+    ``settings``        tags and policies that are set or unset on it -> the names under which they are set, each with
+                        the value of a tag; grants and revokes, for which property and element are those of
+                        :func:`exporter.model.grants.setting_of_grant`, -> the key of the granted object, and the places
+                        of the revokes that also end it, without values
 
     At the end of the query:
     ``drops``           the object is dropped
@@ -49,32 +55,28 @@ class Effect(Struct, frozen=True, gc=False):
     ``creates``         the object is made anew: that version has no former version
     ``empties``         the object is truncated: that version has no former version and no sources, the object stays
     ``policy_body``     the body in that version, if the object is a policy
-    ``written``         its columns that were written, sorted, each with whether it is new: added or renamed
-    ``renamed``         former and new name of its columns, sorted
-    ``renamed_by``      the keys of the changes that rename them, in the same order
-    ``lost``            its columns that are dropped, sorted
+    ``written``         its columns that were written -> whether it is new: added or renamed; sorted
+    ``renamed``         former and new name of its columns -> the key of the change that renames it; sorted
+    ``lost``            its columns that are dropped
     """
 
     is_read: bool = False
     is_data: bool = False
     is_base: bool = False
-    source_columns: tuple[str, ...] = ()
-    settings: tuple[SettingOfChange, ...] = ()
     drops: bool = False
     makes: bool = False
     creates: bool = False
-    policy_body: str | None = None
-    written: tuple[tuple[str, bool], ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    lost: tuple[str, ...] = ()
     empties: bool = False
-    renamed_by: tuple[str, ...] = ()
+    policy_body: str | None = None
+    source_columns: set[str] = field(default_factory=set)
+    settings: dict[SettingOfChange, dict[str, str | None]] = field(default_factory=dict)
+    written: dict[str, bool] = field(default_factory=dict)
+    renamed: dict[tuple[str, str], str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
 
 
 NOTHING: Final = Effect()
 """The effect on an object that the query does not name, or only names (as the partner of a join)."""
-
-
 _recent: Final[Recent[Mapping[str, Effect]]] = Recent(256)
 
 
@@ -102,110 +104,145 @@ def is_rename(setting: Setting) -> bool:
     return setting.value not in {setting.column_name, TRUNCATED, NULL} and setting.value.strip(" ") != ""
 
 
-class _Draft(Struct, gc=False):
-    """An :class:`Effect` under construction."""
-
-    is_read: bool = False
-    is_data: bool = False
-    is_base: bool = False
-    drops: bool = False
-    makes: bool = False
-    creates: bool = False
-    empties: bool = False
-    policy_body: str | None = None
-    source_columns: set[str] = field(default_factory=set)
-    settings: set[SettingOfChange] = field(default_factory=set)
-    written: dict[str, bool] = field(default_factory=dict)
-    renamed: dict[tuple[str, str], str] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
-
-    def effect(self) -> Effect:
-        return Effect(
-            self.is_read,
-            self.is_data,
-            self.is_base,
-            tuple(sorted(self.source_columns)),
-            tuple(sorted(self.settings, key=_in_order)),
-            self.drops,
-            self.makes,
-            self.creates,
-            self.policy_body,
-            tuple(sorted(self.written.items())),
-            tuple(sorted(self.renamed)),
-            tuple(sorted(self.lost)),
-            self.empties,
-            tuple([change for _, change in sorted(self.renamed.items())]),
-        )
-
-
-def _in_order(setting: SettingOfChange) -> list[str]:
-    return [part or "" for part in setting]
-
-
 def _effects(content: Content) -> Mapping[str, Effect]:
-    drafts: dict[str, _Draft] = defaultdict(_Draft)
-    _reads(content, drafts)
+    by_key: dict[str, Effect] = defaultdict(Effect)
+    _reads(content, by_key)
     for write in content.writes:
-        draft = drafts[write.thing.key]
-        draft.makes, draft.empties = True, content.truncates
+        effect = by_key[write.thing.key]
+        effect.makes, effect.empties = True, content.truncates
         for column in write.columns:
-            draft.written[column.name] = False
+            effect.written[column.name] = False
     for change in content.changes:
-        _change(change, drafts)
-    return {key: drafts[key].effect() for key in sorted(drafts)}
+        _change(change, by_key)
+    for effect in by_key.values():
+        effect.written = dict(sorted(effect.written.items()))
+        effect.renamed = dict(sorted(effect.renamed.items()))
+    return {key: by_key[key] for key in sorted(by_key)}
 
 
-def _reads(content: Content, drafts: dict[str, _Draft]) -> None:
+def _reads(content: Content, by_key: dict[str, Effect]) -> None:
     for access in content.accesses:
-        draft = drafts[access.thing.key]
-        draft.is_read = draft.is_data = True
+        effect = by_key[access.thing.key]
+        effect.is_read = effect.is_data = True
         if access.access == "BASE":
-            draft.is_base = True
+            effect.is_base = True
     for derivation in content.derivations:
-        draft = drafts[derivation.source.key]
-        draft.is_read = draft.is_data = True
+        effect = by_key[derivation.source.key]
+        effect.is_read = effect.is_data = True
         if derivation.source_column is not None:
-            draft.source_columns.add(derivation.source_column)
+            effect.source_columns.add(derivation.source_column)
     for reference in content.policies:
-        drafts[reference.policy_key].is_read = True
+        by_key[reference.policy_key].is_read = True
 
 
-def _change(change: Change, drafts: dict[str, _Draft]) -> None:
+def _change(change: Change, by_key: dict[str, Effect]) -> None:
     """Apply a change. Changes are applied after writes: a column that is written and added is new."""
     creates = change.operation in CREATES
     if creates or change.operation == "UNDROP" or change.policy_body is not None:
-        draft = drafts[change.thing.key]
-        draft.makes = True
-        draft.creates = draft.creates or creates
-        draft.policy_body = max(draft.policy_body or "", change.policy_body or "") or None
+        effect = by_key[change.thing.key]
+        effect.makes = True
+        effect.creates = effect.creates or creates
+        effect.policy_body = max(effect.policy_body or "", change.policy_body or "") or None
     if change.operation == "DROP":
-        drafts[change.thing.key].drops = True
+        by_key[change.thing.key].drops = True
     renamed = known_as(change)
     if renamed is not None:
-        drafts[change.thing.key].drops = True
-        drafts[renamed].makes = drafts[renamed].creates = True
+        by_key[change.thing.key].drops = True
+        by_key[renamed].makes = by_key[renamed].creates = True
     for setting in change.settings:
-        _setting(setting, drafts)
+        _setting(setting, by_key)
     for grant in change.grants:
-        drafts[change.thing.key].settings.add((change.change_key, None, *setting_of_grant(grant, change.thing)))
+        key = change.change_key, None, *setting_of_grant(grant, change.thing)
+        names = by_key[change.thing.key].settings.setdefault(key, {})
+        if not grant.is_revoked:
+            names.update(dict.fromkeys((grant.thing.key, *places(grant))))
 
 
-def _setting(setting: Setting, drafts: dict[str, _Draft]) -> None:
+def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:
     if setting.element_key is not None:
         key = setting.change_key, setting.column_name, setting.property, setting.element_key
-        drafts[setting.object_key].settings.add(key)
+        names = by_key[setting.object_key].settings.setdefault(key, {})
+        if setting.sub_operation != "DROP" and setting.element is not None:
+            names[setting.element] = names.get(setting.element) if setting.value is None else setting.value
     elif setting.property == "columns" and setting.sub_operation in {"ADD", "DROP"}:
-        draft = drafts[setting.object_key]
-        draft.makes = True
+        effect = by_key[setting.object_key]
+        effect.makes = True
         if setting.sub_operation == "ADD" and setting.element is not None:
-            draft.written[setting.element] = True
+            effect.written[setting.element] = True
         elif setting.element is not None:
-            draft.lost.add(setting.element)
-    elif is_rename(setting):
-        assert setting.column_name is not None
-        assert setting.value is not None
-        draft = drafts[setting.object_key]
-        draft.makes = True
-        names = setting.column_name, setting.value
-        draft.renamed[names] = min(setting.change_key, draft.renamed.get(names, setting.change_key))
-        draft.written[setting.value] = True
+            effect.lost.add(setting.element)
+    elif is_rename(setting) and setting.column_name is not None and setting.value is not None:
+        effect = by_key[setting.object_key]
+        effect.makes = True
+        rename = setting.column_name, setting.value
+        effect.renamed[rename] = min(setting.change_key, effect.renamed.get(rename, setting.change_key))
+        effect.written[setting.value] = True
+
+
+# --- uses of objects --------------------------------------------------------------------------------------------------
+
+
+class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
+    """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
+    ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
+    key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
+    view or stream.
+    """
+
+    reads: bool = False
+    columns: tuple[str, ...] = ()
+    names: tuple[tuple[int, str], ...] = ()
+    settings: tuple[SettingOfQuery, ...] = ()
+    shows: Shown | None = None
+
+
+class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
+    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
+    :class:`Effect`. ``renamed``: former names of columns; ``carries``: their renames.
+    ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
+    """
+
+    drops: bool = False
+    makes: bool = False
+    creates: bool = False
+    renamed: tuple[str, ...] = ()
+    written: tuple[tuple[str, bool], ...] = ()
+    lost: tuple[str, ...] = ()
+    empties: bool = False
+    carries: tuple[Rename, ...] = ()
+
+
+def uses_in_time(content: Content, names: Mapping[str, SeenNames]) -> list[tuple[str, UseAtStart, UseAtEnd | None]]:
+    """Object key, use at the start, use at the end (None: the query changes nothing of it), sorted by key. ``names``:
+    of objects, by key.
+    """
+    by_key, sources = effects(content), shown(content)
+    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys())]
+    return [(key, _at_start(effect, names.get(key, ()), sources.get(key)), _at_end(effect)) for key, effect in each]
+
+
+def _at_start(effect: Effect, names: SeenNames, shows: Shown | None) -> UseAtStart:
+    settings = sorted(effect.settings.items(), key=lambda setting: [part or "" for part in setting[0]])
+    of_query = tuple([_setting_of_query(key, of_element) for key, of_element in settings])
+    return UseAtStart(effect.is_read, tuple(sorted(effect.source_columns)), names, of_query, shows)
+
+
+def _setting_of_query(key: SettingOfChange, of_element: Mapping[str, str | None]) -> SettingOfQuery:
+    names = tuple(sorted(of_element))
+    values = tuple([of_element[name] for name in names])
+    return SettingOfQuery(*key, names, () if values.count(None) == len(values) else values)
+
+
+def _at_end(effect: Effect) -> UseAtEnd | None:
+    if not (effect.drops or effect.makes or effect.renamed or effect.written or effect.lost):
+        return None
+    return UseAtEnd(
+        effect.drops,
+        effect.makes,
+        effect.creates,
+        tuple(dict.fromkeys(former for former, _ in effect.renamed)),
+        tuple(effect.written.items()),
+        tuple(sorted(effect.lost)),
+        effect.empties,
+        tuple([(former, new, change) for (former, new), change in effect.renamed.items()]),
+    )

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import asdict, fields
+from msgspec.structs import asdict, astuple, fields
 
 from exporter.input.times import iso_micros
 from exporter.model.facts import HISTORY_COLUMNS, TEXTS, History
 from exporter.model.identifiers import canonical_name
+from exporter.model.object_state import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,111 +43,89 @@ _OBJECT = """object_key string not null, kind string not null, domain string, ob
     argument_signature string, data_type string, stage_kind string, location string, object_account string"""
 _COLUMNS = {"columns": "array<struct<column_name: string, column_id: string>>"}
 
+_NAMES: Final = {"signatures": "argument_signatures", "accounts": "object_accounts"}
 _NUMBERS: Final = frozenset(field.name for field in fields(History) if field.type == (int | None))
 QUERY_HISTORY: Final[Table] = {
     name: "timestamp" if name == "end_time" else "bigint" if name in _NUMBERS else "string" for name in HISTORY_COLUMNS
 }
 """The columns read from QUERY_HISTORY by query_id; ``total_elapsed_time`` is in milliseconds."""
 
-QUERIES: Final[Table] = {
-    **_fields(f"{_TIMED}, user_name string not null"),
-    **dict.fromkeys(TEXTS, "string"),
-    "agents": "array<struct<agent_type: string, agent_id: string, agent_name: string>>",
-    "incomplete": "array<string>",
-    "unknown_columns": "array<string>",
-    "row_count": "int not null",
-    **QUERY_HISTORY,
-    "calls": "bigint",
-}
-"""One row per query, and per interval of AGGREGATE_ACCESS_HISTORY. ``agents``: nearest first. ``incomplete``: sorted
-``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that it does not name. ``row_count``:
-its rows in the view. ``calls``: the number of queries in an interval, which starts at ``query_start_time`` and ends at
-``end_time``; its ``query_id`` is made from its key. NULL for a query.
-"""
 
-ACCESSES: Final[Table] = {**_fields(f"{_TIMED}, access string not null, {_OBJECT}"), **_COLUMNS}
-"""One row per query, ``access`` (DIRECT, BASE, PROVIDER_BASE) and object read; columns sorted by name."""
-
-WRITES: Final[Table] = {**_fields(f"{_TIMED}, {_OBJECT}"), **_COLUMNS}
-"""One row per query and object written."""
-
-DERIVATIONS: Final[Table] = _fields(
-    f"""{_TIMED}, target_key string not null, target_name string, target_column string not null,
+_ATTRIBUTES: Final = {_NAMES.get(values, values): values for values in ATTRIBUTES.values()}
+FACTS: Final[Mapping[str, Table]] = {
+    # One row per query, and per interval of AGGREGATE_ACCESS_HISTORY. ``agents``: nearest first. ``incomplete``: sorted
+    # ``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that it does not name.
+    # ``row_count``: its rows in the view. ``calls``: the number of queries in an interval, which starts at
+    # ``query_start_time`` and ends at ``end_time``; its ``query_id`` is made from its key. NULL for a query.
+    "queries": {
+        **_fields(f"{_TIMED}, user_name string not null"),
+        **dict.fromkeys(TEXTS, "string"),
+        "agents": "array<struct<agent_type: string, agent_id: string, agent_name: string>>",
+        "incomplete": "array<string>",
+        "unknown_columns": "array<string>",
+        "row_count": "int not null",
+        **QUERY_HISTORY,
+        "calls": "bigint",
+    },
+    # One row per query, ``access`` (DIRECT, BASE, PROVIDER_BASE) and object read; columns sorted by name.
+    "accesses": {**_fields(f"{_TIMED}, access string not null, {_OBJECT}"), **_COLUMNS},
+    # One row per query and object written.
+    "writes": {**_fields(f"{_TIMED}, {_OBJECT}"), **_COLUMNS},
+    # One row per target column, ``source_type`` (DIRECT, BASE) and source; the object columns are the source's.
+    # ``source_column`` is None where the source is a function or procedure.
+    "derivations": _fields(
+        f"""{_TIMED}, target_key string not null, target_name string, target_column string not null,
     source_type string not null, {_OBJECT}, source_column string"""
-)
-"""One row per target column, ``source_type`` (DIRECT, BASE) and source; the object columns are the source's.
-``source_column`` is None where the source is a function or procedure."""
-
-POLICY_REFERENCES: Final[Table] = _fields(
-    f"""{_TIMED}, {_OBJECT}, column_name string, column_id string, policy_key string not null,
+    ),
+    # One row per query, protected object or column (None: the whole object), and policy enforced. ``policy_kind``:
+    # MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds.
+    "policy_references": _fields(
+        f"""{_TIMED}, {_OBJECT}, column_name string, column_id string, policy_key string not null,
     policy_kind string not null, policy_id string, policy_name string, provider boolean not null"""
-)
-"""One row per query, protected object or column (None: the whole object), and policy enforced.
-``policy_kind``: MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds."""
-
-JOINS: Final[Table] = _fields(
-    f"{_TIMED}, left_key string not null, left_name string, left_location string, left_account string, "
-    f"join_type string, {_OBJECT}"
-)
-"""One row per join in a query; ``left_*`` are of the object that lists the other, the object columns of the other."""
-
-DDL_CHANGES: Final[Table] = _fields(
-    f"""{_TIMED}, change_key string not null, {_OBJECT},
+    ),
+    # One row per join in a query; ``left_*`` are of the object that lists the other, the object columns of the other.
+    "joins": _fields(
+        f"{_TIMED}, left_key string not null, left_name string, left_location string, left_account string, "
+        f"join_type string, {_OBJECT}"
+    ),
+    # One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON of the row.
+    # ``swap_*``: the other object of a SWAP; ``source_*``: the source of a CLONE or LIKE.
+    "ddl_changes": _fields(
+        f"""{_TIMED}, change_key string not null, {_OBJECT},
     operation string not null, new_name string, swap_key string, swap_name string, swap_id string, swap_domain string,
     source_key string, source_name string, source_id string, source_domain string,
     policy_body string, comment string, properties string"""
-)
-"""One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON of the row.
-``swap_*``: the other object of a SWAP; ``source_*``: the source of a CLONE or LIKE."""
-
-DDL_SETTINGS: Final[Table] = _fields(
-    f"""{_TIMED},
+    ),
+    # One row per atomic property of a change (``element`` is None), or per element of a compound property (tags,
+    # maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element``: its name; ``sub_operation``: ADD, DROP,
+    # ALTER). ``column_name``: the column it is set on, None for the object itself. ``element_key``: the object key of a
+    # tag or policy.
+    "ddl_settings": _fields(
+        f"""{_TIMED},
     change_key string not null, object_key string not null, column_name string, property string not null,
     element string, element_key string, element_id string, sub_operation string, value string"""
-)
-"""One row per atomic property of a change (``element`` is None), or per element of a compound property (tags,
-maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element``: its name; ``sub_operation``: ADD, DROP,
-ALTER). ``column_name``: the column it is set on, None for the object itself. ``element_key``: the object key of a tag
-or policy."""
-
-OBJECTS: Final[Table] = {
-    **_fields(
-        """account string not null, object_key string not null, kind string not null, object_id string,
+    ),
+    # One row per object. Each array has all values of an attribute that occur in rows, sorted. ``canonical_name``: only
+    # if the name is the key.
+    "objects": {
+        **_fields(
+            """account string not null, object_key string not null, kind string not null, object_id string,
         canonical_name string"""
-    ),
-    **dict.fromkeys(
-        ("domains", "argument_signatures", "data_types", "stage_kinds", "locations", "object_accounts"),
-        "array<string>",
-    ),
-}
-"""One row per object. Each array has all values of an attribute that occur in rows, sorted. ``canonical_name``: only if
-the name is the key."""
-
-NAMES: Final[Table] = _fields(
-    """account string not null, object_key string not null, name string not null, valid_from timestamp not null,
+        ),
+        **dict.fromkeys(_ATTRIBUTES, "array<string>"),
+    },
+    # One row per name of an object. ``valid_from``: the first row with the name, or the rename; ``valid_until``: the
+    # first row with the next name, or when another object took the name or the object was dropped; None for the current
+    # name.
+    "names": _fields(
+        """account string not null, object_key string not null, name string not null, valid_from timestamp not null,
     valid_until timestamp, last_seen timestamp not null"""
-)
-"""One row per name of an object. ``valid_from``: the first row with the name, or the rename; ``valid_until``: the first
-row with the next name, or when another object took the name or the object was dropped; None for the current name."""
-
-COLUMN_FACTS: Final[Table] = {
-    **_fields("account string not null, object_key string not null, column_name string not null"),
-    "column_ids": "array<string>",
-}
-"""One row per column of an object, identified by name, because sources have no column id."""
-
-FACTS: Final[Mapping[str, Table]] = {
-    "queries": QUERIES,
-    "accesses": ACCESSES,
-    "writes": WRITES,
-    "derivations": DERIVATIONS,
-    "policy_references": POLICY_REFERENCES,
-    "joins": JOINS,
-    "ddl_changes": DDL_CHANGES,
-    "ddl_settings": DDL_SETTINGS,
-    "objects": OBJECTS,
-    "names": NAMES,
-    "columns": COLUMN_FACTS,
+    ),
+    # One row per column of an object, identified by name, because sources have no column id.
+    "columns": {
+        **_fields("account string not null, object_key string not null, column_name string not null"),
+        "column_ids": "array<string>",
+    },
 }
 """The tables below ``facts/``, by name."""
 
@@ -160,21 +139,14 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
     for write in content.writes:
         yield "writes", query | _object(write.thing) | _columns(write.columns)
     for derivation in content.derivations:
-        target = {
-            "target_key": derivation.target_key,
-            "target_name": derivation.target_name,
-            "target_column": derivation.target_column,
-        }
-        source = (
-            {"source_type": derivation.source_type}
-            | _object(derivation.source)
-            | {"source_column": derivation.source_column}
-        )
-        yield "derivations", query | target | source
+        yield "derivations", query | _but(asdict(derivation), "source") | _object(derivation.source)
     for policy in content.policies:
         yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
     for join in content.joins:
-        yield "joins", query | _left(join.left) | {"join_type": join.join_type} | _object(join.right)
+        left = {
+            name: getattr(join.left, name.removeprefix("left_")) for name in FACTS["joins"] if name.startswith("left_")
+        }
+        yield "joins", query | left | {"join_type": join.join_type} | _object(join.right)
     for change in content.changes:
         yield from _changed(change, query)
 
@@ -184,7 +156,7 @@ def _query(facts: QueryFacts) -> Fact:
 
 
 def _query_row(facts: QueryFacts, query: Fact) -> Fact:
-    of_query = {name: getattr(facts, name) for name in QUERIES if hasattr(facts, name)}
+    of_query = {name: getattr(facts, name) for name in FACTS["queries"] if hasattr(facts, name)}
     history = asdict(facts.history)
     if history["end_time"] is not None:
         history["end_time"] = iso_micros(history["end_time"])
@@ -194,7 +166,7 @@ def _query_row(facts: QueryFacts, query: Fact) -> Fact:
         "unknown_columns": list(facts.unknown_columns),
     }
     row = query | of_query | lists | history
-    return {name: row[name] for name in QUERIES}
+    return {name: row[name] for name in FACTS["queries"]}
 
 
 def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
@@ -211,28 +183,12 @@ def _but(fields: Fact, *names: str) -> Fact:
     return {name: value for name, value in fields.items() if name not in names}
 
 
+_OF_OBJECT: Final = tuple(_fields(_OBJECT))
+"""The columns of an object: the fields of a thing, in the same order."""
+
+
 def _object(thing: Thing) -> Fact:
-    return {
-        "object_key": thing.key,
-        "kind": thing.kind,
-        "domain": thing.domain,
-        "object_id": thing.object_id,
-        "object_name": thing.name,
-        "argument_signature": thing.signature,
-        "data_type": thing.data_type,
-        "stage_kind": thing.stage_kind,
-        "location": thing.location,
-        "object_account": thing.account,
-    }
-
-
-def _left(thing: Thing) -> Fact:
-    return {
-        "left_key": thing.key,
-        "left_name": thing.name,
-        "left_location": thing.location,
-        "left_account": thing.account,
-    }
+    return dict(zip(_OF_OBJECT, astuple(thing), strict=True))
 
 
 def _columns(columns: tuple[Column, ...]) -> Fact:
@@ -250,12 +206,7 @@ def rows_of_object(profile: Profile, history: ObjectHistory) -> Iterator[tuple[s
             "kind": profile.kind,
             "object_id": profile.object_id,
             "canonical_name": canonical_name(min(profile.names)) if by_name else None,
-            "domains": sorted(profile.domains),
-            "argument_signatures": sorted(profile.signatures),
-            "data_types": sorted(profile.data_types),
-            "stage_kinds": sorted(profile.stage_kinds),
-            "locations": sorted(profile.locations),
-            "object_accounts": sorted(profile.accounts),
+            **{name: sorted(getattr(profile, values)) for name, values in _ATTRIBUTES.items()},
         },
     )
     for named in history.names:

@@ -192,22 +192,15 @@ def _grants(changed: Thing, properties: Properties) -> Iterator[Grant]:
 def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
     thing, on_all = _securable(raws)
     roles = [role for role in map(_role, _names(raws.get("ROLES"))) if role is not None]
-    privileges = [text for text in map(_spelled, _names(raws.get("PRIVILEGES"))) if text is not None]
+    spelled = [" ".join(name.split()).upper() for name in _names(raws.get("PRIVILEGES"))]
+    # A revoke of ALL revokes every privilege.
+    privileges = [ANY if is_revoked and privilege in _ALL else privilege for privilege in spelled if privilege]
     if changed.kind in _GRANTEES:
-        if thing is not None:
-            yield from (_grant(privilege, thing, on_all, changed, is_revoked=is_revoked) for privilege in privileges)
         yield from (Grant(None, role, None, changed, is_revoked) for role in roles)
+        pairs = [] if thing is None else [(thing, changed)]
     else:
-        for role in roles:
-            yield from (
-                _grant(privilege, thing or changed, on_all, role, is_revoked=is_revoked) for privilege in privileges
-            )
-
-
-def _grant(privilege: str, thing: Thing, on_all: str | None, grantee: Thing, *, is_revoked: bool) -> Grant:
-    """A grant. A revoke of ALL revokes every privilege."""
-    every = is_revoked and privilege in _ALL
-    return Grant(ANY if every else privilege, thing, on_all, grantee, is_revoked)
+        pairs = [(thing or changed, role) for role in roles]
+    yield from (Grant(privilege, on, on_all, to, is_revoked) for on, to in pairs for privilege in privileges)
 
 
 def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
@@ -226,10 +219,6 @@ def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
         return thing, None
     kind = normal_domain(domain)
     return (None, None) if kind is None else (thing_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
-
-
-def _spelled(privilege: str) -> str | None:
-    return " ".join(privilege.split()).upper() or None
 
 
 def _role(name: str) -> Thing | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,7 +23,6 @@ from exporter.input.row import (
     Document,
     GuardedDocument,
     ObjectDocument,
-    PolicyDocument,
     ReadDocument,
     Text,
     WrittenDocument,
@@ -36,7 +35,7 @@ from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
 from exporter.model.grants import unknown_forms
 from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of, usable_id
-from exporter.model.objects import ARRAYS, SOURCES, known_text, thing_of
+from exporter.model.objects import ARRAYS, known_text, named_elements, thing_of
 
 if TYPE_CHECKING:
     from exporter.input.row import Row
@@ -153,29 +152,17 @@ def _named(what: str, name: str) -> str:
 
 
 def _of_document(document: Document) -> Iterator[str]:
-    for name, field in ARRAYS.items():
-        for element in getattr(document, field) or ():
-            if element is not None:
-                yield from _of_object(element, name)
+    for place, named in named_elements(document):
+        yield from _domain(named.object_domain)
+        if isinstance(named, ObjectDocument):
+            if _identifies_nothing(named):
+                yield f"property {place}[].objectId"
+            if isinstance(named, GuardedDocument):
+                for holder in (named, *(named.columns or ())):
+                    for policy in (holder and holder.policies) or ():
+                        yield from _domain(None if policy is None else policy_kind(policy.policy_kind))
     if document.change is not None:
         yield from _of_change(document.change)
-
-
-def _of_object(element: Any, name: str) -> Iterator[str]:
-    yield from _domain(element.object_domain)
-    if _identifies_nothing(element):
-        yield f"property {name}[].objectId"
-    for policy in getattr(element, "policies", None) or ():
-        yield from _policy(policy)
-    for join in getattr(element, "join_objects", None) or ():
-        for side in (join.node, join.join_object) if join is not None else ():
-            yield from _domain(None if side is None else side.object_domain)
-    for column in element.columns or ():
-        for policy in getattr(column, "policies", None) or ():
-            yield from _policy(policy)
-        for sources in SOURCES:
-            for source in getattr(column, sources, None) or ():
-                yield from _domain(None if source is None else source.object_domain)
 
 
 def _identifies_nothing(object_document: ObjectDocument) -> bool:
@@ -190,11 +177,6 @@ def _identifies_nothing(object_document: ObjectDocument) -> bool:
     return ident not in {None, "0", "-1"} and not is_named
 
 
-def _policy(policy: PolicyDocument | None) -> Iterator[str]:
-    if policy is not None:
-        yield from _domain(policy_kind(policy.policy_kind))
-
-
 def _domain(domain: Text) -> Iterator[str]:
     normal = normal_domain(text(domain))
     if normal is not None and normal not in KNOWN_DOMAINS:
@@ -202,7 +184,6 @@ def _domain(domain: Text) -> Iterator[str]:
 
 
 def _of_change(change: ChangeDocument) -> Iterator[str]:
-    yield from _domain(change.object_domain)
     word = text(change.operation_type)
     operation = None if word is None else word.strip(" ").upper()
     if operation not in {None, "", TRUNCATED, *KNOWN_OPERATIONS}:

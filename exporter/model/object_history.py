@@ -38,49 +38,19 @@ from exporter.model.object_state import (
     Drop,
     Names,
     ObjectHistory,
-    Rename,
     Requester,
     Restored,
     SettingInForce,
     SettingsInForce,
     Take,
 )
-from exporter.model.views import Definition, Shown, Sources
+from exporter.model.views import Definition, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from exporter.model.effects import UseAtEnd, UseAtStart
     from exporter.model.object_state import Over
-
-
-class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
-    """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
-    ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
-    key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
-    view or stream.
-    """
-
-    reads: bool = False
-    columns: tuple[str, ...] = ()
-    names: tuple[tuple[int, str], ...] = ()
-    settings: tuple[SettingOfQuery, ...] = ()
-    shows: Shown | None = None
-
-
-class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
-    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
-    :class:`exporter.model.effects.Effect`. ``renamed``: former names of columns; ``carries``: their renames.
-    ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
-    """
-
-    drops: bool = False
-    makes: bool = False
-    creates: bool = False
-    renamed: tuple[str, ...] = ()
-    written: tuple[tuple[str, bool], ...] = ()
-    lost: tuple[str, ...] = ()
-    empties: bool = False
-    carries: tuple[Rename, ...] = ()
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):
@@ -98,27 +68,34 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
 
 
 class SavedHistory(Struct, array_like=True, gc=False):
-    """The state of a version history at the end of a day, from which the next day continues."""
+    """The state of a version history: at the end of a day the next day continues from it.
 
-    first: str | None
-    made: Requester | None
-    dropped: str | None
-    last_made: str | None
-    last_created: str | None
-    columns: dict[str, str]
-    held: list[SettingInForce]
-    drops: list[Drop]
-    drops_of_elements: dict[str, list[Drop]]
-    taken_elements: dict[str, Take]
-    unrecorded: dict[str, Ending | None]
-    unrecorded_columns: list[tuple[str, str]]
-    names: list[tuple[str, int, int]]
-    definitions: list[Definition]
-    taken: Take | None
-    moments: dict[str, Moment]
-    copies: list[Copy]
-    lost: list[str]
-    passed: tuple[int, str]
+    ``first``: the query that used the object first; the state before the record is named by it. ``made``: the query
+    that made the version in force, None if it is dropped or not recorded. ``dropped``: the query that dropped it, if
+    that was after the last version. ``lost``: columns that were dropped or renamed. ``taken``: who took its name after
+    all that is known of it. ``passed``: time and query of the last use. ``restored``: the version in force, if the
+    UNDROP of a schema or database made it on a day before.
+    """
+
+    first: str | None = None
+    made: Requester | None = None
+    dropped: str | None = None
+    last_made: str | None = None
+    last_created: str | None = None
+    columns: dict[str, str] = {}
+    held: list[SettingInForce] = []
+    drops: list[Drop] = []
+    drops_of_elements: dict[str, list[Drop]] = {}
+    taken_elements: dict[str, Take] = {}
+    unrecorded: dict[str, Ending | None] = {}
+    unrecorded_columns: list[tuple[str, str]] = []
+    names: list[tuple[str, int, int]] = []
+    definitions: list[Definition] = []
+    taken: Take | None = None
+    moments: dict[str, Moment] = {}
+    copies: list[Copy] = []
+    lost: list[str] = []
+    passed: tuple[int, str] = NEVER, ""
     created: int | None = None
     restored: Restored | None = None
     of_first: Outcome = Outcome()
@@ -131,28 +108,31 @@ class VersionHistory:
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self._made: Requester | None = None  # the query that made the version in force; None if dropped or not recorded
-        self._dropped: str | None = None  # the query that dropped it, if that was after the last version
-        self._first: str | None = None  # the query that used it first; the state before the record is named by it
-        self._last_made: str | None = None
-        self._last_created: str | None = None
-        self._columns: dict[str, str] = {}
-        self._settings = SettingsInForce()
-        self._unrecorded: dict[str, Ending | None] = {}
-        self._unrecorded_columns: set[tuple[str, str]] = set()
-        self._names = Names()
-        self._sources = Sources()
-        self.copies = Copies()
-        self.passed = NEVER, ""  # time and query of the last use
-        self._lost: set[str] = set()  # columns that were dropped or renamed
-        self._taken: Take | None = None  # who took its name after all that is known of it
         self._absences: list[Absence] = []
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
-        self._restored_before: Restored | None = None
-        self._of_first = Outcome()
         kind, by_name, *_ = key.split("/", 2)
         self._is_by_name = by_name == "name" and kind in HOLDERS  # what is created is another object of that name
         self._life = 0  # increases when a new chain of versions begins, of the object or of a column
+        self.continued(SavedHistory())
+
+    def continued(self, before: SavedHistory) -> None:
+        """Continue from the state at the end of the day before. To be called before any use."""
+        self._now, self.passed = before, before.passed
+        self._settings = SettingsInForce(before.held, before.drops, before.drops_of_elements, before.taken_elements)
+        self._unrecorded_columns, self._lost = set(before.unrecorded_columns), set(before.lost)
+        self._names = Names(before.names)
+        self._sources = Sources(before.definitions, before.created)
+        self.copies = Copies(before.moments, before.copies)
+
+    def saved_history(self) -> SavedHistory:
+        """The present state of the version history, from which :meth:`continued` continues."""
+        now = self._now
+        now.held, now.drops, now.drops_of_elements, now.taken_elements = self._settings.kept()
+        now.unrecorded_columns, now.lost = sorted(self._unrecorded_columns), sorted(self._lost)
+        now.names, now.passed, now.restored = self._names.kept(), self.passed, self._restored_in_force()
+        now.definitions, now.created = self._sources.definitions, self._sources.created
+        now.moments, now.copies = self.copies.kept()
+        return now
 
     # --- the start of a query -----------------------------------------------------------------------------------------
 
@@ -160,7 +140,7 @@ class VersionHistory:
         self, requester: Requester, at: int, use_at_start: UseAtStart
     ) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
-        self._first = self._first or requester.query_id
+        self._now.first = self._now.first or requester.query_id
         if use_at_start.names:
             self._names.add(at, use_at_start.names)
         for setting in use_at_start.settings:
@@ -181,9 +161,9 @@ class VersionHistory:
 
     def ends(self, requester: Requester, at: int, done: UseAtEnd) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
-        self._first = self._first or requester.query_id
+        self._now.first = self._now.first or requester.query_id
         columns = {column: self._column(column) for column in done.renamed}
-        self._life += _begins_anew(done, is_dropped=self._dropped is not None)
+        self._life += _begins_anew(done, is_dropped=self._now.dropped is not None)
         if columns:
             self._touched(self._in_force())
         yield from self._ended(self._settings.lose(done.lost, at))
@@ -198,7 +178,7 @@ class VersionHistory:
             yield from self._next(Ending(until=at))
             if done.creates:
                 self._sources.ends(at, creates=True)
-            elif self._dropped is not None:
+            elif self._now.dropped is not None:
                 self._sources.undrop()
             made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
             yield from self._ended(made)
@@ -209,7 +189,7 @@ class VersionHistory:
         priors = {}
         for column, is_new in done.written:
             self._lost.discard(column)
-            is_kept = not (is_new or self._last_created == requester.query_id)
+            is_kept = not (is_new or self._now.last_created == requester.query_id)
             before = self._write(requester.query_id, column, is_kept=is_kept)
             if is_kept:
                 priors[column] = before
@@ -222,72 +202,72 @@ class VersionHistory:
         state = self._touched(self._in_force())
         yield from self._next(Ending(at, requester.query_id, at))
         if not is_recorded(state):
-            self._unrecorded[state] = Ending(None, requester.query_id, at)
-        self._made, self._dropped = None, requester.query_id
+            self._now.unrecorded[state] = Ending(None, requester.query_id, at)
+        self._now.made, self._now.dropped = None, requester.query_id
 
     def _next(self, ending: Ending) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """The answer to the query that made the version in force: how it ended."""
-        if self._made is None:
-            if self._dropped is None:
-                self._of_first = replace(self._of_first, ending=ending)
+        if self._now.made is None:
+            if self._now.dropped is None:
+                self._now.of_first = replace(self._now.of_first, ending=ending)
             return
         restored = self._restored_in_force()
         if restored is None:
-            yield self._made, ObjectAnswer(self.key, ending=ending)
+            yield self._now.made, ObjectAnswer(self.key, ending=ending)
         else:
             self._restored[restored.query_id] = replace(restored, ending=ending)
 
     def _prior(self) -> str:
         """The state of which the version that is made now has what it held."""
-        if self._last_made is None:
-            self._of_first = replace(self._of_first, is_kept=True)
-        return self._touched(self._last_made or self._initial())
+        if self._now.last_made is None:
+            self._now.of_first = replace(self._now.of_first, is_kept=True)
+        return self._touched(self._now.last_made or self._initial())
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
-        self._made, self._dropped = requester, None
-        self._last_made = state_made_by(requester.query_id)
+        self._now.made, self._now.dropped = requester, None
+        self._now.last_made = state_made_by(requester.query_id)
         if anew:
-            self._last_created = requester.query_id
-            self._columns = {}
+            self._now.last_created = requester.query_id
+            self._now.columns = {}
             self._lost = set()
 
     def _write(self, query_id: str, column: str, *, is_kept: bool) -> str:
         """Record that the query wrote the column. Returns the column's state before."""
-        before = self._columns.get(column)
+        before = self._now.columns.get(column)
         if before is None:
             before = self._chain()
             if is_kept:
                 self._unrecorded_columns.add((column, before))
-        self._columns[column] = state_made_by(query_id)
+        self._now.columns[column] = state_made_by(query_id)
         return before
 
     # --- states -------------------------------------------------------------------------------------------------------
 
     def _in_force(self) -> str:
-        if self._made is not None:
-            return state_made_by(self._made.query_id)
-        return self._initial() if self._dropped is None else state_after_drop(self._dropped)
+        if self._now.made is not None:
+            return state_made_by(self._now.made.query_id)
+        return self._initial() if self._now.dropped is None else state_after_drop(self._now.dropped)
 
     def _initial(self) -> str:
         """The state before the first recorded query; it differs between exports of different periods."""
-        assert self._first is not None, "nothing used the object"
-        return state_before(self._first)
+        assert self._now.first is not None, "nothing used the object"
+        return state_before(self._now.first)
 
     def _touched(self, state: str) -> str:
         """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
         if not is_recorded(state):
-            self._unrecorded.setdefault(state, None)
+            self._now.unrecorded.setdefault(state, None)
         return state
 
     def _chain(self) -> str:
-        return self._initial() if self._last_created is None else state_made_by(self._last_created)
+        return self._initial() if self._now.last_created is None else state_made_by(self._now.last_created)
 
     def _column(self, column: str) -> str:
         """The state that wrote the column's present data."""
-        if self._dropped is not None:
+        if self._now.dropped is not None:
             state = self._in_force()
-        elif column in self._columns:
-            return self._columns[column]
+        elif column in self._now.columns:
+            return self._now.columns[column]
         else:
             state = self._chain()
         self._unrecorded_columns.add((column, state))
@@ -295,7 +275,7 @@ class VersionHistory:
 
     # --- while its schema or database was dropped -------------------------------------------------------------------
 
-    def is_absent(self, absences: Iterable[Absence]) -> None:
+    def containers_dropped(self, absences: Iterable[Absence]) -> None:
         """Record when schemas and databases of the object's names were dropped and restored."""
         self._absences = sorted({*self._absences, *absences})
 
@@ -307,7 +287,11 @@ class VersionHistory:
         for absence in self._absences:
             if before is not None and absence.restored > before:
                 coming.append(absence)
-            elif self._first is not None and self._dropped is None and absence.known <= self.passed <= absence.dropped:
+            elif (
+                self._now.first is not None
+                and self._now.dropped is None
+                and absence.known <= self.passed <= absence.dropped
+            ):
                 name, _ = self._names.present() or ("", 0)
                 if canonical_name(name) == absence.name:
                     yield from self._restore(absence)
@@ -315,9 +299,9 @@ class VersionHistory:
 
     def _restored_in_force(self) -> Restored | None:
         """The version in force, if the UNDROP of a schema or database made it."""
-        if self._made is None or self._made.address:
+        if self._now.made is None or self._now.made.address:
             return None
-        return self._restored.get(self._made.query_id, self._restored_before)
+        return self._restored.get(self._now.made.query_id, self._now.restored)
 
     def _restore(self, absence: Absence) -> Iterator[tuple[Requester, ObjectAnswer]]:
         (dropped, drop), (at, query_id) = absence.dropped, absence.restored
@@ -344,9 +328,9 @@ class VersionHistory:
         for event in self.copies.pass_by(before):
             yield from self._pass_absences((event.start, event.query_id))
             name, seen = self._names.present() or ("", 0)
-            state = "" if self._dropped is not None or self._first is None else self._in_force()
+            state = "" if self._now.dropped is not None or self._now.first is None else self._in_force()
             chain = self._chain() if state else ""
-            self.copies.at(event, Moment(state, dict(self._columns), chain, sorted(self._lost), name, seen))
+            self.copies.at(event, Moment(state, dict(self._now.columns), chain, sorted(self._lost), name, seen))
         yield from self._pass_absences(before)
 
     def inferred(self, columns: Collection[str]) -> list[Inferred]:
@@ -354,91 +338,52 @@ class VersionHistory:
         if not self.copies.keys:
             return []
         # Columns that no recorded query wrote are as old as the present chain of versions.
-        unwritten = {(column, self._chain()) for column in columns if column not in self._columns}
-        return list(self.copies.inferred(self._taken, unwritten | self._unrecorded_columns))
+        unwritten = {(column, self._chain()) for column in columns if column not in self._now.columns}
+        return list(self.copies.inferred(self._now.taken, unwritten | self._unrecorded_columns))
 
-    def saved_history(self) -> SavedHistory:
-        """The present state of the version history, from which :meth:`continued` continues."""
-        held, drops, drops_of_elements, taken_elements = self._settings.kept()
-        moments, copies = self.copies.kept()
-        return SavedHistory(
-            first=self._first,
-            made=self._made,
-            dropped=self._dropped,
-            last_made=self._last_made,
-            last_created=self._last_created,
-            columns=self._columns,
-            held=held,
-            drops=drops,
-            drops_of_elements=drops_of_elements,
-            taken_elements=taken_elements,
-            unrecorded=self._unrecorded,
-            unrecorded_columns=sorted(self._unrecorded_columns),
-            names=self._names.kept(),
-            definitions=self._sources.definitions,
-            taken=self._taken,
-            moments=moments,
-            copies=copies,
-            lost=sorted(self._lost),
-            passed=self.passed,
-            created=self._sources.created,
-            restored=self._restored_in_force(),
-            of_first=self._of_first,
-        )
-
-    def continued(self, before: SavedHistory) -> None:
-        """Continue from the state at the end of the day before. To be called before any use."""
-        self._first, self._made, self._dropped = before.first, before.made, before.dropped
-        self._last_made, self._last_created, self._columns = before.last_made, before.last_created, before.columns
-        self._settings = SettingsInForce(before.held, before.drops)
-        for element, drops in before.drops_of_elements.items():
-            self._settings.add(element, drops, before.taken_elements.get(element))
-        self._taken = before.taken
-        self._unrecorded, self._unrecorded_columns = before.unrecorded, set(before.unrecorded_columns)
-        self._names = Names(before.names)
-        self._sources = Sources(before.definitions, before.created)
-        self.copies = Copies(before.moments, before.copies)
-        self._lost, self.passed = set(before.lost), before.passed
-        self._restored_before, self._of_first = before.restored, before.of_first
-
-    def hears_of(self, element: str, drops: list[Drop], taken: Take | None) -> None:
+    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
-        self._settings.add(element, drops, taken)
+        self._settings.element_dropped(element, drops, taken)
 
-    def is_taken(self, take: Take | None) -> None:
+    def name_taken(self, take: Take | None) -> None:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""
-        self._taken = take
+        self._now.taken = take
 
     def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """After all uses: answers to the query whose version ended because the object's name was taken, and to
         those whose settings do not hold because of that or of a drop. A later day can revert each of them. The UNDROP
         of a schema or database has no address: it has not asked.
         """
-        if self._taken is not None and self._made is not None:
-            yield self._made, ObjectAnswer(self.key, ending=_by_take(self._taken))
-        yield from self._ended(self._settings.over(self._taken))
+        if self._now.taken is not None and self._now.made is not None:
+            yield self._now.made, ObjectAnswer(self.key, ending=_by_take(self._now.taken))
+        yield from self._ended(self._settings.over(self._now.taken))
 
     def taken_state(self) -> tuple[str, Ending] | None:
         """The state that no recorded query made, if it ended because the object's name was taken. A later day can
         revert it. None for an object that only a parent names whose row is of a later day: its state begins there.
         """
-        if self._taken is None or self._first is None or self._made is not None or self._dropped is not None:
+        if (
+            self._now.taken is None
+            or self._now.first is None
+            or self._now.made is not None
+            or self._now.dropped is not None
+        ):
             return None
-        return self._initial(), _by_take(self._taken)
+        return self._initial(), _by_take(self._now.taken)
 
     def outcome(self) -> Outcome:
         """What became of the state in which the first query found the object. If its name was taken, a later day can
         revert that.
         """
         taken = self.taken_state()
-        return self._of_first if taken is None else replace(self._of_first, ending=taken[1])
+        return self._now.of_first if taken is None else replace(self._now.of_first, ending=taken[1])
 
     def result(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
-        taken = None if self._taken is None else self._taken[0]
+        taken = None if self._now.taken is None else self._now.taken[0]
         return ObjectHistory(
-            self._names.periods(seen, taken, None if self._dropped is None else self._settings.dropped),
-            dict(sorted(self._unrecorded.items())),
+            self._names.periods(seen, taken, None if self._now.dropped is None else self._settings.dropped),
+            dict(sorted(self._now.unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),
             restored=[restored for _, restored in sorted(self._restored.items())],

@@ -48,11 +48,15 @@ Over = tuple[Requester, SettingOfQuery, int]
 class SettingsInForce:
     """The settings of one object. ``drops``: its drops since its last version."""
 
-    def __init__(self, settings: Iterable[SettingInForce] = (), drops: Iterable[Drop] = ()) -> None:
+    def __init__(
+        self,
+        settings: Iterable[SettingInForce],
+        drops: list[Drop],
+        of_elements: dict[str, list[Drop]],
+        taken: dict[str, Take],
+    ) -> None:
         self._held = {in_force.setting.key: in_force for in_force in settings}
-        self._drops = list(drops)
-        self._of_elements: dict[str, list[Drop]] = {}
-        self._taken: dict[str, Take] = {}
+        self._drops, self._of_elements, self._taken = drops, of_elements, taken
 
     def kept(self) -> tuple[list[SettingInForce], list[Drop], dict[str, list[Drop]], dict[str, Take]]:
         """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, and who
@@ -60,9 +64,9 @@ class SettingsInForce:
         """
         return list(self._held.values()), self._drops, self._of_elements, self._taken
 
-    def add(self, element: str, drops: Iterable[Drop], taken: Take | None = None) -> None:
+    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None) -> None:
         """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name."""
-        self._of_elements[element] = list(drops)
+        self._of_elements[element] = drops
         self._taken.pop(element, None)
         if taken is not None:
             self._taken[element] = taken
@@ -369,6 +373,17 @@ class Profile(Struct, gc=False):
     def kind(self) -> str:
         """The first segment of the key."""
         return self.key.split("/", 1)[0]
+
+
+ATTRIBUTES: Final = {
+    "domain": "domains",
+    "signature": "signatures",
+    "data_type": "data_types",
+    "stage_kind": "stage_kinds",
+    "location": "locations",
+    "account": "accounts",
+}
+"""The fields of a thing that a profile has all values of -> the fields of the profile."""
 
 
 class Named(Struct, frozen=True, order=True, gc=False):

@@ -11,6 +11,7 @@ qualified (view, "objectName"). Names in QUERY_HISTORY are as Snowflake stores t
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,13 +19,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.input.row import (
+    ChangeDocument,
     ColumnDocument,
+    DirectDocument,
+    Document,
     GuardedColumnDocument,
     JoinedDocument,
     ObjectDocument,
     SourcedColumnDocument,
     SourceDocument,
     Text,
+    WrittenDocument,
     text,
 )
 from exporter.model.facts import Column, Thing
@@ -57,8 +62,32 @@ ARRAYS: Final = {
     "provider_policies_referenced": "provider_policies",
 }
 """The columns of a row that are arrays of objects, with the fields of :class:`exporter.input.row.Document`."""
-SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
-"""The fields of a written column that list its sources, in both spellings that rows have."""
+NamingElement = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
+"""An element of a document that names an object."""
+
+
+def named_elements(document: Document) -> Iterator[tuple[str, NamingElement]]:
+    """Each element of the document that names an object, with the place that names it: objects of arrays, the other
+    sides of their joins, the sources of their columns in both spellings that rows have, and the changed object.
+    """
+    for place, array in ARRAYS.items():
+        for element in getattr(document, array) or ():
+            if element is not None:
+                yield place, element
+                yield from ((place, inside) for inside in _inside(element) if inside is not None)
+    if document.change is not None:
+        yield "object_modified_by_ddl", document.change
+
+
+def _inside(element: ObjectDocument) -> Iterator[NamingElement | None]:
+    for join in (isinstance(element, DirectDocument) and element.join_objects) or ():
+        if join is not None:
+            yield from (join.node, join.join_object)
+    for column in (isinstance(element, WrittenDocument) and element.columns) or ():
+        if column is not None:
+            spellings = column.direct_sources, column.base_sources
+            more = column.direct_source_columns, column.base_source_columns
+            yield from chain.from_iterable(sources or () for sources in (*spellings, *more))
 
 
 def known_text(value: Text) -> str | None:

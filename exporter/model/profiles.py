@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from exporter.model.clones import Remade, remade
-from exporter.model.effects import CREATES, DROPS, NOTHING, Effect, effects, is_rename, known_as
+from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
 from exporter.model.facts import Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
-from exporter.model.object_state import Event, NameAndAccount, Profile
+from exporter.model.object_state import ATTRIBUTES, Event, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
@@ -26,7 +26,7 @@ from exporter.system.cache import Recent
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from exporter.model.facts import Access, Change, Content, QueryFacts, Setting, Write
+    from exporter.model.facts import Change, Content, QueryFacts, Setting
 
 AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
 _CONTENTS: Final = 6_000
@@ -44,7 +44,7 @@ Values = dict[AttributeValue, None] | tuple[()]
 
 class Attributes(Struct, gc=False):
     """The attributes that one query gives for an object: the fields of :class:`exporter.model.object_state.Profile`,
-    without times. ``changes``: whether the query writes or changes the object; ``effect``: what it does to it.
+    without times. ``changes``: whether the query writes or changes the object; ``creates``: whether it makes it anew.
     """
 
     object_id: str | None = None
@@ -65,7 +65,7 @@ class Attributes(Struct, gc=False):
     takes: Values[str] = ()
     remade: Values[Remade] = ()
     changes: bool = False
-    effect: Effect = NOTHING
+    creates: bool = False
 
 
 class ContentAttributes(NamedTuple):
@@ -97,11 +97,11 @@ def _attributes_of(content: Content) -> ContentAttributes:
         by_key[write.thing.key].changes = True
     for change in content.changes:
         _add_change(change, by_key[change.thing.key])
-    for key, remade_container in remade(content):
-        by_key[key].remade = _with(by_key[key].remade, remade_container)
+    for key, container in remade(content):
+        by_key[key].remade = _with(by_key[key].remade, container)
     for key, effect in effects(content).items():
         if key in by_key:
-            by_key[key].effect = effect
+            by_key[key].creates = effect.creates
     of_objects = {key: by_key[key] for key in sorted(by_key)}
     names = {key: _names(attributes) for key, attributes in of_objects.items() if attributes.names or attributes.given}
     return ContentAttributes(of_objects, names, _containers(names))
@@ -156,14 +156,12 @@ def _thing(key: str, domain: str | None, object_id: str | None, name: str | None
 
 def _describe(attributes: Attributes, thing: Thing) -> None:
     attributes.object_id = thing.object_id or attributes.object_id
-    attributes.domains = _with(attributes.domains, thing.domain)
     attributes.names = _with(attributes.names, thing.name)
     attributes.seen_as = _with(attributes.seen_as, (thing.name, thing.account))
-    attributes.signatures = _with(attributes.signatures, thing.signature)
-    attributes.data_types = _with(attributes.data_types, thing.data_type)
-    attributes.stage_kinds = _with(attributes.stage_kinds, thing.stage_kind)
-    attributes.locations = _with(attributes.locations, thing.location)
-    attributes.accounts = _with(attributes.accounts, thing.account)
+    for name, values in ATTRIBUTES.items():
+        value = getattr(thing, name)
+        if value is not None:
+            setattr(attributes, values, _with(getattr(attributes, values), value))
 
 
 def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Values[AttributeValue]:
@@ -177,11 +175,10 @@ def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Value
 
 def _add_columns(content: Content, by_key: dict[str, Attributes]) -> None:
     """Add the columns that are read, written, protected, or a source or target of a derivation."""
-    shown: Iterator[Access | Write] = chain(content.accesses, content.writes)
-    for use in shown:
-        attributes = by_key[use.thing.key]
-        for column in use.columns:
-            _add_column(attributes, column.name, column.column_id)
+    used = [(use.thing.key, use.columns) for use in content.accesses]
+    for key, columns in chain(used, ((write.thing.key, write.columns) for write in content.writes)):
+        for column in columns:
+            _add_column(by_key[key], column.name, column.column_id)
     for derivation in content.derivations:
         _add_column(by_key[derivation.target_key], derivation.target_column, None)
         _add_column(by_key[derivation.source.key], derivation.source_column, None)
@@ -222,51 +219,44 @@ def add(
     keys of all objects that the query's rows name. ``learned``: contents that were already added, with their account:
     for them only times are added.
     """
-    account, end, content = facts.account, facts.end, attributes_of(facts.content)
+    account, content, seen = facts.account, attributes_of(facts.content), (facts.start, facts.start)
     is_known = learned is not None and learned.get(facts.content) == account
-    seen = facts.start, facts.start
     for key, attributes in content.of_objects.items():
-        profile = profiles.get((account, key))
-        if profile is None:
-            profiles[account, key] = profile = Profile(account, key)
+        profile = _profile(profiles, account, key)
         if not is_known:
             _learn(profile, attributes)
         for name in attributes.names:
             _see(profile.names, name, seen)
-        for drop in attributes.drops:
-            profile.drops.add((end, facts.query_id, drop))
-        for name in attributes.takes:
-            profile.takes.add((end, facts.query_id, name))
-        shown = (end if attributes.changes else facts.start), facts.query_id
-        profile.shown = max(profile.shown, shown)
-        _time(profile, attributes, facts, end)
+        _add_times(profile, attributes, facts)
         for after, name in content.names.get(key, ()):
             profile.called = max(profile.called, (facts.start, after, name))
     for thing in chain(content.containers, runs_in(facts.history)):
-        _add_name(profiles, account, thing, seen)
+        profile = _profile(profiles, account, thing.key)
+        if thing.domain is not None:
+            profile.domains.add(thing.domain)
+        if thing.name is not None:
+            _see(profile.names, thing.name, seen)
     if learned is not None and not is_known:
         learned.keep(facts.content, account)
     return tuple(content.of_objects)
 
 
-def _time(profile: Profile, attributes: Attributes, facts: QueryFacts, end: int) -> None:
-    """Add when the query names the object, and makes a schema or database anew. ``end``: of the query."""
-    for made_again in attributes.remade:
-        profile.remade.add(Event(end, facts.query_id, facts.start, *made_again))
-    effect = attributes.effect
+def _add_times(profile: Profile, attributes: Attributes, facts: QueryFacts) -> None:
+    """Add when the query names the object, drops it, takes its name, and makes a schema or database anew."""
+    end, query_id = facts.end, facts.query_id
+    profile.drops.update((end, query_id, drop) for drop in attributes.drops)
+    profile.takes.update((end, query_id, name) for name in attributes.takes)
+    profile.remade.update(Event(end, query_id, facts.start, *container) for container in attributes.remade)
+    profile.shown = max(profile.shown, (end if attributes.changes else facts.start, query_id))
     if attributes.names:
-        profile.first = min(profile.first, (facts.start, facts.query_id, effect.creates))
+        profile.first = min(profile.first, (facts.start, query_id, attributes.creates))
 
 
-def _add_name(profiles: dict[tuple[str, str], Profile], account: str, thing: Thing, seen: tuple[int, int]) -> None:
-    """Add a schema, database, role or warehouse: it existed with this name at these times."""
-    profile = profiles.get((account, thing.key))
+def _profile(profiles: dict[tuple[str, str], Profile], account: str, key: str) -> Profile:
+    profile = profiles.get((account, key))
     if profile is None:
-        profiles[account, thing.key] = profile = Profile(account, thing.key)
-    if thing.domain is not None:
-        profile.domains.add(thing.domain)
-    if thing.name is not None:
-        _see(profile.names, thing.name, seen)
+        profiles[account, key] = profile = Profile(account, key)
+    return profile
 
 
 def keys(facts: QueryFacts) -> Iterator[str]:
@@ -309,22 +299,21 @@ def _see(names: dict[str, tuple[int, int]], name: str, seen: tuple[int, int]) ->
         names[name] = min(known[0], seen[0]), max(known[1], seen[1])
 
 
+_SETS: Final = (*ATTRIBUTES.values(), "seen_as", "elements")
+
+
 def _learn(profile: Profile, other: Profile | Attributes) -> None:
     """Merge everything except values with a time."""
     profile.object_id = profile.object_id or other.object_id
-    profile.domains.update(other.domains)
     _join(profile.columns, other.columns)
     if other.given or other.old_names or other.renamed_from:
         profile.given.update(other.given)
         _join(profile.renamed_from, other.renamed_from)
         _join(profile.old_names, other.old_names)
-    profile.elements.update(other.elements)
-    profile.signatures.update(other.signatures)
-    profile.data_types.update(other.data_types)
-    profile.stage_kinds.update(other.stage_kinds)
-    profile.locations.update(other.locations)
-    profile.accounts.update(other.accounts)
-    profile.seen_as.update(other.seen_as)
+    for name in _SETS:
+        values = getattr(other, name)
+        if values:
+            getattr(profile, name).update(values)
 
 
 def _join(one: dict[str, set[Value]], other: Mapping[str, Collection[Value]]) -> None:

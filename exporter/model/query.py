@@ -256,11 +256,39 @@ def _plain(value: Any) -> Hashable:
 
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
     """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
+    row, content = rows[0], content_of(rows[0].content)
     if len(rows) > 1:
-        return _of_several(account, rows, history)
-    (row,) = rows
-    unknown_columns = () if row.unknown_columns is None else (row.unknown_columns,)
-    return _facts(account, row, _with_history(content_of(row.content), history), 1, history, unknown_columns)
+        row, content = _as_one(rows), merged([content_of(row.content) for row in rows])
+    content = _with_history(content, history)
+    if row.calls is not None:  # QUERY_HISTORY has no line for them
+        hash_ = named(row.query_parameterized_hash)
+        history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
+    return QueryFacts(
+        account,
+        row.query_id,
+        row.start,
+        row.user_name,
+        content,
+        **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
+        row_count=len(rows),
+        history=history,
+        unknown_columns=tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None})),
+        calls=row.calls,
+    )
+
+
+_texts_of: Final = attrgetter(*TEXTS)
+
+
+def _as_one(rows: Sequence[Row]) -> Row:
+    """A row with what the rows of a query say beside its content: its earliest start, and of other values the least."""
+    texts = {name: _least(getattr(row, name) for row in rows) for name in TEXTS}
+    start, user_name = min(row.start for row in rows), min(row.user_name for row in rows)
+    return replace(rows[0], start=start, user_name=user_name, **texts)
+
+
+def _least(texts: Iterable[str | None]) -> str | None:
+    return min([one for one in map(named, texts) if one is not None], default=None)
 
 
 def _with_history(content: Content, history: History) -> Content:
@@ -287,46 +315,3 @@ def _new_name(change: Change, history: History) -> str | None:
     if name is None or not 0 < lacks < len(own) <= _MOST_PARTS or None in session:
         return name
     return ".".join([*(stored_as(one) for one in session if one is not None), name])
-
-
-_texts_of: Final = attrgetter(*TEXTS)
-
-
-def _of_several(account: str, rows: Sequence[Row], history: History) -> QueryFacts:
-    least = Row(
-        query_id=rows[0].query_id,
-        start=min(row.start for row in rows),
-        user_name=min(row.user_name for row in rows),
-        content=b"",
-        **{name: _least(getattr(row, name) for row in rows) for name in TEXTS},
-        calls=rows[0].calls,
-        interval_end=rows[0].interval_end,
-        query_parameterized_hash=rows[0].query_parameterized_hash,
-    )
-    unknown_columns = tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None}))
-    content = _with_history(merged([content_of(row.content) for row in rows]), history)
-    return _facts(account, least, content, len(rows), history, unknown_columns)
-
-
-def _least(texts: Iterable[str | None]) -> str | None:
-    return min([one for one in map(named, texts) if one is not None], default=None)
-
-
-def _facts(  # noqa: PLR0913, PLR0917 - the parts of a query
-    account: str, row: Row, content: Content, row_count: int, history: History, unknown_columns: tuple[str, ...]
-) -> QueryFacts:
-    if row.calls is not None:  # QUERY_HISTORY has no line for them
-        hash_ = named(row.query_parameterized_hash)
-        history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
-    return QueryFacts(
-        account,
-        row.query_id,
-        row.start,
-        row.user_name,
-        content,
-        **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
-        row_count=row_count,
-        history=history,
-        unknown_columns=unknown_columns,
-        calls=row.calls,
-    )

@@ -20,25 +20,14 @@ sources and columns of the view, and not by the number of queries.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from exporter.input.row import (
-    ChangeDocument,
-    Document,
-    GuardedDocument,
-    JoinedDocument,
-    ObjectDocument,
-    ReadDocument,
-    SourceDocument,
-    WrittenDocument,
-    text,
-)
+from exporter.input.row import ChangeDocument, Document, ReadDocument, SourceDocument, WrittenDocument, text
 from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
 from exporter.model.object_state import Sighting, ViewSource
-from exporter.model.objects import ARRAYS, SOURCES, known_columns, known_text, objects_of_array
+from exporter.model.objects import NamingElement, known_columns, known_text, named_elements, objects_of_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +38,6 @@ UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
 """The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say
 which stream it is."""
 _MARK: Final = b"SYS_VIEW_"
-NamingElement = ObjectDocument | SourceDocument | JoinedDocument | ChangeDocument
-"""An element of a document that names an object."""
 
 
 def may_have_system_views(content: bytes) -> bool:
@@ -67,7 +54,7 @@ def with_streams(document: Document) -> list[str]:
     columns = _columns(document)
     known = {name: _stream_of(columns[name], streams) for name in columns}
     unknown: set[str] = set()
-    for place, element in _named_elements(document):
+    for place, element in named_elements(document):
         name = _system_view(element)
         if name is not None:
             stream = None if isinstance(element, WrittenDocument | ChangeDocument) else known[name]
@@ -123,7 +110,7 @@ def _streams(document: Document) -> dict[Thing, set[str]] | None:
 def _columns(document: Document) -> dict[str, set[str]]:
     """System view -> the columns that the row names of it."""
     columns: dict[str, set[str]] = {}
-    for _, element in _named_elements(document):
+    for _, element in named_elements(document):
         name = _system_view(element)
         if name is not None:
             of_view = columns.setdefault(name, set())
@@ -132,29 +119,6 @@ def _columns(document: Document) -> dict[str, set[str]]:
             elif isinstance(element, SourceDocument):
                 of_view.update(column for column in (known_text(element.column_name),) if column is not None)
     return columns
-
-
-def _named_elements(document: Document) -> Iterator[tuple[str, NamingElement]]:
-    """Each element of the document that names an object, with the place that names it."""
-    for place, array in ARRAYS.items():
-        for element in getattr(document, array) or ():
-            if element is not None:
-                yield place, element
-                yield from ((place, inside) for inside in _inside(element))
-    if document.change is not None:
-        yield "object_modified_by_ddl", document.change
-
-
-def _inside(written_document: ReadDocument | WrittenDocument | GuardedDocument) -> Iterator[NamingElement]:
-    """The other sides of joins, and the sources of columns."""
-    for join in getattr(written_document, "join_objects", None) or ():
-        if join is not None:
-            yield from (side for side in (join.node, join.join_object) if side is not None)
-    if isinstance(written_document, WrittenDocument):
-        for column in written_document.columns or ():
-            if column is not None:
-                given = chain.from_iterable(getattr(column, name) or () for name in SOURCES)
-                yield from (source for source in given if source is not None)
 
 
 VIEW_KINDS: Final = ("view", "stream", "semantic-view")

@@ -17,9 +17,10 @@ from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.objects import copies
 from exporter.graph.nodes.versions import unrecorded
 from exporter.model.clones import Outcome
+from exporter.model.effects import UseAtEnd, UseAtStart
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
-from exporter.model.object_history import ObjectAnswer, SavedHistory, UseAtEnd, UseAtStart, VersionHistory
+from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHistory
 from exporter.model.object_state import Absence, Event, ObjectHistory, Profile, Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import as_thing, spellings
@@ -264,11 +265,11 @@ class _Received:
             self.same_names.update(decode(message.body))
         elif what == DROPS:
             element, drops, taken = decode(message.body)
-            version_history.hears_of(element, [tuple(drop) for drop in drops], _take(taken))
+            version_history.element_dropped(element, [tuple(drop) for drop in drops], _take(taken))
         elif what == TAKEN:
-            version_history.is_taken(_take(decode(message.body)))
+            version_history.name_taken(_take(decode(message.body)))
         elif what == ABSENCES:
-            version_history.is_absent(_read_absences(message.body))
+            version_history.containers_dropped(_read_absences(message.body))
         elif what == CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
         elif what == COPIES:

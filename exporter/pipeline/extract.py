@@ -19,10 +19,10 @@ from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
+from exporter.model.effects import uses_in_time
 from exporter.model.facts import NO_HISTORY, History, QueryFacts, beyond
 from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
-from exporter.model.object_uses import uses_in_time
-from exporter.model.profiles import add
+from exporter.model.profiles import add, attributes_of
 from exporter.model.query import account_of, alike, disagree, distinct, least, query_facts
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
@@ -378,9 +378,10 @@ class _Extractor:
         known = _prepared.get(facts.content)
         if known is not None:
             return known
+        names = attributes_of(facts.content).names
         made = [
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
-            for key, started, ended in uses_in_time(facts)
+            for key, started, ended in uses_in_time(facts.content, names)
         ]
         return _prepared.keep(facts.content, made)
 

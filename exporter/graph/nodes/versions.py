@@ -208,7 +208,7 @@ def column_versions(query: QueryContext, derivations: Sequence[Node]) -> Iterato
     for key, effect in query.effects.items():
         if not effect.written:
             continue
-        for column, _ in effect.written:
+        for column in effect.written:
             yield _column_version(key, column, query, filled, _renamed_to(column, effect))
 
 
