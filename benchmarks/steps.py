@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from exporter.engines import local
-from exporter.openlineage import datasets
 from exporter.pipeline import extract, recurring, rounds, write
 from exporter.pipeline import messages as carried
 from exporter.pipeline.job import ExportJob
@@ -49,7 +48,7 @@ _INSIDE: Final[dict[str, tuple[tuple[Any, str], ...]]] = {
         (recurring.Recurring, "filled"),
         (recurring.Recurring, "remember"),
     ),
-    "events": ((write, "run_events"), (write, "events_of"), (recurring, "statement"), (datasets, "problems")),
+    "events": ((write, "run_events"), (write, "events_of"), (recurring, "statement"), (write, "problems")),
 }
 """The parts of steps, and the functions that are each part, where the steps look them up (its owner, its name)."""
 _REST: Final = "the rest"

@@ -17,6 +17,8 @@ a row gives no id, the name decides; if it could be several objects, none is bri
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -254,7 +256,8 @@ def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> HelperCon
     for name in fill.inputs:
         for namespace, source, text in from_helpers.contents[name].inputs if name in from_helpers.contents else ():
             inputs.setdefault((namespace, source), text)
-    columns = {column: sorted(set(resolved(each, from_helpers))) for column, each in fill.columns.items()}
+    edges = groupby(resolved(fill.sources, from_helpers), itemgetter(0))
+    columns = {column: [edge[1:] for edge in each] for column, each in edges}
     return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 

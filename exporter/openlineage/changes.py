@@ -9,11 +9,11 @@ from msgspec import Raw
 
 from exporter.model.grants import json_grants
 from exporter.model.identifiers import canonical_name
-from exporter.openlineage.facets import Json, nothing_first, without_none
+from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
 from exporter.openlineage.inputs_and_outputs import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from exporter.model.facts import Change, Content, Setting
     from exporter.openlineage.inputs_and_outputs import Datasets
@@ -48,9 +48,7 @@ def subject(change: Change, datasets: Datasets) -> str | None:
 
 def change_details(content: Content, datasets: Datasets) -> list[Json]:
     """The changes, each with its settings one by one, and its grants."""
-    changes: Sequence[Change] = content.changes
-    if len(changes) > 1:
-        changes = sorted(changes, key=lambda change: nothing_first(_order(change, datasets)))
+    changes = sorted(content.changes, key=lambda change: nothing_first(_order(change, datasets)))
     return [_change_facet(change) for change in changes]
 
 
@@ -60,19 +58,12 @@ def _order(change: Change, datasets: Datasets) -> tuple[Any, ...]:
 
 
 def _change_facet(change: Change) -> Json:
-    settings = sorted(
-        (_setting(setting) for setting in change.settings if not _is_listed_apart(setting)), key=_order_of_setting
-    )
     of_settings = sorted(
         (grants_of(setting) for setting in change.settings if _is_grant(setting)), key=_order_of_grants
     )
     grants = [without_none(grant) for of_setting in of_settings for grant in of_setting]
-    fields = without_none(_fields(change))
-    if settings:
-        fields["settings"] = [without_none(setting) for setting in settings]
-    if grants:
-        fields["grants"] = grants
-    return fields
+    settings = in_order(_setting(setting) for setting in change.settings if not _is_listed_apart(setting))
+    return without_none({**_fields(change), "settings": settings or None, "grants": grants or None})
 
 
 def _fields(change: Change) -> Json:
@@ -107,10 +98,6 @@ def _setting(setting: Setting) -> Json:
         "subOperation": setting.sub_operation,
         "value": setting.value,
     }
-
-
-def _order_of_setting(setting: Json) -> Any:
-    return nothing_first(tuple(setting.values()))
 
 
 def _is_listed_apart(setting: Setting) -> bool:

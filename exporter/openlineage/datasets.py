@@ -1,4 +1,4 @@
-"""Datasets of events: their names, the facets that every event gives for them, an event for each; and checks of events.
+"""Datasets of events: their names, the facets that every event gives for them, an event for each.
 
 Objects that had the same name one after the other (a table that was created again) are one dataset, with the columns of
 all of them, so that no column of its history is missing. Routines, policies and the like are datasets here only to get
@@ -6,27 +6,22 @@ a name.
 
 Each event repeats the last change and the comment of a dataset: a backend takes each event for the present state, and
 would otherwise forget that a table was renamed or created, or what it is.
-
-Events are checked before they are written, for what depends on the rows; the reasons against one are given, and nothing
-is dropped here. The tests validate their structure with the JSON Schemas of the specification.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.input.times import FIRST, LAST, iso_micros
+from exporter.input.times import iso_micros
 from exporter.model.facts import Thing
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import Comment, Fate
+from exporter.model.object_state import ATTRIBUTES, Comment, Fate
 from exporter.openlineage import facets
-from exporter.openlineage.events import Event
+from exporter.openlineage.events import DATASET, Event
 from exporter.openlineage.facets import Json, greatest
 from exporter.openlineage.helpers import hidden
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
@@ -75,10 +70,6 @@ def _comment_after(change: Change) -> str | None:
         for setting in change.settings
     )
     return "" if is_taken or change.operation in {"CREATE", "REPLACE"} else None
-
-
-DATASET: Final = "DATASET"
-"""The type of a dataset's event."""
 
 
 DatasetKey = tuple[str, str, str, bool]
@@ -131,17 +122,8 @@ def as_thing(profile: Profile) -> Thing:
     """The object as its datasets describe it. Of several domains the most exact is taken, which is the first in
     alphabetical order (DYNAMIC TABLE before TABLE).
     """
-    return Thing(
-        profile.key,
-        profile.kind,
-        domain=min(profile.domains, default=None),
-        object_id=profile.object_id,
-        signature=min(profile.signatures, default=None),
-        data_type=min(profile.data_types, default=None),
-        stage_kind=min(profile.stage_kinds, default=None),
-        location=min(profile.locations, default=None),
-        account=min(profile.accounts, default=None),
-    )
+    first = {name: min(getattr(profile, values), default=None) for name, values in ATTRIBUTES.items()}
+    return Thing(profile.key, profile.kind, object_id=profile.object_id, **first)
 
 
 _NO_FATE: Final = (0, "", "", "", "")
@@ -254,7 +236,7 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
         **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
         **facets.hierarchy(dataset.name, shown.domain, producer),
         **facets.catalog(dataset.name, shown.domain, dataset.namespace, producer),
-        **facets.documentation(dataset.comment or None, producer),
+        **facets.of_one("documentation", "description", dataset.comment, producer),
     }
 
 
@@ -276,7 +258,8 @@ def dataset_event(
     what happened to it before that.
     """
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
-    objects_facet = facets.objects([facet for facet in objects if facet], settings.producer)
+    known = [one for one in objects if one]
+    objects_facet = facets.of_one("accessHistory_objects", "objects", known, settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso_micros(begun),
         "producer": settings.producer,
@@ -288,39 +271,3 @@ def dataset_event(
         },
     }
     return Event(begun, DATASET, None, orjson.dumps(event))
-
-
-_has_nul: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000").search
-
-
-@dataclass(frozen=True)
-class Limits:
-    """``max_bytes``: of an event's text in UTF-8; ``max_job_name``: characters of a job's name; ``refuses_nul``:
-    whether the character NUL is refused, though the specification allows it. The defaults are what a running Marquez
-    accepted.
-    """
-
-    max_bytes: int = 10 * 2**20
-    max_job_name: int = 2_000
-    refuses_nul: bool = False
-
-
-LIMITS: Final = Limits()
-
-
-def problems(event: Event, limits: Limits = LIMITS) -> list[str]:
-    """Why the event cannot be sent, one sentence for each reason; empty for a valid event."""
-    problems = []
-    # RFC 3339 allows only years of four digits.
-    if not FIRST <= event.time <= LAST:
-        problems.append("eventTime is not in the years 1 to 9999")
-    if event.type != DATASET and not event.job_name:
-        problems.append("job.name is missing")
-    if event.job_name is not None and len(event.job_name) > limits.max_job_name:
-        problems.append(f"job.name has {len(event.job_name)} characters, more than {limits.max_job_name}")
-    if len(event.body) > limits.max_bytes:
-        problems.append(f"the event has {len(event.body)} bytes, more than {limits.max_bytes}")
-    # PostgreSQL cannot store NUL: a backend on PostgreSQL answers with an error, however often the event is sent.
-    if limits.refuses_nul and b"\\u0000" in event.body and _has_nul(event.body):
-        problems.append("a name or text holds the character NUL")
-    return problems

@@ -6,14 +6,14 @@ differs from run to run: the query's id and times, its user, its parents, and th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 from orjson import Fragment
 
-from exporter.input.times import iso_micros
+from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.openlineage import facets
 from exporter.openlineage.facets import Json, together
 from exporter.openlineage.inputs_and_outputs import dataset_uses
@@ -22,7 +22,7 @@ from exporter.openlineage.statement import Statement, job_of_statement, statemen
 
 if TYPE_CHECKING:
     from exporter.model.answers import Answers, Bridge
-    from exporter.model.facts import Content, History, QueryFacts
+    from exporter.model.facts import History, QueryFacts
     from exporter.openlineage.inputs_and_outputs import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
 
@@ -111,7 +111,7 @@ def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings
 def _job(query: QueryFacts, name: str, description: str, settings: OpenLineageSettings) -> Json:
     history, producer = query.history, settings.producer
     of_job = {
-        **facets.job_description(description, producer),
+        **facets.of_one("job documentation", "description", description, producer),
         **facets.tags_of_run(query, "job", producer),
         **facets.job_type(history.query_type, producer),
         **facets.sql(history.query_text if settings.sql else None, producer),
@@ -126,20 +126,10 @@ def _job(query: QueryFacts, name: str, description: str, settings: OpenLineageSe
 # wrote, by the same rule.
 
 
-def job_of(
-    content: Content,
-    datasets: Datasets,
-    history: History,
-    settings: OpenLineageSettings,
-    bridge: Bridge | None = None,
-) -> Job:
-    """The job that the query is a run of."""
-    return suffixed(job_of_statement(dataset_uses(content, datasets, settings, bridge), datasets), history, settings)
-
-
 def name_of(query: QueryFacts, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None) -> str:
     """The name of the job that the query is a run of."""
-    job = job_of(query.content, datasets, query.history, settings, bridge)
+    uses = dataset_uses(query.content, datasets, settings, bridge)
+    job = suffixed(job_of_statement(uses, datasets), query.history, settings)
     return job_name(job, own_namespace_of(query.account, settings))
 
 
@@ -186,3 +176,31 @@ def rows_written(history: History) -> int | None:
     """The rows that a query with one output wrote, None where unknown. QUERY_HISTORY counts by query, not by target."""
     changed = (history.rows_inserted or 0) + (history.rows_updated or 0)
     return changed if changed > 0 or (history.rows_deleted or 0) > 0 else history.rows_produced
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+DATASET: Final = "DATASET"
+"""The type of a dataset's event."""
+MOST_BYTES: Final = 10 * 2**20
+"""Most bytes of an event's text in UTF-8; this limit and the next are what a running Marquez accepted."""
+LONGEST_JOB_NAME: Final = 2_000
+"""Most characters of a job's name."""
+
+
+def problems(event: Event) -> list[str]:
+    """Why the event cannot be sent, one sentence for each reason; empty for a valid event. Checked is what depends on
+    the rows; the tests validate the structure of events with the JSON Schemas of the specification.
+    """
+    problems = []
+    # RFC 3339 allows only years of four digits.
+    if not FIRST <= event.time <= LAST:
+        problems.append("eventTime is not in the years 1 to 9999")
+    if event.type != DATASET and not event.job_name:
+        problems.append("job.name is missing")
+    if event.job_name is not None and len(event.job_name) > LONGEST_JOB_NAME:
+        problems.append(f"job.name has {len(event.job_name)} characters, more than {LONGEST_JOB_NAME}")
+    if len(event.body) > MOST_BYTES:
+        problems.append(f"the event has {len(event.body)} bytes, more than {MOST_BYTES}")
+    return problems

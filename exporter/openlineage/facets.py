@@ -15,7 +15,7 @@ from exporter.input.times import iso_micros
 from exporter.openlineage.naming import DatasetName, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from exporter.model.facts import Agent, QueryFacts
 
@@ -30,6 +30,11 @@ def without_none(fields: Mapping[str, Any]) -> Json:
 def greatest(values: Iterable[str | None]) -> str | None:
     """The greatest of the values; None where all are None or there are none."""
     return max((value for value in values if value is not None), default=None)
+
+
+def in_order(each: Iterable[Json]) -> list[Json]:
+    """The objects in the order of their values, without the fields that are None."""
+    return [without_none(one) for one in sorted(each, key=lambda one: nothing_first(tuple(one.values())))]
 
 
 def nothing_first(value: Any) -> Any:
@@ -115,13 +120,14 @@ def _heads(producer: str) -> dict[str, dict[str, str]]:
     return {name: {"_producer": producer, "_schemaURL": url} for name, url in SCHEMAS.items()}
 
 
-def _facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
+def facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
+    """The facet of this name in :data:`SCHEMAS`, with its fields."""
     return {name.rpartition(" ")[2]: {**_heads(producer)[name], **fields}}
 
 
-def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json:
-    """A facet that holds one list; ``{}`` where the list is empty."""
-    return _facet(name, {field: values}, producer) if values else {}
+def of_one(name: str, field: str, value: Any, producer: str) -> Json:
+    """A facet with one field; ``{}`` where its value is empty or None."""
+    return facet(name, {field: value}, producer) if value else {}
 
 
 # --- of runs and jobs -------------------------------------------------------------------------------------------------
@@ -129,12 +135,12 @@ def _listed(name: str, field: str, values: Sequence[Any], producer: str) -> Json
 
 def external_query(query_id: str, producer: str) -> Json:
     """The query id."""
-    return _facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
+    return facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
 
 
 def parent(of: Json | None, root: Json | None, producer: str) -> Json:
     """Run and job of the parent and of the root, each as ``{"run": …, "job": …}``; ``{}`` without a parent."""
-    return {} if of is None else _facet("parent", without_none({**of, "root": root}), producer)
+    return {} if of is None else facet("parent", without_none({**of, "root": root}), producer)
 
 
 def query(query: QueryFacts, producer: str) -> Json:
@@ -170,7 +176,7 @@ def query(query: QueryFacts, producer: str) -> Json:
         "accessHistoryRows": query.row_count,
         "agents": [_agent(agent) for agent in query.content.agents] or None,
     }
-    return _facet("accessHistory_query", without_none(fields), producer)
+    return facet("accessHistory_query", without_none(fields), producer)
 
 
 def calls(query: QueryFacts, producer: str) -> Json:
@@ -178,7 +184,7 @@ def calls(query: QueryFacts, producer: str) -> Json:
     if query.calls is None:
         return {}
     fields = {"calls": query.calls, "intervalStart": iso_micros(query.start), "intervalEnd": iso_micros(query.end)}
-    return _facet("accessHistory_calls", fields, producer)
+    return facet("accessHistory_calls", fields, producer)
 
 
 def _agent(agent: Agent) -> Json:
@@ -193,53 +199,18 @@ def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> 
         ("warehouse", query.history.warehouse_name),
     )
     tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in tags_of_query if value is not None]
-    return _listed(f"{of} tags", "tags", tags, producer)
-
-
-def job_description(text: str, producer: str) -> Json:
-    """What the job does."""
-    return _facet("job documentation", {"description": text}, producer)
+    return of_one(f"{of} tags", "tags", tags, producer)
 
 
 def job_type(query_type: str | None, producer: str) -> Json:
     """The kind of query. ``jobType`` is always present: Marquez refuses the facet without it."""
     kind = "QUERY" if query_type is None else query_type
-    return _facet("jobType", {"processingType": "BATCH", "integration": "SNOWFLAKE", "jobType": kind}, producer)
+    return facet("jobType", {"processingType": "BATCH", "integration": "SNOWFLAKE", "jobType": kind}, producer)
 
 
 def sql(text: str | None, producer: str) -> Json:
     """The SQL text of the query, which can hold personal data."""
-    return {} if text is None else _facet("sql", {"query": text, "dialect": "snowflake"}, producer)
-
-
-def incompleteness(places: Sequence[str], producer: str) -> Json:
-    """The places in the rows that Snowflake truncated or left without a name."""
-    return _listed("accessHistory_incompleteness", "places", places, producer)
-
-
-def policies(enforced: Sequence[Json], producer: str) -> Json:
-    """The policies that were enforced, by object and column."""
-    return _listed("accessHistory_policies", "policies", enforced, producer)
-
-
-def joins(pairs: Sequence[Json], producer: str) -> Json:
-    """The pairs of objects that were joined, and how."""
-    return _listed("accessHistory_joins", "joins", pairs, producer)
-
-
-def ddl(changes: Sequence[Json], producer: str) -> Json:
-    """The DDL changes."""
-    return _listed("accessHistory_ddl", "changes", changes, producer)
-
-
-def routines(called: Sequence[Json], producer: str) -> Json:
-    """The functions and procedures that were called."""
-    return _listed("accessHistory_routines", "routines", called, producer)
-
-
-def helpers(used: Sequence[Json], producer: str) -> Json:
-    """The helpers that the query read, wrote or changed, and that are no datasets of the event."""
-    return _listed("accessHistory_helpers", "helpers", used, producer)
+    return {} if text is None else facet("sql", {"query": text, "dialect": "snowflake"}, producer)
 
 
 # --- of datasets ------------------------------------------------------------------------------------------------------
@@ -248,7 +219,7 @@ def helpers(used: Sequence[Json], producer: str) -> Json:
 def data_source(namespace: str, producer: str) -> Json:
     """The place of the dataset."""
     uri = {"uri": _uri(namespace)} if "://" in namespace else {}
-    return _facet("dataSource", {"name": namespace, **uri}, producer)
+    return facet("dataSource", {"name": namespace, **uri}, producer)
 
 
 def _uri(namespace: str) -> str:
@@ -258,7 +229,7 @@ def _uri(namespace: str) -> str:
 
 def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
     """The columns, all with one type, since the view does not give types."""
-    return _listed("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
+    return of_one("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
 
 
 def dataset_type(domain: str | None, stage_kind: str | None, location: str | None, producer: str) -> Json:
@@ -267,7 +238,7 @@ def dataset_type(domain: str | None, stage_kind: str | None, location: str | Non
         return {}
     before, _, last = ("FILE" if domain is None else domain).rpartition(" ")
     sub_type = stage_kind if stage_kind is not None else before or None
-    return _facet("datasetType", without_none({"datasetType": last, "subType": sub_type}), producer)
+    return facet("datasetType", without_none({"datasetType": last, "subType": sub_type}), producer)
 
 
 def hierarchy(name: str, domain: str | None, producer: str) -> Json:
@@ -276,7 +247,7 @@ def hierarchy(name: str, domain: str | None, producer: str) -> Json:
     if len(levels) != 3:
         return {}
     shown = [{"type": kind, "name": level} for kind, level in zip((*_LEVELS, domain), levels, strict=True)]
-    return _facet("hierarchy", {"hierarchy": shown}, producer)
+    return facet("hierarchy", {"hierarchy": shown}, producer)
 
 
 def catalog(name: str, domain: str | None, namespace: str, producer: str) -> Json:
@@ -287,27 +258,7 @@ def catalog(name: str, domain: str | None, namespace: str, producer: str) -> Jso
     if domain is None or "ICEBERG" in domain or len(levels) != 3:
         return {}
     shown = {"framework": "snowflake", "type": "snowflake", "name": levels[0], "source": "snowflake"}
-    return _facet("catalog", {**shown, "metadataUri": _uri(namespace)}, producer)
-
-
-def version(query_id: str, producer: str) -> Json:
-    """The state of a dataset that a query wrote, named by this query, as in the graph."""
-    return _facet("version", {"datasetVersion": query_id}, producer)
-
-
-def objects(of_name: Sequence[Json], producer: str) -> Json:
-    """The Snowflake objects that had this name, with their domains and ids."""
-    return _listed("accessHistory_objects", "objects", of_name, producer)
-
-
-def access(accessed: Json, producer: str) -> Json:
-    """How a query read a dataset."""
-    return _facet("accessHistory_access", accessed, producer)
-
-
-def write(accessed: Json, producer: str) -> Json:
-    """How a query wrote or changed a dataset."""
-    return _facet("accessHistory_write", accessed, producer)
+    return facet("catalog", {**shown, "metadataUri": _uri(namespace)}, producer)
 
 
 def lifecycle(state: str | None, previous: DatasetName | None, producer: str) -> Json:
@@ -316,28 +267,7 @@ def lifecycle(state: str | None, previous: DatasetName | None, producer: str) ->
         return {}
     before = None if previous is None else {"name": previous[1], "namespace": previous[0]}
     fields = without_none({"lifecycleStateChange": state, "previousIdentifier": before})
-    return _facet("lifecycleStateChange", fields, producer)
-
-
-def documentation(text: str | None, producer: str) -> Json:
-    """The comment on the dataset."""
-    return {} if text is None else _facet("documentation", {"description": text}, producer)
-
-
-def tags(of_dataset: Sequence[Json], producer: str) -> Json:
-    """Tags of the dataset; those of its columns have ``field``."""
-    return _listed("tags", "tags", of_dataset, producer)
-
-
-def output_statistics(rows: int | None, producer: str) -> Json:
-    """The number of rows that were written."""
-    return {} if rows is None else _facet("outputStatistics", {"rowCount": rows}, producer)
-
-
-def column_lineage(sources: Mapping[str, list[Json]], producer: str) -> Json:
-    """The sources of each column (facet ``columnLineage``)."""
-    fields = {column: {"inputFields": fields} for column, fields in sources.items()}
-    return _facet("columnLineage", {"fields": fields}, producer) if fields else {}
+    return facet("lifecycleStateChange", fields, producer)
 
 
 def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], producer: str) -> Json:
@@ -346,9 +276,4 @@ def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], pr
     by_column = {
         column: {"inputs": [{"type": "DATASET", **one} for one in source]} for column, source in sources.items()
     }
-    return _facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)
-
-
-def column_routines(routines: Mapping[str, list[Json]], producer: str) -> Json:
-    """The functions and procedures that made each column."""
-    return _facet("accessHistory_columnRoutines", {"fields": routines}, producer) if routines else {}
+    return facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)

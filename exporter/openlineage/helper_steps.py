@@ -6,11 +6,11 @@ of a day is a mark.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from exporter.model.answers import ColumnSource  # noqa: TC001 - msgspec reads it
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -58,12 +58,13 @@ class Created(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Fill(Struct, array_like=True, frozen=True, gc=False):
-    """A helper that the query writes: the sources of its columns, and the datasets that it is made from, by name. Both
-    may be helpers. ``adds``: False for a query that only deletes; ``empties``: what was there before is gone.
+    """A helper that the query writes: the sources of its columns, each once and sorted, and the names of the datasets
+    that it is made from. Both may be helpers. ``adds``: False for a query that only deletes; ``empties``: what was
+    there before is gone.
     """
 
     ref: Ref
-    columns: dict[str, list[ColumnSource]]
+    sources: list[tuple[str, str, str, str, bool]]
     inputs: list[tuple[str, str]]
     adds: bool
     empties: bool
@@ -119,21 +120,19 @@ def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettin
             yield is_named(new.name, settings.helpers)
 
 
+@dataclass
 class _Query:
     """A query. ``found``: the helpers that it names, by object key."""
 
-    def __init__(
-        self,
-        facts: QueryFacts,
-        datasets: Datasets,
-        settings: OpenLineageSettings,
-        uses: DatasetUses,
-        found: dict[str, Thing],
-    ) -> None:
-        self._facts, self._datasets, self._settings = facts, datasets, settings
-        self._uses, self._found = uses, found
-        self._reads = _read_things(facts.content)
-        self._several = {*self._shared(self._reads), *self._shared(_changed_things(facts.content))}
+    facts: QueryFacts
+    datasets: Datasets
+    settings: OpenLineageSettings
+    uses: DatasetUses
+    found: dict[str, Thing]
+
+    def __post_init__(self) -> None:
+        self.reads = _read_things(self.facts.content)
+        self.several = {*self._shared(self.reads), *self._shared(_changed_things(self.facts.content))}
 
     def _shared(self, things: list[Thing]) -> Iterator[Ref]:
         """The objects of which the query reads, or writes, several under one name: it cannot be known which is which.
@@ -146,8 +145,8 @@ class _Query:
         yield from (ref for each in by_name.values() if len(each) > 1 for ref in each)
 
     def step(self) -> tuple[Step, list[Mark]]:
-        facts = self._facts
-        read = self._known(self._reads)
+        facts = self.facts
+        read = self._known(self.reads)
         fills = list(self._fills())
         made = Step(
             facts.query_id,
@@ -164,82 +163,71 @@ class _Query:
         return made, sorted(set(self._marks(made)))
 
     def _ref(self, thing: Thing) -> Ref:
-        return (*_identity(dataset_of(thing, self._datasets)), thing.key)
+        return (*_identity(dataset_of(thing, self.datasets)), thing.key)
 
     def _known(self, things: Iterable[Thing]) -> list[Ref]:
         """The helpers among the things, one for each name: a row may give the id in one place and not in another."""
-        refs = sorted({self._ref(thing) for thing in things if thing.key in self._found} - self._several)
+        refs = sorted({self._ref(thing) for thing in things if thing.key in self.found} - self.several)
         with_id = {ref[:2] for ref in refs if has_id(ref)}
         return [ref for ref in refs if has_id(ref) or ref[:2] not in with_id]
 
     def _created(self) -> Iterator[Created]:
-        facts = self._facts
+        facts = self.facts
         for thing in created(facts):
-            if thing.key in self._found:
-                dataset = dataset_of(thing, self._datasets)
-                is_sure = facts.history.is_temporary or is_named(dataset.name, self._settings.helpers)
+            if thing.key in self.found:
+                dataset = dataset_of(thing, self.datasets)
+                is_sure = facts.history.is_temporary or is_named(dataset.name, self.settings.helpers)
                 windows = dataset.signs.windows if dataset.signs else ()
                 window = next((window.start for window in windows if window.start == facts.start), -1)
                 yield Created((*_identity(dataset), thing.key), thing.kind == "view", is_sure, window)
 
     def _fills(self) -> Iterator[Fill]:
-        uses = self._uses
-        filled = {ref[:2]: ref for ref in self._known(write.thing for write in self._facts.content.writes)}
+        uses = self.uses
+        filled = {ref[:2]: ref for ref in self._known(write.thing for write in self.facts.content.writes)}
         for output in uses.outputs:
             if output.name in filled:
-                columns: dict[str, list[ColumnSource]] = {}
-                for key in output.keys:
-                    for column, namespace, name, source, is_base in uses.sources.get(key, ()):
-                        columns.setdefault(column, []).append((namespace, name, source, is_base))
-                sources = {origin[:2] for each in columns.values() for origin in each}
-                inputs = uses.input_names() if len(uses.outputs) == 1 or not sources else sorted(sources)
+                sources = sorted(set(uses.sources_of(output)))
                 adds = any(write.columns for write in output.writes)
-                by_column = {column: sorted(set(columns[column])) for column in sorted(columns)}
-                empties = self._facts.content.truncates
-                yield Fill(filled[output.name], by_column, inputs if adds else [], adds, empties)
+                inputs = uses.made_from(sources) if adds else []
+                yield Fill(filled[output.name], sources, inputs, adds, self.facts.content.truncates)
 
     def _moved(self) -> Iterator[tuple[Ref, Ref, bool]]:
-        for change in self._facts.content.changes:
+        for change in self.facts.content.changes:
             if change.thing.kind not in KINDS:
                 continue
             key = change.thing.key
             if change.new_name is not None:
-                to = self._datasets[key, change.new_name, change.thing.account]
+                to = self.datasets[key, change.new_name, change.thing.account]
             elif change.swap_key is not None and change.swap_name is not None:
-                to = self._datasets[change.swap_key, change.swap_name, None]
+                to = self.datasets[change.swap_key, change.swap_name, None]
             else:  # nothing, or what is no object (``$SYS_VIEW_7``)
                 continue
-            yield self._ref(change.thing), (*_identity(to), key), is_named(to.name, self._settings.helpers)
+            yield self._ref(change.thing), (*_identity(to), key), is_named(to.name, self.settings.helpers)
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
         wanted = {name for fill in fills for name in fill.inputs}
-        read = [dataset_of(thing, self._datasets) for thing in self._reads]
+        read = [dataset_of(thing, self.datasets) for thing in self.reads]
         facets = {_identity(dataset): dataset.facets for dataset in read if _identity(dataset) in wanted}
         return [(*name, facets[name]) for name in sorted(facets)]
 
     def _marks(self, step: Step) -> Iterator[Mark]:
-        facts = self._facts
-        for thing in unclear(facts):
-            if thing.key in self._found:
-                yield UNCLEAR, self._ref(thing), step.end // DAY
-        for ref in self._several:
-            yield UNCLEAR, ref, step.end // DAY
-        for ref in (*step.read, *(fill.ref for fill in step.fills)):
-            yield NAMED, ref, step.end // DAY
-        has_base = any(one.access == "BASE" for one in facts.content.accesses)
-        is_cut = any(text.startswith("base_objects_accessed") for text in facts.content.incomplete)
-        for access in facts.content.accesses:
-            if access.thing.key in self._found and access.thing.kind == "view" and (is_cut or not has_base):
-                yield UNCLEAR, self._ref(access.thing), step.end // DAY
+        content, day = self.facts.content, step.end // DAY
+        unclear_refs = {self._ref(thing) for thing in unclear(self.facts) if thing.key in self.found} | self.several
+        has_base = any(one.access == "BASE" for one in content.accesses)
+        if not has_base or any(text.startswith("base_objects_accessed") for text in content.incomplete):
+            views = [one.thing for one in content.accesses if one.thing.key in self.found and one.thing.kind == "view"]
+            unclear_refs |= set(map(self._ref, views))
         for fill in step.fills:
-            if sum(map(len, fill.columns.values())) > MOST_SOURCES or len(fill.inputs) > MOST_SOURCES:
-                yield UNCLEAR, fill.ref, step.end // DAY
+            if max(len(fill.sources), len(fill.inputs)) > MOST_SOURCES:
+                unclear_refs.add(fill.ref)
+        yield from ((UNCLEAR, ref, day) for ref in unclear_refs)
+        yield from ((NAMED, ref, day) for ref in (*step.read, *(fill.ref for fill in step.fills)))
         yield from self._of_names(step)
         if step.start // DAY == step.end // DAY:
             yield from self._of_windows(step)
 
     def _of_names(self, step: Step) -> Iterator[Mark]:
-        session = self._facts.history.session_id or ""
+        session = self.facts.history.session_id or ""
         yield from (
             (f"{MADE}{session}", one.ref, step.end) for one in step.created if not (has_id(one.ref) or one.is_view)
         )
@@ -247,9 +235,9 @@ class _Query:
 
     def _of_windows(self, step: Step) -> Iterator[Mark]:
         """Which windows the query uses, and whether it is of the window's own session or request."""
-        facts, filled = self._facts, {fill.ref for fill in step.fills if fill.adds}
-        for thing in self._found.values():
-            dataset = dataset_of(thing, self._datasets)
+        facts, filled = self.facts, {fill.ref for fill in step.fills if fill.adds}
+        for thing in self.found.values():
+            dataset = dataset_of(thing, self.datasets)
             ref = (*_identity(dataset), thing.key)
             for window in dataset.signs.windows if dataset.signs else ():
                 if not window.start <= facts.start <= window.end:

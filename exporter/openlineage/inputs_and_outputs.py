@@ -7,6 +7,7 @@ and what they held is in their place (:mod:`exporter.openlineage.bridging`).
 from __future__ import annotations
 
 import dataclasses
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -19,7 +20,7 @@ from exporter.openlineage.facets import Json, greatest, without_none
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from exporter.model.answers import Bridge, ColumnSource, Dataset, HelperContent, Spelled
+    from exporter.model.answers import Bridge, Dataset, Spelled
     from exporter.model.facts import Change, Content, Derivation
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
@@ -44,11 +45,6 @@ def dataset_of(thing: Thing, datasets: Datasets) -> Dataset:
     return datasets[thing.key, thing.name, thing.account]
 
 
-def is_routine(thing: Thing) -> bool:
-    """Whether it is a function or procedure, which holds no data."""
-    return thing.kind in ROUTINE_KINDS
-
-
 def changes_dataset(change: Change) -> bool:
     """Whether the change makes a dataset an output."""
     return change.thing.kind in CHANGEABLE_KINDS and change.operation in _OPERATIONS
@@ -60,20 +56,6 @@ def is_rename(change: Change) -> bool:
 
 
 # --- what a statement reads and writes --------------------------------------------------------------------------------
-
-
-def shown_accesses(content: Content, settings: OpenLineageSettings) -> Sequence[Access]:
-    """The reads; without the objects beneath views, where the settings leave them out."""
-    if settings.base_inputs:
-        return content.accesses
-    return [access for access in content.accesses if access.access == "DIRECT"]
-
-
-def shown_derivations(content: Content, settings: OpenLineageSettings) -> Sequence[Derivation]:
-    """The sources of columns; without those beneath views, where the settings leave them out."""
-    if settings.base_inputs:
-        return content.derivations
-    return [derivation for derivation in content.derivations if derivation.source_type == "DIRECT"]
 
 
 class Written(Access, frozen=True):
@@ -195,6 +177,19 @@ class DatasetUses(Struct, frozen=True, gc=False):
         """All datasets that are inputs, sorted."""
         return sorted([*self.inputs, *self.unlisted, *self.behind])
 
+    def sources_of(self, output: Output) -> list[ColumnEdge]:
+        """The sources of the columns of all objects that the output stands for, sorted."""
+        each = [*(self.sources.get(key, []) for key in output.keys), self.moved.get(output.name, [])]
+        return sorted(chain.from_iterable(each))
+
+    def made_from(self, sources: Sequence[ColumnEdge]) -> list[DatasetName]:
+        """The datasets that an output with these sources was made from. Where the query writes several outputs, these
+        are the sources of its own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
+        """
+        if len(self.outputs) == 1 or not sources:
+            return self.input_names()
+        return sorted({source[1:3] for source in sources})
+
 
 def dataset_uses(
     content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
@@ -228,18 +223,21 @@ class ReadFromHelpers:
         self.hidden = {(namespace, name) for namespace, name, _, is_whole in bridge.read if is_whole} | self.views
 
 
-def resolved(sources: Iterable[ColumnSource], from_helpers: ReadFromHelpers) -> Iterator[ColumnSource]:
-    """The sources of a column, with those of the helper's column in the place of a helper's column. A direct source
-    gives the direct sources of the helper's column, a base source the base sources; if there are none, the others.
+def resolved(sources: Iterable[ColumnEdge], from_helpers: ReadFromHelpers) -> list[ColumnEdge]:
+    """The sources of columns, sorted, with those of a helper's column in its place. A direct source gives the direct
+    sources of the helper's column, a base source the base sources; if there are none, the others.
     """
-    for namespace, name, column, is_base in sources:
+    found: set[ColumnEdge] = set()
+    for edge in sources:
+        written_column, namespace, name, column, is_base = edge
         helper = namespace, name
         if helper not in from_helpers.hidden or (helper in from_helpers.views and is_base):
-            yield namespace, name, column, is_base
+            found.add(edge)
         if helper in from_helpers.contents:
             each = from_helpers.contents[helper].columns.get(column, ())
-            for source in [source for source in each if source[3] == is_base] or each:
-                yield *source[:3], is_base or source[3]
+            alike = [source for source in each if source[3] == is_base] or each
+            found.update((written_column, *source[:3], is_base or source[3]) for source in alike)
+    return sorted(found)
 
 
 def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
@@ -250,35 +248,22 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
             kinds = {"WRITE" if write.access == "WRITE" else "DDL" for write in output.writes}
             helpers.setdefault(output.name, set()).update(kinds)
     inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
-    sources = {key: _resolved(each, from_helpers) for key, each in uses.sources.items()}
-    moved = {(namespace, name): _edges_of(content) for namespace, name, content in bridge.moved}
+    sources = {key: resolved(each, from_helpers) for key, each in uses.sources.items()}
+    moved = {
+        (namespace, name): sorted((column, *source) for column, each in content.columns.items() for source in each)
+        for namespace, name, content in bridge.moved
+    }
     behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values()], inputs)
-    return DatasetUses(
-        uses.content,
-        inputs,
-        _unlisted(sources, inputs.keys() | behind.keys()),
-        [_arrived(output, moved) for output in uses.outputs if output.name not in left_out],
-        {key: each for key, each in sources.items() if each},
-        uses.made_by,
-        uses.routines,
-        behind,
-        moved,
-        helpers,
+    return replace(
+        uses,
+        inputs=inputs,
+        unlisted=_unlisted(sources, inputs.keys() | behind.keys()),
+        outputs=[_arrived(output, moved) for output in uses.outputs if output.name not in left_out],
+        sources={key: each for key, each in sources.items() if each},
+        behind=behind,
+        moved=moved,
+        helpers=helpers,
     )
-
-
-def _resolved(sources: Sequence[ColumnEdge], from_helpers: ReadFromHelpers) -> list[ColumnEdge]:
-    return sorted(
-        {
-            (column, *source)
-            for column, namespace, name, field, is_base in sources
-            for source in resolved([(namespace, name, field, is_base)], from_helpers)
-        }
-    )
-
-
-def _edges_of(content: HelperContent) -> list[ColumnEdge]:
-    return sorted((column, *source) for column, each in content.columns.items() for source in each)
 
 
 def _behind(
@@ -313,9 +298,11 @@ def _read(
 ) -> tuple[dict[DatasetName, list[Access]], dict[str, list[Access]]]:
     inputs: dict[DatasetName, list[Access]] = {}
     routines: dict[str, list[Access]] = {}
-    for access in shown_accesses(content, settings):
+    for access in content.accesses:
+        if not (settings.base_inputs or access.access == "DIRECT"):
+            continue
         dataset = dataset_of(access.thing, datasets)
-        if is_routine(access.thing):
+        if access.thing.kind in ROUTINE_KINDS:
             label = dataset.name + (access.thing.signature or "")  # the arguments distinguish overloaded routines
             routines.setdefault(label, []).append(access)
         else:
@@ -331,8 +318,10 @@ def _derived(
 ) -> tuple[dict[str, list[ColumnEdge]], dict[str, list[Derivation]]]:
     sources: dict[str, list[ColumnEdge]] = {}
     made_by: dict[str, list[Derivation]] = {}
-    for derivation in shown_derivations(content, settings):
-        if is_routine(derivation.source):
+    for derivation in content.derivations:
+        if not (settings.base_inputs or derivation.source_type == "DIRECT"):
+            continue
+        if derivation.source.kind in ROUTINE_KINDS:
             made_by.setdefault(derivation.target_key, []).append(derivation)
         elif derivation.source_column is not None:
             dataset, is_base = dataset_of(derivation.source, datasets), derivation.source_type == "BASE"

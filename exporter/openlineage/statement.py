@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -10,7 +12,7 @@ from orjson import Fragment
 
 from exporter.openlineage import facets
 from exporter.openlineage.changes import change_details, subject, tags, verb
-from exporter.openlineage.facets import Json, nothing_first, together, without_none
+from exporter.openlineage.facets import Json, in_order, nothing_first, of_one, together, without_none
 from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, dataset_uses, routine, shown_dataset
 from exporter.openlineage.naming import Job
 
@@ -23,32 +25,17 @@ if TYPE_CHECKING:
     from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
-_DIRECT: Final = {"type": "DIRECT"}
-_BASE: Final = {"type": "DIRECT", "description": "base source"}
-_IS_DIRECT: Final = [_DIRECT]
-_IS_BASE: Final = [_BASE]
-_IS_BOTH: Final = [_DIRECT, _BASE]
-
-
-def sources_of(keys: Collection[str], by_key: Mapping[str, list[ColumnEdge]]) -> list[ColumnEdge]:
-    """The sources of the columns of all objects that are the same dataset, sorted."""
-    each = [by_key[key] for key in keys if key in by_key]
-    return each[0] if len(each) == 1 else sorted(source for sources in each for source in sources)
+_TRANSFORMATIONS: Final = ({"type": "DIRECT"}, {"type": "DIRECT", "description": "base source"})
 
 
 def by_column(sources: Iterable[ColumnEdge]) -> dict[str, list[Json]]:
     """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
-    by_name: dict[str, dict[tuple[str, str, str], Json]] = {}
-    for column, namespace, name, field, is_base in sources:
-        fields = by_name.setdefault(column, {})
-        known = fields.get((namespace, name, field))
-        if known is None:
-            kind = _IS_BASE if is_base else _IS_DIRECT
-            shown = {"namespace": namespace, "name": name, "field": field, "transformations": kind}
-            fields[namespace, name, field] = shown
-        elif is_base and known["transformations"] is _IS_DIRECT:
-            known["transformations"] = _IS_BOTH
-    return {column: list(fields.values()) for column, fields in by_name.items()}
+    by_name: dict[str, list[Json]] = {}
+    for (column, *source), each in groupby(sources, itemgetter(0, 1, 2, 3)):
+        kinds = [_TRANSFORMATIONS[is_base] for is_base in dict.fromkeys(edge[4] for edge in each)]
+        fields = dict(zip(("namespace", "name", "field"), source, strict=True))
+        by_name.setdefault(column, []).append({**fields, "transformations": kinds})
+    return by_name
 
 
 def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivation]]) -> dict[str, list[Json]]:
@@ -63,34 +50,25 @@ def routines_by_column(keys: Collection[str], made_by: Mapping[str, list[Derivat
 
 def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings) -> bytes:
     """An output as JSON; ``outputFacets`` is its last member."""
-    producer, sources = settings.producer, sources_of(output.keys, uses.sources)
-    if output.name in uses.moved:
-        sources = sorted({*sources, *uses.moved[output.name]})
+    producer, sources = settings.producer, uses.sources_of(output)
     columns = by_column(sources)
+    fields = {column: {"inputFields": fields} for column, fields in columns.items()}
+    routines = routines_by_column(output.keys, uses.made_by)
     own = {
-        **facets.column_lineage(columns, producer),
-        **(facets.lineage(_made_from(sources, uses), columns, producer) if output.is_written else {}),
-        **facets.column_routines(routines_by_column(output.keys, uses.made_by), producer),
+        **of_one("columnLineage", "fields", fields, producer),
+        **(facets.lineage(uses.made_from(sources), columns, producer) if output.is_written else {}),
+        **of_one("accessHistory_columnRoutines", "fields", routines, producer),
         **facets.lifecycle(output.state, _previous(output, uses), producer),
-        **facets.tags(tags(uses.content, output.keys), producer),
+        **of_one("tags", "tags", tags(uses.content, output.keys), producer),
     }
     return orjson.dumps(
         {
             "namespace": output.dataset.namespace,
             "name": output.dataset.name,
             "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
-            "outputFacets": facets.write(accessed(output.writes), producer),
+            "outputFacets": facets.facet("accessHistory_write", accessed(output.writes), producer),
         }
     )
-
-
-def _made_from(sources: Sequence[ColumnEdge], uses: DatasetUses) -> Sequence[DatasetName]:
-    """The datasets that an output was made from. Where the query writes several outputs, these are the sources of its
-    own columns, so that the branches of an INSERT ALL stay apart; else they are all inputs.
-    """
-    if len(uses.outputs) == 1 or not sources:
-        return uses.input_names()
-    return sorted({(namespace, name) for _, namespace, name, _, _ in sources})
 
 
 def _previous(output: Output, uses: DatasetUses) -> DatasetName | None:
@@ -106,14 +84,15 @@ def with_version(output: bytes, query_id: str, producer: str) -> bytes:
     # In JSON, a quote within a text is escaped: this is the key itself, and the last one of the output.
     end = output.rindex(b'},"outputFacets":')
     comma = b"" if output.endswith(b"{", 0, end) else b","
-    return output[:end] + comma + orjson.dumps(facets.version(query_id, producer))[1:-1] + output[end:]
+    version = orjson.dumps(of_one("version", "datasetVersion", query_id, producer))
+    return output[:end] + comma + version[1:-1] + output[end:]
 
 
 def with_rows(output: bytes, rows: int, producer: str) -> bytes:
     """The text of an output with the number of rows written, which QUERY_HISTORY gives for each run: one more facet at
     the end of its ``outputFacets``.
     """
-    more = orjson.dumps(facets.output_statistics(rows, producer))
+    more = orjson.dumps(facets.facet("outputStatistics", {"rowCount": rows}, producer))
     return output[: -len(b"}}")] + b"," + more[1:] + b"}"
 
 
@@ -160,7 +139,7 @@ HELPER: Final = "helper"
 
 def job_of_statement(uses: DatasetUses, datasets: Datasets) -> Job:
     """The job of a statement. A run may add columns of QUERY_HISTORY to its name
-    (:func:`exporter.openlineage.events.job_of`).
+    (:func:`exporter.openlineage.events.suffixed`).
     """
     changes = uses.content.changes
     is_of_helper = bool(uses.helpers) and not uses.outputs
@@ -217,7 +196,7 @@ def _input(name: DatasetName, of_dataset: Json | Fragment, of_query: Json, produ
         "namespace": name[0],
         "name": name[1],
         "facets": of_dataset,
-        "inputFacets": facets.access(of_query, producer),
+        "inputFacets": facets.facet("accessHistory_access", of_query, producer),
     }
 
 
@@ -230,30 +209,26 @@ def _as_source(columns: Iterable[str]) -> Json:
 
 def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
     content = uses.content
+    policies = in_order(_policy(reference, datasets) for reference in content.policies)
+    joins = [_join(join, datasets) for join in sorted(content.joins, key=_order_of_join)]
+    routines = [_called(uses.routines[label]) for label in sorted(uses.routines)]
     helpers = [
         {"namespace": namespace, "name": name, "accesses": sorted(accesses)}
         for (namespace, name), accesses in sorted(uses.helpers.items())
     ]
     return {
-        **facets.incompleteness(content.incomplete, producer),
-        **facets.policies(_policies(content, datasets), producer),
-        **facets.joins(_joins(content, datasets), producer),
-        **facets.ddl(change_details(content, datasets), producer),
-        **facets.helpers(helpers, producer),
-        **facets.routines([_called(uses.routines[label]) for label in sorted(uses.routines)], producer),
+        **of_one("accessHistory_incompleteness", "places", content.incomplete, producer),
+        **of_one("accessHistory_policies", "policies", policies, producer),
+        **of_one("accessHistory_joins", "joins", joins, producer),
+        **of_one("accessHistory_ddl", "changes", change_details(content, datasets), producer),
+        **of_one("accessHistory_helpers", "helpers", helpers, producer),
+        **of_one("accessHistory_routines", "routines", routines, producer),
     }
 
 
 def _identity(thing: Thing, datasets: Datasets) -> Json:
     dataset = dataset_of(thing, datasets)
     return {"namespace": dataset.namespace, "name": dataset.name}
-
-
-def _policies(content: Content, datasets: Datasets) -> list[Json]:
-    policies = [_policy(reference, datasets) for reference in content.policies]
-    if len(policies) > 1:
-        policies.sort(key=lambda policy: nothing_first(tuple(policy.values())))
-    return [without_none(policy) for policy in policies]
 
 
 def _policy(reference: PolicyReference, datasets: Datasets) -> Json:
@@ -265,10 +240,6 @@ def _policy(reference: PolicyReference, datasets: Datasets) -> Json:
         "policyName": reference.policy_name,
         "provider": reference.provider,
     }
-
-
-def _joins(content: Content, datasets: Datasets) -> list[Json]:
-    return [_join(join, datasets) for join in sorted(content.joins, key=_order_of_join)]
 
 
 def _order_of_join(join: Join) -> str:

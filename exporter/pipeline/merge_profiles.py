@@ -20,8 +20,8 @@ from exporter.model.answers import Dataset, Signs
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Take
 from exporter.model.profiles import merge
-from exporter.openlineage import datasets
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
+from exporter.openlineage.events import problems
 from exporter.openlineage.facets import lifecycle
 from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, read_ends, to_databases, to_ends, to_holders
 from exporter.pipeline.messages import (
@@ -218,7 +218,7 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
         messages.append(snapshot(Message(To.DATASET, key, AT_RANK[0], encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
         event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
-        is_valid = not datasets.problems(event)
+        is_valid = not problems(event)
         tally.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:
             messages.append(Message(To.EVENTS, "", order(0, event.time), event.body))

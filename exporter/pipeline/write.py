@@ -17,8 +17,7 @@ from exporter.graph.terms import Node
 from exporter.model.answers import Answers, Bridge
 from exporter.model.fact_tables import rows_of
 from exporter.model.object_history import ObjectAnswer
-from exporter.openlineage import datasets
-from exporter.openlineage.events import events_of, name_of, run_events
+from exporter.openlineage.events import events_of, name_of, problems, run_events
 from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
 from exporter.pipeline.merge_profiles import Spellings
@@ -246,5 +245,5 @@ class _Writer:
 
 def _fault(events: list[Event]) -> str | None:
     """Why an event is not valid; None if all are."""
-    texts = [problem for event in events for problem in datasets.problems(event)]
+    texts = [problem for event in events for problem in problems(event)]
     return f"its event is not valid: {'; '.join(dict.fromkeys(texts))}" if texts else None

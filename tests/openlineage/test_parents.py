@@ -9,8 +9,8 @@ import pytest
 
 from exporter.model.answers import Answers
 from exporter.model.facts import NO_HISTORY, Content, History
-from exporter.openlineage.events import job_of, own_namespace_of, parent_id, root_id, run_events
-from exporter.openlineage.naming import job_name, run_id
+from exporter.openlineage.events import name_of, parent_id, root_id, run_events, suffixed
+from exporter.openlineage.naming import Job, run_id
 from exporter.openlineage.settings import OpenLineageSettings
 from tests import exports
 from tests.input.bad_rows import GOOD
@@ -70,10 +70,10 @@ def test_a_root_that_is_the_query_itself_has_its_own_job() -> None:
 
 def test_a_jobs_name_has_columns_of_query_history_only_where_the_settings_ask_for_it() -> None:
     history = History(query_tag="nightly", query_parameterized_hash="", warehouse_name="WH")
-    assert job_of(Content(), {}, history, DEFAULTS).suffixes == ()
+    assert suffixed(Job(), history, DEFAULTS).suffixes == ()
     chosen = OpenLineageSettings(job_name_from=("warehouse_name", "query_parameterized_hash", "query_tag"))
-    assert job_of(Content(), {}, history, chosen).suffixes == ("WH", "nightly")
-    assert job_of(Content(), {}, NO_HISTORY, chosen).suffixes == ()
+    assert suffixed(Job(), history, chosen).suffixes == ("WH", "nightly")
+    assert suffixed(Job(), NO_HISTORY, chosen).suffixes == ()
 
 
 def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
@@ -86,8 +86,7 @@ def test_a_job_is_named_for_its_children_as_it_is_sent() -> None:
         for settings in (DEFAULTS, OpenLineageSettings(base_inputs=False), OpenLineageSettings(reads=False)):
             answers = Answers(datasets=datasets(content))
             sent = run_events(query(content, history), answers, settings)
-            job = job_of(content, answers.datasets, history, settings)
-            assert {one.job_name for one in sent} == {job_name(job, own_namespace_of("ORG-ACC", settings))}
+            assert {one.job_name for one in sent} == {name_of(query(content, history), answers.datasets, settings)}
             assert {json.loads(one.body)["job"]["name"] for one in sent} == {one.job_name for one in sent}
 
 
