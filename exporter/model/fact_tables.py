@@ -139,7 +139,8 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
     for write in content.writes:
         yield "writes", query | _object(write.thing) | _columns(write.columns)
     for derivation in content.derivations:
-        yield "derivations", query | _but(asdict(derivation), "source") | _object(derivation.source)
+        row = query | asdict(derivation) | _object(derivation.source)
+        yield "derivations", {name: row[name] for name in FACTS["derivations"]}
     for policy in content.policies:
         yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
     for join in content.joins:
