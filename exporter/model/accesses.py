@@ -11,16 +11,15 @@ references".
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.input.row import (
     DirectDocument,
     GuardedDocument,
-    PolicyDocument,
     ReadDocument,
     SourcedColumnDocument,
-    SourceDocument,
     Text,
     text,
 )
@@ -40,19 +39,15 @@ def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] |
     """The derivations of an object's columns. Columns without a name and sources that name nothing are left out."""
     for column in columns or ():
         name = None if column is None else known_text(column.column_name)
-        if column is not None and name is not None:
-            yield from _derived(target, name, "DIRECT", column.direct_sources, column.direct_source_columns)
-            yield from _derived(target, name, "BASE", column.base_sources, column.base_source_columns)
-
-
-def _derived(
-    target: Thing, column: str, source_type: str, *spellings: list[SourceDocument | None] | None
-) -> Iterator[Derivation]:
-    for documents in spellings:
-        for document in documents or ():
-            thing = None if document is None else source(document)
-            if document is not None and thing is not None:
-                yield Derivation(target.key, target.name, column, source_type, thing, known_text(document.column_name))
+        if column is None or name is None:
+            continue
+        direct = chain(column.direct_sources or (), column.direct_source_columns or ())
+        base = chain(column.base_sources or (), column.base_source_columns or ())
+        for kind, documents in (("DIRECT", direct), ("BASE", base)):
+            for document in documents:
+                thing = None if document is None else source(document)
+                if document is not None and thing is not None:
+                    yield Derivation(target.key, target.name, name, kind, thing, known_text(document.column_name))
 
 
 def accesses(direct: ReadDocuments, base: ReadDocuments, provider_base: ReadDocuments) -> Iterator[Access]:
@@ -78,28 +73,18 @@ def policies(documents: Iterable[GuardedDocument | None] | None, *, provider: bo
     to the account that shares the object.
     """
     for guarded_document, thing in objects_of_array(documents):
-        yield from _enforced(thing, None, None, guarded_document.policies, provider=provider)
-        for column in guarded_document.columns or ():
-            if column is not None:
-                ident = column_id(column.column_id)
-                yield from _enforced(thing, known_text(column.column_name), ident, column.policies, provider=provider)
-
-
-def _enforced(
-    thing: Thing,
-    column: str | None,
-    ident: str | None,
-    documents: list[PolicyDocument | None] | None,
-    *,
-    provider: bool,
-) -> Iterator[PolicyReference]:
-    for document in documents or ():
-        if document is not None:
-            kind = policy_kind(document.policy_kind)
-            key = key_of(kind, document.policy_id, document.policy_name)
-            if key is not None:
-                number, name = usable_id(text(document.policy_id)), known_text(document.policy_name)
-                yield PolicyReference(thing, column, ident, key, kind, number, name, provider)
+        columns = [
+            (known_text(column.column_name), column_id(column.column_id), column.policies)
+            for column in guarded_document.columns or ()
+            if column is not None
+        ]
+        for column_name, ident, enforced in [(None, None, guarded_document.policies), *columns]:
+            for document in enforced or ():
+                kind = policy_kind(None if document is None else document.policy_kind)
+                key = None if document is None else key_of(kind, document.policy_id, document.policy_name)
+                if document is not None and key is not None:
+                    number, name = usable_id(text(document.policy_id)), known_text(document.policy_name)
+                    yield PolicyReference(thing, column_name, ident, key, kind, number, name, provider)
 
 
 def policy_kind(kind: Text) -> str:
