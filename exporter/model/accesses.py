@@ -15,14 +15,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.input.row import (
-    DirectDocument,
-    GuardedDocument,
-    ReadDocument,
-    SourcedColumnDocument,
-    Text,
-    text,
-)
+from exporter.input.row import DirectDocument, GuardedDocument, ReadDocument, SourcedColumnDocument, Text, text
 from exporter.model.facts import Access, Derivation, Join, PolicyReference, Thing
 from exporter.model.identifiers import normal_domain, usable_id
 from exporter.model.objects import column_id, key_of, known_columns, known_text, objects_of_array, partner, source

@@ -1,4 +1,4 @@
-"""Datasets of events: their names, the facets that every event gives for them, an event for each.
+"""Datasets of events: their names, the facets that every event gives for them, and an event for each.
 
 Objects that had the same name one after the other (a table that was created again) are one dataset, with the columns of
 all of them, so that no column of its history is missing. Routines, policies and the like are datasets here only to get

@@ -84,7 +84,7 @@ def with_version(output: bytes, query_id: str, producer: str) -> bytes:
     # In JSON, a quote within a text is escaped: this is the key itself, and the last one of the output.
     end = output.rindex(b'},"outputFacets":')
     comma = b"" if output.endswith(b"{", 0, end) else b","
-    version = orjson.dumps(of_one("version", "datasetVersion", query_id, producer))
+    version = orjson.dumps(facets.facet("version", {"datasetVersion": query_id}, producer))
     return output[:end] + comma + version[1:-1] + output[end:]
 
 
