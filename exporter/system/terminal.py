@@ -58,6 +58,15 @@ def message(text: str) -> str:
     return _NOT_INDENTED.sub(_escaped, text)
 
 
+def counted(number: int, word: str, words: str = "") -> str:
+    """The number with its word; ``words``: for several, by default with an s.
+
+    >>> counted(1, "query", "queries"), counted(1200, "row")
+    ('1 query', '1,200 rows')
+    """
+    return f"{number:,} {word if number == 1 else words or f'{word}s'}"
+
+
 def _escaped(match: re.Match[str]) -> str:
     return ascii(match[0])[1:-1]
 
