@@ -191,12 +191,4 @@ class Settings:
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
-        return {
-            **plain,
-            "inputs": list(self.inputs),
-            "outputs": list(self.outputs),
-            "graph_format": list(self.graph_format),
-            "shapes": list(self.shapes),
-            "openlineage": dict(events),
-            **self.privacy.for_manifest(),
-        }
+        return {**plain, "openlineage": events, **self.privacy.for_manifest()}
