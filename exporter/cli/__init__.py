@@ -17,7 +17,7 @@ import click
 from exporter import VERSIONS
 from exporter.cli import export, folder, messages, query, reconcile, serve
 from exporter.cli import help as help_
-from exporter.cli.commands import Argument, Program, ProgramRun
+from exporter.cli.commands import Argument, Program, ProgramRun, shown
 from exporter.errors import ExporterError
 from exporter.system import faults
 from exporter.system import terminal as printable
@@ -39,12 +39,6 @@ Exit codes: 0 done; 1 the shapes refused some of the output, or rows were quaran
 or input that cannot be used; 3 the backend did not accept all events; 4 a fault of the program; 130 interrupted"""
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
-    if value and not ctx.resilient_parsing:
-        print(f"exporter {VERSIONS}")
-        ctx.exit()
-
-
 PROGRAM: Final = Program(
     "exporter",
     "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
@@ -58,14 +52,7 @@ PROGRAM: Final = Program(
     _EPILOG,
 )
 PROGRAM.params.append(
-    click.Option(
-        ["--version"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_show_version,
-        help="show the versions of the program and of its model",
-    )
+    shown("--version", (), "show the versions of the program and of its model", lambda _: f"exporter {VERSIONS}")
 )
 
 

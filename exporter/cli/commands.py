@@ -161,22 +161,25 @@ class Program(click.Group):
         formatter.write(f"\n{self.epilog_text}\n")
 
 
-def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
-    if value and not ctx.resilient_parsing:
-        print(ctx.get_help())
-        ctx.exit()
-
-
-_HELP_OPTION: Final = click.Option(
-    ["-h", "--help"], is_flag=True, is_eager=True, expose_value=False, callback=_show_help, help="show this help"
-)
-
-
 def flag(name: str, text: str, names: Sequence[str] = (), **attributes: Any) -> click.Option:
     """An option without a value. It is None where it is not given, so that a setting of the file counts. ``names``:
     that of the argument of the command's function, if it is not that of the option.
     """
     return click.Option([name, *names], is_flag=True, default=None, help=text, **attributes)
+
+
+def shown(name: str, names: Sequence[str], text: str, answer: Callable[[click.Context], str]) -> click.Option:
+    """An option that prints an answer, and then the program ends."""
+
+    def show(ctx: click.Context, _: click.Parameter, value: object) -> None:
+        if value and not ctx.resilient_parsing:
+            print(answer(ctx))
+            ctx.exit()
+
+    return flag(name, text, names, is_eager=True, expose_value=False, callback=show)
+
+
+_HELP_OPTION: Final = shown("-h", ["--help"], "show this help", lambda ctx: ctx.get_help())
 
 
 def as_json(text: str) -> click.Option:
