@@ -86,7 +86,7 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
     values.update({name: value for name, value in options.items() if value is not None}, inputs=inputs)
     values |= {name: _names(values[name]) for name, kind in SETTINGS.items() if kind == _TEXTS and name in values}
-    values["forget_user"] = tuple(values.get("forget_user", ()))
+    values["forget_user"] = _texts(values.get("forget_user", ()))
     times = values.pop("since", None), values.pop("until", None)
     privacy_settings = privacy_of(values.pop("pseudonyms", None), times, filters, privacy_lists)
     events = _openlineage(file, config, query_text=bool(values.get("query_text")))
@@ -129,7 +129,7 @@ def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str,
 def _lists(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, tuple[str, ...]]:
     """The settings of a table whose values are lists of texts."""
     values = _table(file, name, config)
-    return {key: (value,) if isinstance(value, str) else tuple(value) for key, value in values.items()}
+    return {key: _texts(value) for key, value in values.items()}
 
 
 def _openlineage(file: Mapping[str, Any], config: Path | None, *, query_text: bool) -> OpenLineageSettings:
@@ -249,6 +249,10 @@ def _parsed(variable: str, text: str, kind: str) -> Any:
     if kind in {_FLAG, _WHOLE}:
         raise UsageError(f"{variable} must be {kind}, but is {text!r}")
     return text
+
+
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
