@@ -48,13 +48,14 @@ class Property:
 
 class Contract:
     """A contract, with its text, so that it can be filled without a change to anything else. ``objects``: its tables
-    and views, with their types; ``nested``: how many properties below a column list sources, which rows cannot show.
+    and views, with their types; ``nested``: how many properties below a column list sources, which rows cannot show;
+    ``node``: the document.
 
     ``server``: the name of the server to use, if there are several. Raises UsageError for what is no contract.
     """
 
     def __init__(self, root: _YamlMapping, text: str, server: str | None) -> None:
-        self.path, self.text = root.path, text
+        self.path, self.text, self.node, self.server = root.path, text, root.node, server
         self.objects, self.properties, self.nested = list[tuple[Dataset, str]](), list[Property](), 0
         self.version = root.text("apiVersion")
         if not self.version.startswith("v3."):

@@ -15,7 +15,7 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import single
-from exporter.reconcile.contract import SOURCES, compose, ident
+from exporter.reconcile.contract import SOURCES, ident, read
 from exporter.reconcile.edges import UNDECLARED
 from exporter.reconcile.output import CONTRACT
 from exporter.system.terminal import counted
@@ -154,39 +154,17 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
         "properties with one key a line"
     )
     try:
-        new, _ = compose(text.encode("utf-8"), contract.path)
-        old, _ = compose(contract.text.encode("utf-8"), contract.path)
+        old, new = (read(one.encode("utf-8"), contract.path, contract.server) for one in (contract.text, text))
     except UsageError:
         raise refusal from None
-    places = {contract.properties[number].node.start_mark.index: names for number, names in added.items()}
-    if old is None or new is None or not _same(old, new, places, set()):
+    if len(old.properties) != len(new.properties):
         raise refusal
-
-
-def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], visited: set[tuple[int, int]]) -> bool:
-    """Whether the nodes say the same but for the names that were added."""
-    if (id(old), id(new)) in visited:  # aliases: a node may stand in many places
-        return True
-    visited.add((id(old), id(new)))
-    if type(old) is not type(new) or old.tag != new.tag:
-        return False
-    if isinstance(old, yaml.ScalarNode):
-        return bool(old.value == new.value)
-    if isinstance(old, yaml.SequenceNode):
-        return len(old.value) == len(new.value) and all(
-            _same(item, other, places, visited) for item, other in zip(old.value, new.value, strict=True)
-        )
-    added = places.get(old.start_mark.index, [])
-    before, after = ([pair for pair in node.value if not added or pair[0].value != SOURCES] for node in (old, new))
-    if added and _names(new) != [*_names(old), *added]:
-        return False
-    return len(before) == len(after) and all(
-        _same(item, other, places, visited)
-        for pair, changed in zip(before, after, strict=True)
-        for item, other in zip(pair, changed, strict=True)
-    )
-
-
-def _names(node: yaml.Node) -> list[str]:
-    lists = [value for key, value in node.value if key.value == SOURCES]
-    return [text.value for text in lists[-1].value] if lists and isinstance(lists[-1], yaml.SequenceNode) else []
+    for number, names in added.items():
+        before, after = old.properties[number], new.properties[number]
+        if after.sources != (*before.sources, *names):
+            raise refusal
+        for node in (before.node, after.node):
+            node.value = [(key, value) for key, value in node.value if key.value != SOURCES]
+    others, others_now = (yaml.serialize(one.node, Dumper=yaml.SafeDumper) for one in (old, new))
+    if others != others_now:
+        raise refusal
