@@ -110,15 +110,6 @@ class Run(NamedTuple):
     calls: int
 
 
-@dataclass
-class Fill:
-    """A query filled an object. ``unclear``: its row does not say everything that it read or wrote."""
-
-    run: Run
-    unclear: bool
-    has_columns: bool = False
-
-
 class Source(NamedTuple):
     """An object that a query filled another one from. ``version``: the one that it read. ``is_direct``: the statement
     names it, in place of its being behind a view that the statement names. ``is_base``: rows have it as a base object.
@@ -130,6 +121,27 @@ class Source(NamedTuple):
     is_direct: bool
     is_base: bool
     through: str | None = None
+
+
+@dataclass
+class Version:
+    """A version of an object. ``run``: the query that made it; ``prior``: the version before; ``is_filled``: whether
+    data came into it, not only out of it. Of one that is filled, ``unclear``: the row does not say everything that the
+    query read or wrote; ``has_columns``: the row lists columns.
+    """
+
+    run: Run
+    target: str
+    prior: str | None
+    is_filled: bool
+    unclear: bool
+    has_columns: bool
+    sources: list[Source] = field(default_factory=list)
+
+    @cached_property
+    def read(self) -> dict[str, str]:
+        """Object -> the version of it that was read."""
+        return {source.iri: source.version for source in self.sources}
 
 
 Pair = tuple[str, str, str, str]
@@ -164,7 +176,8 @@ class Observed:
     first: int | None = None
     last: int | None = None
     names: dict[str, str] = field(default_factory=dict)
-    fills: dict[str, list[Fill]] = field(default_factory=lambda: defaultdict(list))
+    fills: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
+    """Object -> its versions that queries of the period filled."""
     runs: dict[Pair, dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
     """The queries that filled a target, or a column, from a source, or a column. Of a column and a whole target: those
     that read the column.
@@ -200,7 +213,7 @@ class Observed:
 
     def load(self, objects: Collection[str]) -> None:
         """Adds what rows show of how the objects were filled."""
-        _FillReader(self, sorted(objects)).add()
+        _FillReader(self, objects).add()
         for row in self.rows(_VIEWS, {*objects, *(source for source, _ in self.direct)}):
             view, source, name, view_column, column, evidence, ident, first, last = row
             first_seen, last_seen = parse_time(str(first)) or 0, parse_time(str(last)) or 0
@@ -229,61 +242,45 @@ class Observed:
             yield from select(self.store, question.replace("@objects@", values), "what rows show").rows
 
 
-@dataclass
-class _Version:
-    """A version of an object: the query that made it, what it was made from, and the version before."""
-
-    run: Run
-    target: str
-    prior: str | None
-    sources: list[Source] = field(default_factory=list)
-
-    @cached_property
-    def read(self) -> dict[str, str]:
-        """Object -> the version of it that was read."""
-        return {source.iri: source.version for source in self.sources}
-
-
 class _FillReader:
     """How some objects were filled; helpers that they were filled from are looked up as well."""
 
-    def __init__(self, observed: Observed, objects: list[str]) -> None:
-        self._observed, self._objects = observed, objects
-        self._versions = dict[str, _Version]()
+    def __init__(self, observed: Observed, objects: Collection[str]) -> None:
+        self._observed, self._objects = observed, set(objects)
+        self._versions = dict[str, Version]()
         self._columns: dict[tuple[str, str], list[tuple[str, str, str, bool]]] = defaultdict(list)
         """(query, target) -> (target's column, source, its column, whether it is direct)."""
         self._helpers, self._read_objects = set[str](), set[str]()
 
     def add(self) -> None:
-        filling = self._read(set(self._objects))
+        self._read(self._objects)
         while waiting := self._helpers - self._read_objects:
             self._read(waiting)
-        for iri, version in self._versions.items():
-            if iri in filling and self._observed.has(version.run.time):
+        for target in sorted(self._objects):
+            for version in self._observed.fills.get(target, ()):
                 self._add_pairs(version)
                 self._add_columns(version)
         self._add_read_columns()
 
-    def _read(self, objects: set[str]) -> dict[str, Fill]:
-        """Reads how objects were filled; the versions that a query filled with data."""
-        observed, fills = self._observed, dict[str, Fill]()
+    def _read(self, objects: set[str]) -> None:
+        """Reads how objects were filled."""
+        observed, made = self._observed, dict[str, Version]()
         self._read_objects |= objects
         for row in observed.rows(_WRITES, objects):
-            target, version, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
+            target, iri, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
             run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
-            self._versions[str(version)] = _Version(run, str(target), prior)
             removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
-            if (wrote == "true" and not removes) or cloned == "true":
-                fills[str(version)] = Fill(run, "true" in (cut, cloned), has_columns=columns == "true")
+            fills = (wrote == "true" and not removes) or cloned == "true"
+            unclear, has_columns = fills and "true" in (cut, cloned), fills and columns == "true"
+            made[str(iri)] = Version(run, str(target), prior, fills, unclear, has_columns)
         for row in observed.rows(_READS, objects):
-            version, read, source = (str(cell) for cell in row[:3])
+            iri, read, source = (str(cell) for cell in row[:3])
             kind, label, helper, direct, base = row[3:]
             if _is_routine(kind or ""):
                 continue
             name = observed.names[source] = label or source
-            object_version = self._versions[version]
-            object_version.sources.append(Source(source, read, direct == "true", base == "true"))
-            fills.setdefault(version, Fill(object_version.run, unclear=False))
+            made[iri].sources.append(Source(source, read, direct == "true", base == "true"))
+            made[iri].is_filled = True
             if (helper == "true" or is_named(name, HELPERS)) and source not in self._objects:
                 self._helpers.add(source)
         for row in observed.rows(_COLUMNS, objects):
@@ -291,22 +288,22 @@ class _FillReader:
             self._columns[query, target].append(
                 (match_name(target_column), source, match_name(source_column), type_ == "DIRECT")
             )
-        for version, fill in fills.items():
-            object_version = self._versions[version]
-            # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is known.
-            fill.unclear = fill.unclear or not (object_version.sources or fill.has_columns)
-            fill.has_columns = (fill.run.iri, object_version.target) in self._columns
-            if observed.has(fill.run.time):
-                observed.fills[object_version.target].append(fill)
-        return fills
+        self._versions |= made
+        for version in made.values():
+            if version.is_filled and observed.has(version.run.time):
+                # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is
+                # known.
+                version.unclear = version.unclear or not (version.sources or version.has_columns)
+                version.has_columns = (version.run.iri, version.target) in self._columns
+                observed.fills[version.target].append(version)
 
-    def _add_pairs(self, version: _Version) -> None:
+    def _add_pairs(self, version: Version) -> None:
         for source in self._sources(version, set()):
             self._observed.runs[source.iri, "", version.target, ""][version.run.iri] = version.run
             if source.is_direct:
                 self._observed.direct.setdefault((source.iri, version.target), source)
 
-    def _sources(self, version: _Version, visited: set[str]) -> Iterator[Source]:
+    def _sources(self, version: Version, visited: set[str]) -> Iterator[Source]:
         """What a version was made from, through helpers."""
         has_direct = any(source.is_direct for source in version.sources)
         for source in version.sources:
@@ -330,7 +327,7 @@ class _FillReader:
             yield version
             version = self._versions[version].prior
 
-    def _add_columns(self, version: _Version) -> None:
+    def _add_columns(self, version: Version) -> None:
         for target_column, source, source_column, is_direct in self._columns[version.run.iri, version.target]:
             for iri, column in self._column_sources(source, source_column, version.read.get(source), set()):
                 pair = iri, column, version.target, target_column
@@ -356,7 +353,7 @@ class _FillReader:
                     yield from self._column_sources(before, before_column, filling.read.get(before), visited)
 
     def _add_read_columns(self) -> None:
-        by_query = defaultdict[str, list[_Version]](list)
+        by_query = defaultdict[str, list[Version]](list)
         for version in self._versions.values():
             if version.target in self._objects and self._observed.has(version.run.time):
                 by_query[version.run.iri].append(version)
