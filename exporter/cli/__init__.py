@@ -74,8 +74,7 @@ def _flush_at_end() -> Iterator[None]:
     """
     yield
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
 
