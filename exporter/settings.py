@@ -10,6 +10,7 @@ documentation, "Account identifiers"; OpenLineage's naming page (spec/Naming.md)
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, Final
@@ -59,6 +60,13 @@ def spelled(account: str) -> str:
         f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
         "locator with its region, such as xy12345.us-east-2.aws"
     )
+
+
+def spelled_if_any(account: str) -> str:
+    """The canonical form of an account identifier; a text that is none stays as it is."""
+    with suppress(UsageError):
+        return spelled(account)
+    return account
 
 
 def _cloud(region: str) -> str:

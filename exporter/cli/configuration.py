@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 import tomllib
-from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +19,7 @@ from exporter.input import formats
 from exporter.openlineage.push.profiles import Choices
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
-from exporter.settings import Settings, spelled
+from exporter.settings import Settings, spelled_if_any
 from exporter.system import files
 
 if TYPE_CHECKING:
@@ -152,9 +151,7 @@ def _openlineage(file: Mapping[str, Any], config: Path | None, *, query_text: bo
 def _canonical_namespace(namespace: str) -> str:
     """A dataset namespace with its account in canonical form; otherwise a mapping would silently match no name."""
     scheme, is_account, account = namespace.partition("snowflake://")
-    with suppress(UsageError):
-        return f"{is_account}{spelled(account)}" if is_account and not scheme else namespace
-    return namespace
+    return f"{is_account}{spelled_if_any(account)}" if is_account and not scheme else namespace
 
 
 def _file(config: Path | None, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _file(path: str, server: str | None) -> Declaration:
         declaration = contract.read(data, path, server).declaration(name)
     else:
         declaration = _document(data, path, name)
-    declaration.add_to_digest(packed)
+    declaration.what_was_read.update(packed)
     return declaration
 
 
@@ -181,7 +181,7 @@ def _pages(declaration: Declaration, headers: dict[str, str]) -> Iterator[tuple[
             query = urlencode({"limit": _AT_ONCE, "offset": offset, "sortDirection": "asc"})
             events = _page(pool, f"{place}/api/v1/events/lineage?{query}", place)
             for number, text in enumerate(events, offset + 1):
-                declaration.add_to_digest(bytes(text))
+                declaration.what_was_read.update(bytes(text))
                 yield f"{place}, event {number}", openlineage.event(text, f"{place}, event {number}")
             offset += len(events)
             if len(events) < _AT_ONCE:

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.questions import select
-from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.openlineage.helpers import is_named
@@ -22,7 +21,7 @@ from exporter.openlineage.naming import external_dataset
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import SNOWFLAKE, Dataset, dataset
 from exporter.reconcile.observed import PROLOGUE
-from exporter.settings import spelled
+from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -175,17 +174,10 @@ def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
         # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
         beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
         place = base[:-1] if export else beside_base
-        names[_spelled(name)] = place
+        names[spelled_if_any(name)] = place
         if locator:
             locators[locator.upper()] = place
     return names, locators
-
-
-def _spelled(account: str) -> str:
-    try:
-        return spelled(account)
-    except UsageError:
-        return account
 
 
 def _locations(store: Store) -> dict[Dataset, ObjectLine]:
