@@ -10,6 +10,7 @@ documentation, "Account identifiers"; OpenLineage's naming page (spec/Naming.md)
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, Final
@@ -59,6 +60,13 @@ def spelled(account: str) -> str:
         f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
         "locator with its region, such as xy12345.us-east-2.aws"
     )
+
+
+def spelled_if_any(account: str) -> str:
+    """The canonical form of an account identifier; a text that is none stays as it is."""
+    with suppress(UsageError):
+        return spelled(account)
+    return account
 
 
 def _cloud(region: str) -> str:
@@ -191,12 +199,4 @@ class Settings:
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
-        return {
-            **plain,
-            "inputs": list(self.inputs),
-            "outputs": list(self.outputs),
-            "graph_format": list(self.graph_format),
-            "shapes": list(self.shapes),
-            "openlineage": dict(events),
-            **self.privacy.for_manifest(),
-        }
+        return {**plain, "openlineage": events, **self.privacy.for_manifest()}

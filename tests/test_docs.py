@@ -27,7 +27,6 @@ from pyoxigraph import RdfFormat, parse
 from exporter import cli, errors
 from exporter.ask.questions import questions
 from exporter.cli import configuration
-from exporter.openlineage.settings import OpenLineageSettings
 from exporter.publish.report import Report
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
 from tests.test_left_behind import wait_until_empty
@@ -168,12 +167,8 @@ def test_exit_codes() -> None:
 
 
 def test_settings() -> None:
-    of_file = set(configuration._FROM_FILE)
-    of_events = {one.name for one in fields(OpenLineageSettings)} - set(configuration.LINEAGE)
-    of_tables = {f"openlineage.{one}" for one in of_events} | {f"push.{one}" for one in configuration._PUSH}
-    of_tables |= {f"lineage.{one}" for one in configuration.LINEAGE}
-    of_tables |= {f"filter.{one}" for one in configuration.FILTER} | {f"privacy.{one}" for one in configuration.PRIVACY}
-    of_tables |= {f"serve.{one}" for one in configuration.SERVE}
+    of_file = set(configuration.SETTINGS)
+    of_tables = {f"{table}.{one}" for table, known in configuration.TABLES.items() for one in known}
     assert named(INTERFACE["Settings"]) == of_file | of_tables
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))

@@ -15,23 +15,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from exporter import VERSIONS
-from exporter.cli import (
-    completion,
-    export,
-    fetch,
-    log,
-    mcp,
-    push,
-    quarantine,
-    queries,
-    query,
-    reconcile,
-    report,
-    serve,
-    validate,
-)
+from exporter.cli import export, folder, messages, query, reconcile, serve
 from exporter.cli import help as help_
-from exporter.cli.commands import Argument, Program, ProgramRun
+from exporter.cli.commands import Argument, Program, ProgramRun, shown
 from exporter.errors import ExporterError
 from exporter.system import faults
 from exporter.system import terminal as printable
@@ -53,43 +39,27 @@ Exit codes: 0 done; 1 the shapes refused some of the output, or rows were quaran
 or input that cannot be used; 3 the backend did not accept all events; 4 a fault of the program; 130 interrupted"""
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
-    if value and not ctx.resilient_parsing:
-        print(f"exporter {VERSIONS}")
-        ctx.exit()
-
-
 PROGRAM: Final = Program(
     "exporter",
     "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
     {
-        "Rows to events and a graph": [fetch.COMMAND, export.COMMAND],
-        "Ask and show": [
-            *(query.COMMAND, queries.COMMAND, serve.COMMAND, report.COMMAND, mcp.COMMAND),
-            reconcile.COMMAND,
-        ],
-        "Send": [push.COMMAND],
-        "Look after a folder": [validate.COMMAND, quarantine.COMMAND, log.COMMAND],
-        "Help": [help_.COMMAND, completion.COMMAND],
+        "Rows to events and a graph": [export.FETCH, export.EXPORT],
+        "Ask and show": [query.QUERY, query.QUERIES, serve.SERVE, serve.REPORT, serve.MCP, reconcile.COMMAND],
+        "Send": [export.PUSH],
+        "Look after a folder": [folder.VALIDATE, folder.QUARANTINE, folder.LOG],
+        "Help": [help_.HELP, help_.COMPLETION],
     },
     _EPILOG,
 )
 PROGRAM.params.append(
-    click.Option(
-        ["--version"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_show_version,
-        help="show the versions of the program and of its model",
-    )
+    shown("--version", (), "show the versions of the program and of its model", lambda _: f"exporter {VERSIONS}")
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors are printed, not raised. ``argv``: None for the command line."""
     if argv is None:  # run as a program, not called from another one
-        exit_code = completion.answer_shell(PROGRAM)
+        exit_code = help_.answer_shell(PROGRAM)
         if exit_code is not None:
             return exit_code
         signal.signal(signal.SIGTERM, _interrupt)
@@ -104,8 +74,7 @@ def _flush_at_end() -> Iterator[None]:
     """
     yield
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
 
@@ -124,7 +93,7 @@ def _run(argv: list[str], program_run: ProgramRun) -> int:
     try:
         return _read_and_run(argv, program_run)
     except ExporterError as error:
-        print(f"exporter: {printable.message(str(error))}", file=sys.stderr)
+        messages.say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         print(f"exporter: interrupted{program_run.if_stopped and f'; {program_run.if_stopped}'}", file=sys.stderr)
@@ -160,7 +129,7 @@ def _say_usage(error: click.UsageError) -> None:
         print(printable.visible(error.ctx.get_usage()), file=sys.stderr)
         hint = "lists the commands" if error.ctx.command is PROGRAM else "shows all options"
         text = f"{text}\n  {error.ctx.command_path} --help {hint}"
-    print(f"exporter: {printable.message(text)}", file=sys.stderr)
+    messages.say(text)
 
 
 def _fault(error: Exception, if_stopped: str) -> int:

@@ -8,10 +8,10 @@ A command imports what it needs only when it runs, so that no command waits for 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,10 +19,10 @@ from click.shell_completion import CompletionItem
 from exporter.system import faults, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+_N = TypeVar("_N", int, float)
 SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-_HELP: Final = "Help"
 
 
 @dataclass
@@ -50,6 +50,9 @@ class Argument(click.Argument):
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return self.display_name
 
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        return self.display_name, f"{self.text}  [required]" if self.required else self.text
+
 
 class Command(click.Command):
     """A command. ``groups``: title -> its options and arguments; the first group is what most people need.
@@ -64,16 +67,18 @@ class Command(click.Command):
         run: Callable[..., int],
         text: str,
         example: str,
-        groups: Mapping[str, Sequence[click.Parameter]],
         *,
         is_watched: bool = False,
         if_stopped: str = "",
     ) -> None:
-        self.text, self.example, self.groups = text, example, groups
+        self.text, self.example, self.groups = text, example, dict[str, list[click.Parameter]]()
         self.is_watched, self.if_stopped = is_watched, if_stopped
-        params = [param for group in groups.values() for param in group]
-        help_text = f"{text[0].upper()}{text[1:]}."
-        super().__init__(name, SETTINGS, run, params, help_text, short_help=text)
+        super().__init__(name, SETTINGS, run, help=f"{text[0].upper()}{text[1:]}.", short_help=text)
+
+    def group(self, title: str, *params: click.Parameter) -> None:
+        """Adds a group."""
+        self.groups[title] = [*params]
+        self.params += params
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
         """The groups that the help shows."""
@@ -96,15 +101,13 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the groups, each with its arguments and options."""
-        groups = [(title, list(params)) for title, params in self.groups_of(ctx).items()]
-        groups[0][1].append(_HELP_OPTION)
-        arguments = [_argument_help(param) for _, params in groups for param in params if isinstance(param, Argument)]
-        if arguments:
-            with formatter.section("Arguments"):
-                formatter.write_dl(arguments)
-        for title, params in groups:
-            options = [param.get_help_record(ctx) for param in params if not isinstance(param, Argument)]
-            records = [record for record in options if record is not None]
+        groups = {title: list(params) for title, params in self.groups_of(ctx).items()}
+        next(iter(groups.values())).append(_HELP_OPTION)
+        arguments = [param for params in groups.values() for param in params if isinstance(param, Argument)]
+        options = {title: [param for param in params if param not in arguments] for title, params in groups.items()}
+        sections: dict[str, Sequence[click.Parameter]] = {"Arguments": arguments, **options}
+        for title, params in sections.items():
+            records = [record for param in params if (record := param.get_help_record(ctx))]
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -120,10 +123,6 @@ class Command(click.Command):
         is_reported = program_run.is_program and self.is_watched
         with private.made(), faults.report_when_killed() if is_reported else nullcontext():
             return int(super().invoke(ctx))
-
-
-def _argument_help(argument: Argument) -> tuple[str, str]:
-    return argument.display_name, f"{argument.text}  [required]" if argument.required else argument.text
 
 
 class Program(click.Group):
@@ -162,22 +161,25 @@ class Program(click.Group):
         formatter.write(f"\n{self.epilog_text}\n")
 
 
-def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - Click's callback
-    if value and not ctx.resilient_parsing:
-        print(ctx.get_help())
-        ctx.exit()
-
-
-_HELP_OPTION: Final = click.Option(
-    ["-h", "--help"], is_flag=True, is_eager=True, expose_value=False, callback=_show_help, help="show this help"
-)
-
-
 def flag(name: str, text: str, names: Sequence[str] = (), **attributes: Any) -> click.Option:
     """An option without a value. It is None where it is not given, so that a setting of the file counts. ``names``:
     that of the argument of the command's function, if it is not that of the option.
     """
     return click.Option([name, *names], is_flag=True, default=None, help=text, **attributes)
+
+
+def shown(name: str, names: Sequence[str], text: str, answer: Callable[[click.Context], str]) -> click.Option:
+    """An option that prints an answer, and then the program ends."""
+
+    def show(ctx: click.Context, _: click.Parameter, value: object) -> None:
+        if value and not ctx.resilient_parsing:
+            print(answer(ctx))
+            ctx.exit()
+
+    return flag(name, text, names, is_eager=True, expose_value=False, callback=show)
+
+
+_HELP_OPTION: Final = shown("-h", ["--help"], "show this help", lambda ctx: ctx.get_help())
 
 
 def as_json(text: str) -> click.Option:
@@ -188,6 +190,23 @@ def as_json(text: str) -> click.Option:
 def option(name: str, metavar: str | None, text: str, **attributes: Any) -> click.Option:
     """An option with a value; None where it is not given, and has no default."""
     return click.Option([name], metavar=metavar, help=text, **attributes)
+
+
+def choice(names: Sequence[str], values: Iterable[str], text: str, **attributes: Any) -> click.Option:
+    """An option whose value is one of several."""
+    return click.Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
+
+
+def number(read: Callable[[str], _N], is_allowed: Callable[[_N], bool], what: str) -> Callable[[str], _N]:
+    """The type of an option that is a number; ``what``: of other texts, a message says that they are not this."""
+
+    def value(text: str) -> _N:
+        with suppress(ValueError):
+            if is_allowed(read(text)):
+                return read(text)
+        raise click.BadParameter(f"{text} is not {what}")
+
+    return value
 
 
 def local_path(name: str) -> Path:
@@ -201,20 +220,19 @@ def local_path(name: str) -> Path:
     return Path(local(name))
 
 
-def _folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(incomplete, type="dir")]
-
-
-def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(incomplete, type="file")]
+def _completed(kind: str) -> Callable[..., list[CompletionItem]]:
+    """The shell itself completes ``kind``: file or dir."""
+    return lambda _ctx, _param, incomplete: [CompletionItem(incomplete, type=kind)]
 
 
 # Click's own type of paths would refuse some of them in other words than the command does.
-LOCAL_FOLDER: Final[dict[str, Any]] = {"type": local_path, "shell_complete": _folders}
+LOCAL_FOLDER: Final[dict[str, Any]] = {"type": local_path, "shell_complete": _completed("dir")}
 """A folder on this machine, as an argument or the value of an option."""
-FOLDER: Final[dict[str, Any]] = {"shell_complete": _folders}
+FOLDER: Final[dict[str, Any]] = {"shell_complete": _completed("dir")}
 """A folder that may be anywhere; its name as it was given."""
-FILES: Final[dict[str, Any]] = {"shell_complete": _files}
+FILES: Final[dict[str, Any]] = {"shell_complete": _completed("file")}
 """A file, folder or pattern that may be anywhere; its name as it was given."""
-FILE: Final[dict[str, Any]] = {"type": Path, "shell_complete": _files}
+FILE: Final[dict[str, Any]] = {"type": Path, "shell_complete": _completed("file")}
 """A file on this machine."""
+EXPORTED: Final = Argument("folder", "DIR", "what export wrote", **LOCAL_FOLDER)
+GRAPH: Final = Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER)

@@ -10,8 +10,7 @@ import difflib
 import os
 import re
 import tomllib
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,59 +19,56 @@ from exporter.input import formats
 from exporter.openlineage.push.profiles import Choices
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
-from exporter.settings import DEFAULT_OUTPUTS, GRAPH_FORMATS, Settings, spelled
-from exporter.system import files as given_files
+from exporter.settings import Settings, spelled_if_any
+from exporter.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from _typeshed import DataclassInstance
 
 _LONGEST_FILE: Final = 64 << 10
 """Largest settings file, in bytes: the time to parse TOML grows with the square of its size."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_TEXT, _TEXTS, _FLAG, _NUMBER = "a text", "a text or a list of texts", "true or false", "a whole number"
-_TIME: Final = "a day or a time"
-_TABLE: Final = "a table of texts"
-_OF_EVENTS: Final = {
-    "producer": _TEXT,
-    "sql": _FLAG,
-    "base_inputs": _FLAG,
-    "start_events": _FLAG,
-    "reads": _FLAG,
-    "dataset_events": _FLAG,
-    "letter_case": _TEXT,
-    "namespaces": _TABLE,
-    "job_namespace": _TEXT,
-    "job_name_from": _TEXTS,
-    "unknown_type": _TEXT,
+_TEXT, _TEXTS, _FLAG = "a text", "a text or a list of texts", "true or false"
+_TIME, _TABLE, _WHOLE, _NUMBER = "a day or a time", "a table of texts", "a whole number", "a number"
+_OF_TYPE: Final = {
+    "str": _TEXT,
+    "Literal": _TEXT,
+    "tuple": _TEXTS,
+    "bool": _FLAG,
+    "int": _WHOLE,
+    "float": _NUMBER,
+    "Mapping": _TABLE,
 }
-"""The settings of the table ``[openlineage]``."""
-_FROM_FILE: Final = {
-    "account": _TEXT,
-    "base": _TEXT,
-    "query_history": _TEXT,
-    "aggregate": _TEXT,
-    "outputs": _TEXTS,
-    "graph_format": _TEXTS,
-    "reads": _TEXT,
-    "compress": _TEXT,
-    "query_text": _FLAG,
-    "strict": _FLAG,
-    "replace": _FLAG,
-    "update": _FLAG,
-    "changes": _FLAG,
-    "allow_empty": _FLAG,
-    "min_rows": _NUMBER,
-    "mode": _TEXT,
-    "engine": _TEXT,
-    "shapes": _TEXTS,
+"""The type of a field -> the kind of its values in a file, as messages name it."""
+_FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def _kinds(settings: type[DataclassInstance], apart: Iterable[str] = ()) -> dict[str, str]:
+    """The fields of a class of settings, each with the kind of its values."""
+    types = {one.name: re.split(r"\W", str(one.type))[0] for one in fields(settings) if one.name not in apart}
+    return {name: _OF_TYPE[kind] for name, kind in types.items()}
+
+
+_ONLY_OPTIONS: Final = ("inputs", "out", "dry_run", "forget_user", "forget_before", "force", "validate")
+SETTINGS: Final = {
+    **_kinds(Settings, (*_ONLY_OPTIONS, "openlineage", "privacy")),
     "pseudonyms": _TEXT,
     "since": _TIME,
     "until": _TIME,
 }
-SERVE: Final = ("sensitive_tags",)
-"""The settings of the table ``[serve]``."""
-_TABLES: Final = ("openlineage", "push", "serve", "lineage", "filter", "privacy")
+"""The settings of the file and of the environment, with the kinds of their values."""
+TABLES: Final = {
+    "openlineage": _kinds(OpenLineageSettings, LINEAGE),
+    "push": _kinds(Choices),
+    "serve": {"sensitive_tags": _TEXTS},
+    "lineage": dict.fromkeys(LINEAGE, _TEXTS),
+    "filter": dict.fromkeys(FILTER, _TEXTS),
+    "privacy": dict.fromkeys(PRIVACY, _TEXTS),
+}
+"""The tables of the file, with their settings."""
 
 
 def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -80,26 +76,19 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     UsageError.
     """
     _refuse_empty(options)
-    file = _file(config, environ) if config else {}
-    table = file.pop("openlineage", {})
-    for other in ("push", "serve"):
-        file.pop(other, None)
-    lineage = _lists(file.pop("lineage", {}), "lineage", LINEAGE, config)
-    filters = _lists(file.pop("filter", {}), "filter", FILTER, config)
-    privacy_lists = _lists(file.pop("privacy", {}), "privacy", PRIVACY, config)
+    file = _file(config, environ)
+    lineage, filters, privacy_lists = (_lists(file, name, config) for name in ("lineage", "filter", "privacy"))
     from_inputs = formats.settings_of_inputs(options.get("inputs", ()))
     inputs = from_inputs.pop("inputs")
-    from_file = _with_checked_types(file, config, _FROM_FILE)
-    values = {**from_inputs, **from_file, **_environment(environ)}
+    of_file = {name: value for name, value in file.items() if name not in TABLES}
+    values = {**from_inputs, **_checked(of_file, SETTINGS, config), **_environment(environ)}
     values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
     values.update({name: value for name, value in options.items() if value is not None}, inputs=inputs)
-    values["outputs"] = _names(values.get("outputs", DEFAULT_OUTPUTS))
-    values["graph_format"] = _names(values.get("graph_format", GRAPH_FORMATS[:1]))
-    values["shapes"] = _names(values.get("shapes", ()))
-    values["forget_user"] = tuple(values.get("forget_user", ()))
+    values |= {name: _names(values[name]) for name, kind in SETTINGS.items() if kind == _TEXTS and name in values}
+    values["forget_user"] = _texts(values.get("forget_user", ()))
     times = values.pop("since", None), values.pop("until", None)
     privacy_settings = privacy_of(values.pop("pseudonyms", None), times, filters, privacy_lists)
-    events = _openlineage(table, config, query_text=bool(values.get("query_text")))
+    events = _openlineage(file, config, query_text=bool(values.get("query_text")))
     if "helpers" in lineage:
         events = replace(events, helpers=() if lineage["helpers"] == (OFF,) else lineage["helpers"])
     return Settings(**values, openlineage=events, privacy=privacy_settings)
@@ -119,78 +108,58 @@ def _refuse_empty(options: Mapping[str, Any]) -> None:
 
 def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """``sensitive_tags`` of the table ``[serve]`` of the file; empty where it is not given."""
-    table = _file(config, environ).get("serve", {})
-    return _lists(table, "serve", SERVE, config).get("sensitive_tags", ())
+    return _lists(_file(config, environ), "serve", config).get("sensitive_tags", ())
 
 
 def load_push(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
     """The settings of a push from the command line (None: not given) and the table ``[push]`` of the file."""
-    table = _file(config, environ).get("push", {}) if config else {}
-    if not isinstance(table, dict):
-        raise UsageError(f"{config}: push must be a table of settings, [push]")
-    values = _with_known_keys(table, tuple(_PUSH), config, "push.")
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, _PUSH[name]):
-            raise UsageError(f"{config}: push.{name} must be {_PUSH_WORDS[_PUSH[name]]}, but is {value!r}")
+    values = _table(_file(config, environ), "push", config)
     return Choices(**{**values, **{name: value for name, value in options.items() if value is not None}})
 
 
-_PUSH: Final = {
-    "runs": str,
-    "profile": str,
-    "letter_case": str,
-    "concurrency": int,
-    "rate": int | float,
-    "patience": int | float,
-}
-_PUSH_WORDS: Final = {str: "a text", int: "a whole number", int | float: "a number"}
-
-
-def _lists(table: Any, name: str, known: tuple[str, ...], config: Path | None) -> dict[str, tuple[str, ...]]:
-    """The settings of a table in the file whose values are lists of texts. Raises UsageError."""
+def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, Any]:
+    """The settings of a table in the file. Raises UsageError."""
+    table = file.get(name, {})
     if not isinstance(table, dict):
         raise UsageError(f"{config}: {name} must be a table of settings, [{name}]")
-    values = _with_known_keys(table, known, config, f"{name}.")
-    for key, value in values.items():
-        if not (isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
-            raise UsageError(f"{config}: {name}.{key} must be {_TEXTS}, but is {value!r}")
-    return {key: (value,) if isinstance(value, str) else tuple(value) for key, value in values.items()}
+    return _checked(table, TABLES[name], config, f"{name}.")
 
 
-def _openlineage(table: Any, config: Path | None, *, query_text: bool) -> OpenLineageSettings:
-    if not isinstance(table, dict):
-        raise UsageError(f"{config}: openlineage must be a table of settings, [openlineage]")
-    values = _with_known_keys(table, tuple(_OF_EVENTS), config, "openlineage.")
-    if values.get("sql") is True and not query_text:
+def _lists(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, tuple[str, ...]]:
+    """The settings of a table whose values are lists of texts."""
+    values = _table(file, name, config)
+    return {key: _texts(value) for key, value in values.items()}
+
+
+def _openlineage(file: Mapping[str, Any], config: Path | None, *, query_text: bool) -> OpenLineageSettings:
+    values = _table(file, "openlineage", config)
+    if values.get("sql") and not query_text:
         raise UsageError(
             f"{config}: openlineage.sql puts SQL text into events, which needs query_text; give --query-text too, or "
             "query_text = true"
         )
     values.setdefault("sql", query_text)
-    values = _with_checked_types(values, config, _OF_EVENTS, "openlineage.")
     if "job_name_from" in values:
         values["job_name_from"] = _names(values["job_name_from"])
     if values.get("letter_case", "upper") not in ("upper", "lower"):
         raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, but is {values['letter_case']!r}")
     if "namespaces" in values:
-        values["namespaces"] = {
-            _canonical_namespace(name): namespace for name, namespace in values["namespaces"].items()
-        }
+        values["namespaces"] = {_canonical_namespace(name): to for name, to in values["namespaces"].items()}
     return OpenLineageSettings(**values)
 
 
 def _canonical_namespace(namespace: str) -> str:
     """A dataset namespace with its account in canonical form; otherwise a mapping would silently match no name."""
     scheme, is_account, account = namespace.partition("snowflake://")
-    with suppress(UsageError):
-        return f"{is_account}{spelled(account)}" if is_account and not scheme else namespace
-    return namespace
+    return f"{is_account}{spelled_if_any(account)}" if is_account and not scheme else namespace
 
 
-def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+def _file(config: Path | None, environ: Mapping[str, str]) -> dict[str, Any]:
     """The settings and tables of the file, whichever command reads it: a misspelt table is never passed over."""
+    if config is None:
+        return {}
     try:
-        content = given_files.read(config, _LONGEST_FILE + 1)
+        content = files.read(config, _LONGEST_FILE + 1)
     except OSError as error:
         raise UsageError(f"{config}: cannot be read: {error.strerror}") from None
     if len(content) > _LONGEST_FILE:
@@ -201,7 +170,8 @@ def _file(config: Path, environ: Mapping[str, str]) -> dict[str, Any]:
         raise UsageError(f"{config}: is not UTF-8 at byte {error.start}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{config}: is not TOML: {error}") from None
-    return _with_known_keys(settings, (*_FROM_FILE, *_TABLES), config, "")
+    _refuse_unknown(settings, (*SETTINGS, *TABLES), config)
+    return settings
 
 
 def _with_variables(value: Any, environ: Mapping[str, str], key_path: str) -> Any:
@@ -227,60 +197,62 @@ def _with_variables(value: Any, environ: Mapping[str, str], key_path: str) -> An
     return _VARIABLE.sub(variable_value, value)
 
 
-def _with_known_keys(
-    values: dict[str, Any], known: tuple[str, ...], config: Path | None, prefix: str
-) -> dict[str, Any]:
-    """The values. Raises UsageError for an unknown key; the message names the most similar known one."""
+def _refuse_unknown(values: Iterable[str], known: Sequence[str], config: Path | None, prefix: str = "") -> None:
+    """Raise UsageError for an unknown key; the message names the most similar known one."""
     for key in values:
         if key not in known:
             similar = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {prefix}{similar[0]}?" if similar else f"known settings are {', '.join(known)}"
             raise UsageError(f"{config}: there is no setting {prefix}{key}; {hint}")
+
+
+def _checked(values: dict[str, Any], known: Mapping[str, str], config: Path | None, prefix: str = "") -> dict[str, Any]:
+    """The values. Raises UsageError for an unknown key, and for a value of another kind."""
+    _refuse_unknown(values, tuple(known), config, prefix)
+    for key, value in values.items():
+        if not _is(known[key], value):
+            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, but is {value!r}")
     return dict(values)
 
 
-def _with_checked_types(
-    values: dict[str, Any], config: Path | None, known: Mapping[str, str], prefix: str = ""
-) -> dict[str, Any]:
-    for key, value in values.items():
-        is_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        kinds = {
-            _TEXT: isinstance(value, str),
-            _FLAG: isinstance(value, bool),
-            _NUMBER: isinstance(value, int) and not isinstance(value, bool),
-            _TEXTS: isinstance(value, str) or is_texts,
-            _TABLE: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
-            _TIME: isinstance(value, str | date),
-        }
-        if not kinds[known[key]]:
-            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, but is {value!r}")
-    return values
+def _is(kind: str, value: Any) -> bool:
+    """Whether a value is of a kind."""
+    if isinstance(value, bool):
+        return kind == _FLAG
+    if isinstance(value, str):
+        return kind in {_TEXT, _TEXTS, _TIME}
+    if isinstance(value, list):
+        return kind == _TEXTS and all(isinstance(item, str) for item in value)
+    if isinstance(value, dict):
+        return kind == _TABLE and all(isinstance(item, str) for item in value.values())
+    return isinstance(value, {_WHOLE: int, _NUMBER: int | float, _TIME: date}.get(kind, ()))
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    variables = {
-        name: environ[f"EXPORTER_{name.upper()}"] for name in _FROM_FILE if f"EXPORTER_{name.upper()}" in environ
-    }
-    readers = {_FLAG: _flag, _NUMBER: _number}
+    variables = {name: f"EXPORTER_{name.upper()}" for name in SETTINGS}
     return {
-        name: readers[kind](name, variables[name]) if kind in readers else variables[name]
-        for name, kind in _FROM_FILE.items()
-        if name in variables
+        name: _parsed(variable, environ[variable], SETTINGS[name])
+        for name, variable in variables.items()
+        if variable in environ
     }
 
 
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
-        raise UsageError(f"EXPORTER_{name.upper()} must be true or false, but is {text!r}")
-    return text.lower() in ("1", "true", "yes")
+def _parsed(variable: str, text: str, kind: str) -> Any:
+    """The value in a variable of the environment."""
+    if kind == _FLAG and text.lower() in _FLAGS:
+        return _FLAGS[text.lower()]
+    if kind == _WHOLE and re.fullmatch(r"\d{1,15}", text):
+        return int(text)
+    if kind in {_FLAG, _WHOLE}:
+        raise UsageError(f"{variable} must be {kind}, but is {text!r}")
+    return text
 
 
-def _number(name: str, text: str) -> int:
-    if not re.fullmatch(r"\d{1,15}", text):
-        raise UsageError(f"EXPORTER_{name.upper()} must be a whole number, but is {text!r}")
-    return int(text)
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _names(outputs: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    parts = outputs.split(",") if isinstance(outputs, str) else outputs
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    """The names in a list, or in a text with commas."""
+    parts = given.split(",") if isinstance(given, str) else given
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.system import faults
-from exporter.system.terminal import message, visible
+from exporter.system.terminal import counted, message, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 _WIDTH = 12
+_Count = tuple[str, int, str]
+"""A line of the summary: its name, a number, and what it is."""
+
+
+def say(text: str) -> None:
+    """Print a message on standard error."""
+    print(f"exporter: {message(text)}", file=sys.stderr, flush=True)
 
 
 def warn(lines: Iterable[str]) -> None:
     """Print each line on standard error."""
     for line in lines:
-        print(f"exporter: {message(line)}", file=sys.stderr)
+        say(line)
 
 
 def fault(error: Exception, if_stopped: str) -> str:
@@ -55,31 +62,27 @@ def advice(settings: Settings) -> list[str]:
 
 def summary(report: Report, settings: Settings) -> str:
     """The summary of an export, with one number on each line, and the next commands."""
-    rows = [
-        ("rows in", f"{report.rows_in:>{_WIDTH},}"),
-        ("exported", f"{report.exported:>{_WIDTH},}   {_of_rows(report)}"),
-        ("duplicates", f"{report.duplicates:>{_WIDTH},}   {_copies(report)}"),
-        ("quarantined", f"{report.quarantined:>{_WIDTH},}   {_quarantine_hint(report)}"),
-        ("events", f"{report.events:>{_WIDTH},}   {_written(report, settings, 'events')}"),
-        ("graph nodes", f"{report.nodes:>{_WIDTH},}   {_written(report, settings, 'graph')}{_checked(report)}"),
-        ("seconds", f"{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}"),
+    is_update = report.made is not None
+    counts = [
+        ("rows in", report.rows_in, ""),
+        *_left_out(report),
+        ("exported", report.exported, _of_rows(report)),
+        ("duplicates", report.duplicates, f"exact copies{', also of rows that DIR had' if is_update else ''}, dropped"),
+        ("quarantined", report.quarantined, f"see {report.out}/quarantine" if report.quarantined else ""),
+        ("events", report.events, _written(report, settings, "events")),
+        ("graph nodes", report.nodes, f"{_written(report, settings, 'graph')}{_checked(report)}"),
+        *_forgotten(report),
+        *_days(report),
     ]
-    rows[1:1] = _left_out(report)
-    rows[-1:-1] = [*_forgotten(report), *_days(report), *_period(report)]
-    lines = [f"  {name:<12}{value}".rstrip() for name, value in rows]
+    lines = [f"  {name:<12}{number:>{_WIDTH},}   {text}".rstrip() for name, number, text in counts]
+    if report.period is not None:
+        first, last = (_minute(report.period[name]) for name in ("first", "last"))
+        lines.append(f"  {'period':<12}{first} to {last} UTC, when the first and the last query started")
+    lines.append(f"  {'seconds':<12}{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}".rstrip())
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
     texts = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
     return "\n".join(map(visible, texts))
-
-
-def counted(number: int, text: str, several: str) -> str:
-    """The number with its word.
-
-    >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
-    ('1 query', '1,200 queries')
-    """
-    return f"{number:,} {text if number == 1 else several}"
 
 
 def _of_rows(report: Report) -> str:
@@ -102,10 +105,6 @@ def _of_queries(report: Report, which: str = "") -> str:
     return f"{counted(report.queries, 'query', 'queries')}{which}{cut}{streams}"
 
 
-def _copies(report: Report) -> str:
-    return "exact copies, dropped" if report.made is None else "exact copies, also of rows that DIR had, dropped"
-
-
 def _written(report: Report, settings: Settings, output: str) -> str:
     """Where an output is. Of an update, the counts of what is written are those of whole days."""
     if output not in settings.outputs:
@@ -113,7 +112,7 @@ def _written(report: Report, settings: Settings, output: str) -> str:
     return f"{'' if report.made is None else 'of the days written, in '}{report.out}/{output}"
 
 
-def _left_out(report: Report) -> list[tuple[str, str]]:
+def _left_out(report: Report) -> list[_Count]:
     """What the filters left out, which is not counted in ``rows in``."""
     if report.filtered is None:
         return []
@@ -121,10 +120,10 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
     texts = [f"{name} {number:,}" for name, number in rows.items() if number]
     reduced = report.filtered["reduced"]
     texts += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
-    return [("filtered", f"{sum(rows.values()):>{_WIDTH},}   {', '.join(texts) or 'nothing'}")]
+    return [("filtered", sum(rows.values()), ", ".join(texts) or "nothing")]
 
 
-def _days(report: Report) -> list[tuple[str, str]]:
+def _days(report: Report) -> list[_Count]:
     """The days that an update wrote: those with new rows, and later ones that follow from them; with all their
     queries, since a day is written as a whole.
     """
@@ -137,7 +136,7 @@ def _days(report: Report) -> list[tuple[str, str]]:
     days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
     of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
     texts = [*([", ".join(days)] if days else []), of_days]
-    return [("days written", f"{len(report.made):>{_WIDTH},}   {'; '.join(texts)}")]
+    return [("days written", len(report.made), "; ".join(texts))]
 
 
 def _old_and_new(report: Report) -> str:
@@ -149,21 +148,12 @@ def _old_and_new(report: Report) -> str:
     return f"{new:,} new and {again:,} written again"
 
 
-def _forgotten(report: Report) -> list[tuple[str, str]]:
+def _forgotten(report: Report) -> list[_Count]:
     """What was removed from DIR, and what was made again without it."""
     if report.forgotten is None:
         return []
-    queries, files = report.forgotten["queries"], report.forgotten["files"]
-    return [
-        (
-            "forgotten",
-            f"{queries:>{_WIDTH},}   queries removed; {counted(files, 'file', 'files')} written again without them",
-        )
-    ]
-
-
-def _quarantine_hint(report: Report) -> str:
-    return f"see {report.out}/quarantine" if report.quarantined else ""
+    files = counted(report.forgotten["files"], "file")
+    return [("forgotten", report.forgotten["queries"], f"queries removed; {files} written again without them")]
 
 
 def _checked(report: Report) -> str:
@@ -181,7 +171,7 @@ def _skipped(report: Report) -> list[str]:
     if not report.skipped_files:
         return []
     names = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    files = counted(len(report.skipped_files), "file", "files")
+    files = counted(len(report.skipped_files), "file")
     return [f"  skipped {files} of the input (links, not rows, or of the output): {names}"]
 
 
@@ -199,14 +189,6 @@ def _shapes(report: Report) -> list[str]:
     refused = [f"  refused by {shape}: {count:,}" for shape, count in sorted(report.violations.items())]
     warned = [f"  warning by {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
     return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
-
-
-def _period(report: Report) -> list[tuple[str, str]]:
-    """The line with the start of the first and the last query."""
-    if report.period is None:
-        return []
-    first, last = (_minute(report.period[name]) for name in ("first", "last"))
-    return [("period", f"{first} to {last} UTC, when the first and the last query started")]
 
 
 def _minute(time: str) -> str:

@@ -1,4 +1,4 @@
-"""``exporter query``: answers a question from the graph.
+"""``exporter query``: answers a question from the graph; ``exporter queries``: the list of shipped questions.
 
 The options of a question are its parameters, so which there are follows from the first word: the command looks for it
 before the options are read. The older form, ``--graph DIR --param name=value``, stays.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, as_json, flag, option
+from exporter.cli.commands import LOCAL_FOLDER, Argument, Command, as_json, choice, flag, number, option
 from exporter.errors import RefusedError, UsageError
-from exporter.system.terminal import bare, message
+from exporter.system.progress import Progress
+from exporter.system.terminal import bare, counted, message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _NOT_RECORDED: Final = "Snowflake does not record everything; docs/not-recorded.
 FORMATS: Final = ("table", "csv", "json")
 
 
-def _run(  # noqa: PLR0913 - a question, and how it is asked
+def _query(  # noqa: PLR0913 - a question, and how it is asked
     question: str,
     folder: Path | None,
     *,
@@ -49,13 +49,14 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
     from exporter.ask import tag_sql
     from exporter.ask.answers import render
     from exporter.ask.pool import TooLongError, answer
-    from exporter.system.progress import Progress
 
     if sql and question != tag_sql.QUESTION:
         raise UsageError(f"--sql writes statements for {tag_sql.QUESTION} alone, and the question is {question}")
     if sql and (format_ or as_json):
         raise click.UsageError("--sql is a format of its own; give it without --format and --json")
-    where, fmt = _graph_path(folder, graph), _format(format_, as_json=bool(as_json))
+    if as_json and format_ not in (None, "json"):
+        raise click.UsageError(f"--json and --format {format_} contradict each other; give one of them")
+    where, fmt = _graph_path(folder, graph), "json" if as_json else format_ or FORMATS[0]
     try:
         parameters = _parameters(question, param, options)
         with Progress().stage(f"answering {question}"):
@@ -71,7 +72,7 @@ def _run(  # noqa: PLR0913 - a question, and how it is asked
     _write(tag_sql.statements(found_answer) if sql else render(found_answer, fmt), fmt)
     if fail_on_rows and found_answer.rows:
         sys.stdout.flush()
-        raise RefusedError(f"{question} has {_rows_text(len(found_answer.rows))}, which --fail-on-rows forbids.")
+        raise RefusedError(f"{question} has {counted(len(found_answer.rows), 'row')}, which --fail-on-rows forbids.")
     return 0
 
 
@@ -100,32 +101,19 @@ def _graph_path(folder: Path | None, graph: Path | None) -> Path:
     return where
 
 
-def _format(format_name: str | None, *, as_json: bool) -> str:
-    if as_json and format_name not in (None, "json"):
-        raise click.UsageError(f"--json and --format {format_name} contradict each other; give one of them")
-    return "json" if as_json else format_name or FORMATS[0]
-
-
 def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The values of each parameter, in the order in which they were given: those of --param first."""
     from exporter.ask.shipped import find
-    from exporter.cli.questions import option_of, values_of_options
+    from exporter.cli.questions import values_of_options
 
-    question, parameters = find(name), dict[str, list[str]]()
+    parameters = dict[str, list[str]]()
     for pair in pairs:
         parameter, equals, value = pair.partition("=")
         if not equals or not parameter:
             raise UsageError(f"--param {pair}: write it as name=value")
         parameters.setdefault(parameter, []).append(value)
-    for declared in question.parameters:
-        values = values_of_options(question, options).get(declared.name, [])
-        if "" in values:
-            raise UsageError(
-                f"{option_of(declared)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it "
-                "out"
-            )
-        if values:
-            parameters.setdefault(declared.name, []).extend(values)
+    for parameter, values in values_of_options(find(name), options).items():
+        parameters.setdefault(parameter, []).extend(values)
     return parameters
 
 
@@ -135,33 +123,15 @@ def _write(text: str, fmt: str) -> None:
     stream.write(text)
 
 
-def _rows_text(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows:,} rows"
-
-
-def _seconds(text: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) <= _LONGEST:
-            return float(text)
-    raise click.BadParameter(f"{text} is not a number of seconds above 0 (and up to a week)")
-
-
-def _rows(text: str) -> int:
-    with suppress(ValueError):
-        if int(text) > 0:
-            return int(text)
-    raise click.BadParameter(f"{text} is not a whole number above 0")
+_seconds = number(float, lambda found: 0 < found <= _LONGEST, "a number of seconds above 0 (and up to a week)")
+_rows = number(int, lambda found: found > 0, "a whole number above 0")
 
 
 def _complete_name(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of questions; files where none begins so."""
     from exporter.ask.shipped import questions
 
-    names = [
-        CompletionItem(question.name, help=question.asks)
-        for question in questions()
-        if question.name.startswith(incomplete)
-    ]
+    names = [CompletionItem(one.name, help=one.asks) for one in questions() if one.name.startswith(incomplete)]
     return names or [CompletionItem(incomplete, type="file")]
 
 
@@ -186,12 +156,7 @@ class _Query(Command):
         """The words that are no option and no value of one."""
         from exporter.ask.shipped import names
 
-        options = {
-            name: click_option
-            for click_option in self.params
-            if isinstance(click_option, click.Option)
-            for name in click_option.opts
-        }
+        options = {name: one for one in self.params if isinstance(one, click.Option) for name in one.opts}
         words = iter(args)
         for word in words:
             if word == "--":
@@ -252,42 +217,48 @@ class _Query(Command):
 _QUESTION: Final = "exporter.cli.query.question"
 _OPTIONS: Final = "exporter.cli.query.options"
 
-COMMAND = _Query(
+QUERY = _Query(
     "query",
-    _run,
+    _query,
     "answer a question from the graph",
     "exporter query who-accessed lineage --object-name DB.SCHEMA.NAME --since 2026-09-01",
-    {
-        "Options": [
-            Argument(
-                "question",
-                "NAME|FILE.rq",
-                "a shipped question, as exporter queries lists them, or a file of SPARQL. exporter query NAME --help "
-                "shows the options of one",
-                shell_complete=_complete_name,
-            ),
-            Argument(
-                "folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER, required=False
-            ),
-            click.Option(
-                ["--format", "format_"],
-                type=click.Choice(FORMATS),
-                help="table (default) for people; csv and json for programs",
-            ),
-            as_json("the same as --format json"),
-            flag("--sql", "of tag-reach: write the statements that set the tags, to read and run"),
-            option("--timeout", "SECONDS", "how long the answer may take (default 60)", type=_seconds, default=60.0),
-            option("--max-rows", "N", "the most rows of the answer (default 1000000)", type=_rows, default=1_000_000),
-            flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),
-        ],
-        "The older form": [
-            option("--graph", "DIR", "DIR, instead of after the question", **LOCAL_FOLDER),
-            option(
-                "--param",
-                "name=value",
-                "a parameter of the question, instead of its own option; given several times, it has several values",
-                multiple=True,
-            ),
-        ],
-    },
 )
+QUERY.group(
+    "Options",
+    Argument(
+        "question",
+        "NAME|FILE.rq",
+        "a shipped question, as exporter queries lists them, or a file of SPARQL. exporter query NAME --help "
+        "shows the options of one",
+        shell_complete=_complete_name,
+    ),
+    Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER, required=False),
+    choice(["--format", "format_"], FORMATS, "table (default) for people; csv and json for programs"),
+    as_json("the same as --format json"),
+    flag("--sql", "of tag-reach: write the statements that set the tags, to read and run"),
+    option("--timeout", "SECONDS", "how long the answer may take (default 60)", type=_seconds, default=60.0),
+    option("--max-rows", "N", "the most rows of the answer (default 1000000)", type=_rows, default=1_000_000),
+    flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),
+)
+QUERY.group(
+    "The older form",
+    option("--graph", "DIR", "DIR, instead of after the question", **LOCAL_FOLDER),
+    option(
+        "--param",
+        "name=value",
+        "a parameter of the question, instead of its own option; given several times, it has several values",
+        multiple=True,
+    ),
+)
+
+
+def _queries(*, as_json: bool | None) -> int:
+    from exporter.ask.shipped import questions
+    from exporter.cli.questions import questions_as_json, questions_as_text
+
+    print(questions_as_json(questions()) if as_json else questions_as_text(questions()))
+    return 0
+
+
+QUERIES = Command("queries", _queries, "list the shipped questions", "exporter queries")
+QUERIES.group("Options", as_json("print the list as JSON"))

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from exporter.ask.parameters import CHOICES
 from exporter.ask.shipped import grouped, is_shipped
+from exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,24 +54,22 @@ def options_of(question: Question, used_options: Sequence[str]) -> list[click.Op
     given by --param.
     """
     return [
-        _option(parameter, others)
+        _option(parameter, [option_of(other) for other in alternatives if other is not parameter])
         for alternatives in _alternatives(question)
         for parameter in alternatives
         if option_of(parameter) not in used_options
-        for others in [[option_of(other) for other in alternatives if other is not parameter]]
     ]
 
 
 def _alternatives(question: Question) -> list[list[Parameter]]:
     """The parameters, each with those that can replace it: names of objects before their ids."""
     alternatives = [
-        sorted(
-            [parameter, *(other for other in question.parameters if other.instead == parameter.name)],
-            key=lambda candidate: candidate.kind != "object",
-        )
+        [parameter, *(other for other in question.parameters if other.instead == parameter.name)]
         for parameter in question.parameters
         if parameter.instead is None
     ]
+    for group in alternatives:
+        group.sort(key=lambda parameter: parameter.kind != "object")
     return sorted(alternatives, key=lambda group: not _is_needed(group))  # what is needed first
 
 
@@ -100,21 +99,24 @@ def _name(parameter: Parameter) -> str:
     return f"parameter_{parameter.name}"
 
 
-def values_of_options(question: Question, values: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Parameter -> the values of its option. ``values``: of all options that :func:`options_of` made."""
-    return {
-        parameter.name: list(values[_name(parameter)])
-        for parameter in question.parameters
-        if values.get(_name(parameter))
-    }
+def values_of_options(question: Question, options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Parameter -> the values of its option. ``options``: all that :func:`options_of` made. Raises UsageError for an
+    empty value.
+    """
+    values = {parameter.name: list(options.get(_name(parameter), ())) for parameter in question.parameters}
+    for parameter in question.parameters:
+        if "" in values[parameter.name]:
+            raise UsageError(
+                f"{option_of(parameter)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it "
+                "out"
+            )
+    return {name: given for name, given in values.items() if given}
 
 
 def example(question: Question) -> str:
     """A command line with what the question needs, and a time if it takes one."""
     needed = [alternatives[0] for alternatives in _alternatives(question) if _is_needed(alternatives)]
-    times = [
-        parameter for parameter in question.parameters if parameter.name in ("since", "at") and parameter not in needed
-    ]
+    times = [one for one in question.parameters if one.name in ("since", "at") and one not in needed]
     words = [f"{option_of(parameter)} {_VALUES[parameter.kind][1]}" for parameter in [*needed, *times[:1]]]
     name = question.name if is_shipped(question) else shlex.quote(str(question.path))
     return " ".join(["exporter query", name, "lineage", *words])
@@ -138,7 +140,7 @@ def _options_text(alternatives: Sequence[Parameter]) -> str:
     return text if _is_needed(alternatives) else f"[{text}]"
 
 
-def as_json(questions: Sequence[Question]) -> str:
+def questions_as_json(questions: Sequence[Question]) -> str:
     """The shipped questions in the order of their names."""
     entries = [
         {

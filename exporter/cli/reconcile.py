@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from exporter.cli.commands import FILE, FILES, LOCAL_FOLDER, Argument, Command, as_json, option
+from exporter.cli.commands import FILE, FILES, GRAPH, Argument, Command, as_json, option
 from exporter.errors import RefusedError
 from exporter.system.terminal import message
 
@@ -31,7 +31,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     as_json: bool | None,
 ) -> int:
     from exporter.ask.questions import Graph
-    from exporter.reconcile import declared_graph, filled_contract, output
+    from exporter.reconcile import filled_contract, output
     from exporter.reconcile.comparison import compare
     from exporter.reconcile.reading import read
     from exporter.system.progress import Progress
@@ -39,7 +39,7 @@ def _run(  # noqa: PLR0913 - the options of the command
     if since is not None and until is not None and since >= until:
         raise click.UsageError("--since has to be before --until", click.get_current_context())
     if out is not None:
-        declared_graph.check(out, folder)
+        output.check_graph(out, folder)
     declarations = [read(text, server) for text in sources]
     if out is not None and filled_contract.is_contract(out):
         filled_contract.check(declarations, out)
@@ -48,7 +48,7 @@ def _run(  # noqa: PLR0913 - the options of the command
         if out is not None and filled_contract.is_contract(out):
             comparison.notes.append(filled_contract.write(comparison, out))
         elif out is not None:
-            declared_graph.write(comparison, graph.store, out)
+            output.write_graph(comparison, graph.store, out)
     for note in comparison.notes:
         print(message(note), file=sys.stderr)
     sys.stdout.write(output.as_json(comparison) if as_json else output.as_text(comparison))
@@ -81,40 +81,36 @@ COMMAND = Command(
     _run,
     "compare the lineage that dbt, OpenLineage or a data contract declares with what rows show",
     "exporter reconcile lineage target/manifest.json",
-    {
-        "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
-            Argument(
-                "sources",
-                "WITH",
-                "dbt's manifest.json, files of OpenLineage events, data contracts (ODCS), or the address of a Marquez",
-                nargs=-1,
-                required=True,
-                **FILES,
-            ),
-            option("--since", "TIME", "only queries that started at this day or time (UTC) or later", type=_time),
-            option("--until", "TIME", "only queries that started before this day or time (UTC)", type=_time),
-            option(
-                "--fail-on",
-                "LIST",
-                "exit 1 if there are edges of these classes: undeclared, phantom, unknown",
-                type=_classes,
-            ),
-            option(
-                "--out",
-                "FILE",
-                "also write the declared lineage as a graph: FILE.ttl or FILE.nq; or the data contract with what rows "
-                "show added: FILE.yaml",
-                **FILE,
-            ),
-            option("--server", "NAME", "of a data contract with several servers of Snowflake, the one that is meant"),
-            option(
-                "--namespace",
-                "NAMESPACE",
-                "a namespace of datasets that is the account of DIR, in another spelling",
-                multiple=True,
-            ),
-            as_json("print the result as JSON"),
-        ]
-    },
+)
+COMMAND.group(
+    "Options",
+    GRAPH,
+    Argument(
+        "sources",
+        "WITH",
+        "dbt's manifest.json, files of OpenLineage events, data contracts (ODCS), or the address of a Marquez",
+        nargs=-1,
+        required=True,
+        **FILES,
+    ),
+    option("--since", "TIME", "only queries that started at this day or time (UTC) or later", type=_time),
+    option("--until", "TIME", "only queries that started before this day or time (UTC)", type=_time),
+    option(
+        "--fail-on", "LIST", "exit 1 if there are edges of these classes: undeclared, phantom, unknown", type=_classes
+    ),
+    option(
+        "--out",
+        "FILE",
+        "also write the declared lineage as a graph: FILE.ttl or FILE.nq; or the data contract with what rows show "
+        "added: FILE.yaml",
+        **FILE,
+    ),
+    option("--server", "NAME", "of a data contract with several servers of Snowflake, the one that is meant"),
+    option(
+        "--namespace",
+        "NAMESPACE",
+        "a namespace of datasets that is the account of DIR, in another spelling",
+        multiple=True,
+    ),
+    as_json("print the result as JSON"),
 )

@@ -1,33 +1,46 @@
-"""``exporter serve``: pages for people and a SPARQL endpoint for programs."""
+"""A graph for people and programs: ``exporter serve``, ``report`` and ``mcp``."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from exporter.cli.commands import FILE, LOCAL_FOLDER, Argument, Command, flag, option
+from exporter.cli.commands import FILE, GRAPH, Command, flag, number, option
+from exporter.cli.messages import say
 from exporter.errors import UsageError
-from exporter.system.terminal import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_INTERRUPTED: Final = 130
-_PACKAGES: Final = ("flask", "waitress", "fast_sugiyama")
-CONFIG: Final = option("--config", "FILE", "settings in TOML, of the table [serve]", **FILE)
+INTERRUPTED: Final = 130
+_PACKAGES: Final = {"serve": ("flask", "waitress", "fast_sugiyama"), "mcp": ("mcp", "anyio", "starlette", "uvicorn")}
+"""The packages that an extra installs."""
+_CONFIG: Final = option("--config", "FILE", "settings in TOML, of the table [serve]", **FILE)
+_port: Final = number(int, lambda port: 0 <= port <= 65535, "a port: a whole number from 0 to 65535")
 
 
-def _run(  # noqa: PLR0913 - the options of the command
+@contextmanager
+def _require_packages(command: str, extra: str) -> Iterator[None]:
+    """Imports in its body need the packages of the extra; UsageError says how to install them."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _PACKAGES[extra]:
+            raise
+        install = f"pip install 'access-history-exporter[{extra}]'"
+        raise UsageError(
+            f"exporter {command} needs packages that are not installed ({error.name}): {install}"
+        ) from error
+
+
+def _serve(  # noqa: PLR0913 - the options of the command
     folder: Path, *, host: str, port: int, auth: str | None, no_auth: bool | None, config: Path | None
 ) -> int:
     from exporter.cli.configuration import load_serve
 
-    with require_packages("serve"):
+    with _require_packages("serve", "serve"):
         from exporter.serve.listening import is_loopback
         from exporter.serve.server import Choices, serve
     if auth is None and not is_loopback(host):
@@ -42,49 +55,67 @@ def _run(  # noqa: PLR0913 - the options of the command
         raise UsageError("--auth and --no-auth exclude each other.")
     choices = Choices(host, port, auth, load_serve(config) if config else ())
     serve(folder, choices, partial(print, flush=True), say)
-    return _INTERRUPTED
+    return INTERRUPTED
 
 
-@contextmanager
-def require_packages(command: str) -> Iterator[None]:
-    """Imports in its body need the packages of the extra; UsageError says how to install them."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _PACKAGES:
-            raise
-        install = "pip install 'access-history-exporter[serve]'"
-        raise UsageError(
-            f"exporter {command} needs packages that are not installed ({error.name}): {install}"
-        ) from error
+SERVE = Command("serve", _serve, "show an export as pages, and answer SPARQL at /sparql", "exporter serve lineage")
+SERVE.group(
+    "Options",
+    GRAPH,
+    option("--host", "ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
+    option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=_port, default=7878),
+    option("--auth", "HOW", "who may use it: basic:FILE (names and hashes) or header:NAME (sent by a proxy)"),
+    flag("--no-auth", "no login, also where other machines can reach it"),
+    _CONFIG,
+)
 
 
-def say(text: str) -> None:
-    """Prints a message on standard error."""
-    print(f"exporter: {message(text)}", file=sys.stderr, flush=True)
+def _report(folder: Path, *, out: Path, since: str | None, config: Path | None) -> int:
+    from exporter.cli.configuration import load_serve
+
+    with _require_packages("report", "serve"):
+        from exporter.serve.report import write
+    write(folder, out, since, load_serve(config) if config else (), say)
+    print(out)
+    return 0
 
 
-def port_of(text: str) -> int:
-    """The number of a port. Raises click.BadParameter for any other text."""
-    with suppress(ValueError):
-        if 0 <= int(text) <= 65535:
-            return int(text)
-    raise click.BadParameter(f"{text} is not a port: a whole number from 0 to 65535")
+REPORT = Command(
+    "report",
+    _report,
+    "write a report for stewards as one file of HTML",
+    "exporter report lineage --out report.html",
+)
+REPORT.group(
+    "Options",
+    GRAPH,
+    option("--out", "FILE", "the file to write", required=True, **FILE),
+    option("--since", "TIME", "the first day or time (UTC); by default 30 days before the last"),
+    _CONFIG,
+)
 
 
-COMMAND = Command(
-    "serve",
-    _run,
-    "show an export as pages, and answer SPARQL at /sparql",
-    "exporter serve lineage",
-    {
-        "Options": [
-            Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
-            option("--host", "ADDRESS", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
-            option("--port", "N", "port to listen on (default 7878; 0 for any free one)", type=port_of, default=7878),
-            option("--auth", "HOW", "who may use it: basic:FILE (names and hashes) or header:NAME (sent by a proxy)"),
-            flag("--no-auth", "no login, also where other machines can reach it"),
-            CONFIG,
-        ]
-    },
+def _mcp(folder: Path, *, http: bool | None, host: str, port: int) -> int:
+    with _require_packages("mcp", "mcp"):
+        from exporter.mcp.server import on_http, on_streams
+        from exporter.serve.listening import is_loopback
+    if not http:
+        on_streams(folder, say)
+        return 0
+    if not is_loopback(host):
+        say(
+            f"warning: other machines can reach {host}. There is no login: everyone who can reach it can "
+            "read who queried what, and SQL text if it was exported."
+        )
+    on_http(folder, host, port, partial(print, flush=True), say)
+    return INTERRUPTED
+
+
+MCP = Command("mcp", _mcp, "let an assistant ask a graph (MCP)", "exporter mcp lineage")
+MCP.group(
+    "Options",
+    GRAPH,
+    flag("--http", "listen for HTTP in place of standard input and output"),
+    option("--host", "ADDRESS", "with --http: address to listen on (default 127.0.0.1)", default="127.0.0.1"),
+    option("--port", "N", "with --http: port (default 7879; 0 for any free one)", type=_port, default=7879),
 )

@@ -27,6 +27,8 @@ FORM: Final = 3
 are in other files.
 """
 LOG: Final = "log.json"
+ROWS: Final = ("rows_in", "exported", "duplicates", "quarantined")
+"""The counts of rows in the log and the report: the first is the sum of the others."""
 _DECISIVE_SETTINGS: Final = (
     "account",
     "base",
@@ -111,14 +113,14 @@ def _check_outputs(settings: Settings) -> None:
 
 def _read(place: Place, name: str) -> Any:
     text = place.read(name)
-    if text is None:
-        return None
+    return None if text is None else _json(text, f"{place.shown}: {name}", place.shown)
+
+
+def _json(text: str, what: str, folder: object) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise UsageError(
-            f"{place.shown}: {name} is damaged; exporter validate {place.shown} lists all damage"
-        ) from None
+        raise UsageError(f"{what} is damaged; exporter validate {folder} lists all damage") from None
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
@@ -147,18 +149,17 @@ def _setting_text(value: Any) -> str:
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
-_COUNTS: Final = ("rows_in", "exported", "duplicates", "quarantined")
-
-
 def runs(folder: Path) -> list[dict[str, Any]]:
     """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it."""
-    log, report = folder / "log.json", folder / "report.json"
-    if log.is_file():
-        return list(_json(log))
-    if report.is_file():
-        content = _json(report)
-        return [{"run": 1, "version": content["version"], **{name: content[name] for name in _COUNTS}}]
-    raise UsageError(f"{folder}: {no_export(folder)}")
+    path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
+    if path is None:
+        raise UsageError(f"{folder}: {no_export(folder)}")
+    content = _json(path.read_text(encoding="utf-8"), f"{path}:", folder)
+    return (
+        list(content)
+        if path.name == LOG
+        else [{"run": 1, "version": content["version"], **{name: content[name] for name in ROWS}}]
+    )
 
 
 def no_export(folder: Path) -> str:
@@ -169,11 +170,9 @@ def no_export(folder: Path) -> str:
 
 def runs_as_text(listed: list[dict[str, Any]]) -> str:
     """The runs as a table, with the sums of all runs."""
-    head = ("run", "at", *(name.replace("_", " ") for name in _COUNTS), "days written")
-    rows = [
-        (str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in _COUNTS), _days(run)) for run in listed
-    ]
-    sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in _COUNTS), "")
+    head = ("run", "at", *(name.replace("_", " ") for name in ROWS), "days written")
+    rows = [(str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in ROWS), _days(run)) for run in listed]
+    sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in ROWS), "")
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     return "\n".join(_line(row, widths) for row in (head, *rows, sums))
 
@@ -189,10 +188,3 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
         for column, (text, width) in enumerate(zip(row, widths, strict=True))
     ]
     return "  ".join(aligned).rstrip()
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise UsageError(f"{path}: is damaged; exporter validate {path.parent} lists all damage") from None

@@ -130,12 +130,17 @@ def diff_files(files: list[Json], sizes_of: Mapping[str, int], is_same: Callable
     """Compare the entries of a manifest with the sizes of the files in its folder (``sizes_of``; negative for links,
     pipes and devices). ``is_same``: whether a file of the right size has the right content.
     """
-    expected = {file["path"]: file for file in files}
-    expected |= {name: {**expected[path], "path": name} for path, name in copies(files).items()}
+    expected = _expected(files)
     unchanged = {path for path, entry in expected.items() if sizes_of.get(path) == entry["bytes"] and is_same(entry)}
     others = [path for path in sizes_of if path not in expected and path != NAME and not _OF_PUSH.fullmatch(path)]
     changed = [path for path in expected if path in sizes_of and path not in unchanged]
     return ManifestDiff(sorted(others), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
+
+
+def _expected(files: list[Json]) -> dict[str, Json]:
+    """Path -> entry of each file that a folder with this manifest has."""
+    expected = {file["path"]: file for file in files}
+    return expected | {name: {**expected[path], "path": name} for path, name in copies(files).items()}
 
 
 def is_temporary(path: str) -> bool:
@@ -143,22 +148,20 @@ def is_temporary(path: str) -> bool:
     return path == MARK or path.startswith(f"{WORK}/")
 
 
-def sizes(folder: Path) -> dict[str, int]:
+def sizes(folder: Path, *, with_empty: bool = False) -> dict[str, int]:
     """Path in a folder -> size in bytes of each file below it; -1 for links, pipes and devices. Links are not
-    followed.
+    followed. ``with_empty``: also the empty folders below it, as paths that end in a slash.
     """
     by_path: dict[str, int] = {}
+    begin = len(f"{folder}/")
     for parent, folders, names in os.walk(folder):
         for path in (f"{parent}/{name}" for name in (*names, *folders)):
             status = os.lstat(path)
             if not stat.S_ISDIR(status.st_mode):
-                by_path[_below(folder, path)] = status.st_size if stat.S_ISREG(status.st_mode) else -1
+                by_path[path[begin:]] = status.st_size if stat.S_ISREG(status.st_mode) else -1
+        if with_empty and parent[begin:] and not folders and not names:
+            by_path[f"{parent[begin:]}/"] = 0
     return by_path
-
-
-def _below(folder: Path, path: str) -> str:
-    """A path that begins with that of the folder, without it; empty for the folder itself."""
-    return path[len(f"{folder}/") :]
 
 
 def diff_folder(folder: Path) -> ManifestDiff | None:
@@ -176,22 +179,18 @@ def diff_folder(folder: Path) -> ManifestDiff | None:
         is_older = os.lstat(f"{folder}/{entry['path']}").st_mtime_ns < since
         return is_older or bool(_file_entry(folder / entry["path"], folder)["sha256"] == entry["sha256"])
 
-    result = diff_files(files, sizes(folder), is_same)
-    return result._replace(others=sorted([*result.others, *_empty(folder, files)]))
+    found = sizes(folder, with_empty=True)
+    known = {f"{parent}/" for file in files for parent in parents(file["path"])}
+    for path in [path for path in found if path.endswith("/")]:
+        if path in known or _LAYOUT.fullmatch(path[:-1]):
+            del found[path]
+    return diff_files(files, found, is_same)
 
 
-def _empty(folder: Path, files: list[Json]) -> Iterator[str]:
-    """The empty folders that are not of an export with these files, as paths that end in a slash."""
-    known_folders = set[str]()
-    for file in files:
-        parent = file["path"].rpartition("/")[0]
-        while parent and parent not in known_folders:  # the folders above a known one are known
-            known_folders.add(parent)
-            parent = parent.rpartition("/")[0]
-    for folder_path, inner, names in os.walk(folder):
-        path = _below(folder, folder_path)
-        if path and not inner and not names and path not in known_folders and not _LAYOUT.fullmatch(path):
-            yield f"{path}/"
+def parents(path: str) -> Iterator[str]:
+    """The folders that a path in DIR is in, without DIR."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _file_entry(path: Path, folder: Path) -> Json:
@@ -270,11 +269,10 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
     if files is None:
         yield f"{folder / NAME}: is damaged, so the files of the export are not known"
         return
-    expected = {file["path"]: (file["bytes"], file["sha256"]) for file in files}
-    expected |= {name: expected[path] for path, name in copies(files).items()}
+    expected = _expected(files)
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for path, (size, digest) in expected.items():
-        wrong = _difference(folder, path, size, digest) if path in present else "is missing"
+    for path, file in expected.items():
+        wrong = _difference(folder, file) if path in present else "is missing"
         if wrong:
             yield f"{folder / path}: {wrong}"
     for path in sorted(present - expected.keys() - {NAME, MARK}):
@@ -282,11 +280,11 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 
-def _difference(folder: Path, path: str, size: int, digest: str) -> str | None:
+def _difference(folder: Path, file: Json) -> str | None:
     try:
-        entry = _file_entry(folder / path, folder)
+        entry = _file_entry(folder / file["path"], folder)
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    if entry["bytes"] != size:
-        return f"has {entry['bytes']:,} bytes, but {NAME} says {size:,}"
-    return None if entry["sha256"] == digest else f"has been changed: its sha256 is not the one in {NAME}"
+    if entry["bytes"] != file["bytes"]:
+        return f"has {entry['bytes']:,} bytes, but {NAME} says {file['bytes']:,}"
+    return None if entry == file else f"has been changed: its sha256 is not the one in {NAME}"

@@ -19,7 +19,7 @@ from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
 
     from exporter.engines.places import Place
@@ -154,8 +154,10 @@ class Publication:
 
     def path(self, name: str) -> str:
         """The full path of a file or folder of the new DIR: in its own folder, or where it was left in the old one."""
-        is_left = any(parent_or_self in self._not_moved for parent_or_self in _path_and_parents(name))
-        return self._place.inside(name) if is_left else f"{self.folder}/{name}"
+        return self._place.inside(name) if self._is_left(name) else f"{self.folder}/{name}"
+
+    def _is_left(self, name: str) -> bool:
+        return not self._not_moved.isdisjoint((name, *manifest.parents(name)))
 
     def names(self, folder: str) -> list[str]:
         """The sorted names in a folder of the new DIR, below it; empty if it does not exist."""
@@ -184,11 +186,7 @@ class Publication:
     def _entries_not_moved(self) -> list[dict[str, Any]]:
         """The entries of the old manifest for what was left where it is."""
         before = self.entries_before() if self._not_moved else []
-        return [
-            entry
-            for entry in before
-            if any(parent_or_self in self._not_moved for parent_or_self in _path_and_parents(entry["path"]))
-        ]
+        return [entry for entry in before if self._is_left(entry["path"])]
 
     def has(self, name: str) -> bool:
         """Whether a folder in the new DIR has any content yet."""
@@ -226,12 +224,6 @@ class Publication:
 def _paths_in(folder: str, paths: list[str]) -> list[str]:
     prefix = f"{folder}/" if folder else ""
     return [f"{prefix}{path.rpartition('/')[2]}" for path in paths]
-
-
-def _path_and_parents(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
 
 
 def _is_plain(to: str) -> bool:

@@ -21,12 +21,11 @@ from exporter.graph.shapes.on_graph import shacl_report
 from exporter.input.times import iso, parse_time
 from exporter.pipeline.outcome import LIMIT
 from exporter.pipeline.read import LEFT_OUT
-from exporter.publish.earlier import FORM, LOG, STATE
+from exporter.publish.earlier import FORM, LOG, ROWS, STATE
 from exporter.publish.manifest import NAME
+from exporter.publish.set_aside import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from exporter.pipeline.outcome import Outcome
     from exporter.privacy.filters import Filters
     from exporter.publish.earlier import EarlierRuns
@@ -111,20 +110,21 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     progress: Progress,
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""
-    counts = outcome.counts
+    counts, numbers = outcome.counts, outcome.counts.numbers
+    faulty = {"events of datasets that are not valid": numbers["faulty"]} if numbers["faulty"] else {}
     report = Report(
-        rows_in=counts.numbers["rows"],
-        exported=counts.numbers["exported"],
-        duplicates=counts.numbers["duplicates"],
-        quarantined=counts.numbers["quarantined"],
-        truncated=counts.numbers["truncated"],
-        unknown_streams=counts.numbers["unknown_streams"],
-        queries=counts.numbers["queries"],
-        events=counts.numbers["events"],
-        nodes=counts.numbers["nodes"],
-        nodes_checked=counts.numbers["checked"],
+        rows_in=numbers["rows"],
+        exported=numbers["exported"],
+        duplicates=numbers["duplicates"],
+        quarantined=numbers["quarantined"],
+        truncated=numbers["truncated"],
+        unknown_streams=numbers["unknown_streams"],
+        queries=numbers["queries"],
+        events=numbers["events"],
+        nodes=numbers["nodes"],
+        nodes_checked=numbers["checked"],
         violations=dict(sorted(outcome.refused.items())),
-        warnings={**dict(sorted(counts.warnings().items())), **_warning_of_faulty(counts.numbers["faulty"])},
+        warnings=dict(sorted(counts.warnings().items())) | faulty,
         seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
@@ -135,20 +135,21 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
             kind: {"count": number, "example": f"{file}, {unit} {number_in_file}"}
             for kind, number, (file, number_in_file, unit) in counts.unknown.entries()
         },
-        query_history=_of_history(settings, counts.numbers),
-        aggregate=_of_aggregates(settings, counts.numbers),
-        filtered=_filtered(settings.privacy.filters, counts.numbers),
-        new=outcome.new if settings.update else None,
-        new_queries=counts.numbers["new_queries"] if settings.update else None,
-        made=outcome.made if settings.update else None,
+        query_history=_of_view(
+            "history", ("rows", "doubled", "unreadable", "unusable"), settings.query_history, numbers
+        ),
+        aggregate=_of_view("aggregate", ("rows", *ROWS[1:], "calls"), settings.aggregate, numbers),
+        filtered=_filtered(settings.privacy.filters, numbers),
     )
+    if settings.update:
+        report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.made)
     if "graph" in settings.outputs:
         new.text(EXPORT_FILE, _provenance(report, settings.base))
     new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
     if settings.update:
         new.text(LOG, log(earlier, report, outcome))
     if settings.forget_user or settings.forget_before:
-        report = replace(report, forgotten=_forgotten(counts.numbers, new))
+        report = replace(report, forgotten=_forgotten(numbers, new))
     new.text("report.json", report.json() + "\n")
     return report
 
@@ -186,24 +187,11 @@ def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
     return {end: (period_now if day in outcome.made else period_before)[end] for end, day in ends.items()}
 
 
-def _warning_of_faulty(events: int) -> dict[str, int]:
-    return {"events of datasets that are not valid": events} if events else {}
-
-
-def _of_history(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
-    if settings.query_history is None:
+def _of_view(view: str, names: tuple[str, ...], given: str | None, numbers: dict[str, int]) -> dict[str, int] | None:
+    """The counts of the rows of another view; None without such rows."""
+    if given is None:
         return None
-    names = ("rows", "doubled", "unreadable", "unusable")
-    return {"rows_in" if name == "rows" else name: numbers.get(f"history_{name}", 0) for name in names}
-
-
-def _of_aggregates(settings: Settings, numbers: dict[str, int]) -> dict[str, int] | None:
-    """The rows of AGGREGATE_ACCESS_HISTORY, which the other counts include, and the calls that they stand for."""
-    if settings.aggregate is None:
-        return None
-    names = ("rows", "exported", "duplicates", "quarantined")
-    counts = {"rows_in" if name == "rows" else name: numbers.get(f"aggregate_{name}", 0) for name in names}
-    return {**counts, "calls": numbers.get("aggregate_calls", 0)}
+    return {"rows_in" if name == "rows" else name: numbers.get(f"{view}_{name}", 0) for name in names}
 
 
 def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | None:
@@ -219,9 +207,9 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
 
 def check_account(report: Report) -> None:
     """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
-    row_counts = {name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")}
+    row_counts = {name: getattr(report, name) for name in ROWS}
     for counts, view in ((row_counts, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):
-        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in row_counts)
+        rows, exported, duplicates, quarantined = (counts.get(name, 0) for name in ROWS)
         accounted = exported + duplicates + quarantined
         if accounted != rows:
             raise ExporterError(
@@ -239,10 +227,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         "at": report.at,
         "period": report.period,
         "version": report.version,
-        **{name: getattr(report, name) for name in ("rows_in", "exported", "duplicates", "quarantined")},
-        "queries": report.queries,
-        "events": report.events,
-        "nodes": report.nodes,
+        **{name: getattr(report, name) for name in (*ROWS, "queries", "events", "nodes")},
         "new": outcome.new,
         "made": outcome.made,
         **({"filtered": report.filtered} if report.filtered else {}),
@@ -327,19 +312,11 @@ def _json(text: str | None) -> Any:
 def _reasons(new: Publication) -> str:
     """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
     counts, places = Counter[str](), dict[str, str]()
-    for row in _quarantined_rows(new):
-        # The text after a colon is quoted from the row.
-        reason = str(row.get("reason")).partition(": ")[0]
-        counts[reason] += 1
-        unit = "line" if "line" in row else "row"
-        places.setdefault(reason, f"{row.get('file')}, {unit} {row.get(unit)}")
-    texts = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
-    return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""
-
-
-def _quarantined_rows(new: Publication) -> Iterator[dict[str, Any]]:
-    """The first quarantined rows."""
     for line in new.beginning("quarantine").splitlines():
         row = _json(line)  # the last line may be incomplete
         if isinstance(row, dict):
-            yield row
+            reason = str(row.get("reason")).partition(": ")[0]  # the text after a colon is quoted from the row
+            counts[reason] += 1
+            places.setdefault(reason, place_of(row))
+    texts = [f"{reason} ({places[reason]})" for reason, _ in counts.most_common(_REASONS)]
+    return f"The most frequent reasons: {'; '.join(texts)}. " if texts else ""

@@ -18,10 +18,10 @@ from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
 from exporter.publish.earlier import STATE, no_export
 from exporter.system import files
-from exporter.system.terminal import visible
+from exporter.system.terminal import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 _SHOWN: Final = 300
@@ -34,13 +34,44 @@ _DAYS: Final = "^[0-9]+-[0-9]+-[0-9]+$"
 
 
 class QuarantinedRow(NamedTuple):
-    """A quarantined row. ``run``: the run of an update, 0 if it belongs to the present state. ``query_id``: None if it
-    cannot be read.
-    """
+    """``entry``: the line in the quarantine. ``is_again``: whether a later run exported the query."""
 
     entry: dict[str, Any]
-    run: int
-    query_id: str | None
+    is_again: bool
+
+
+class _Quarantine:
+    """The quarantined rows of an export, read twice: a row that several runs were given unchanged, as from a file that
+    lies in the inputs of every day, is one row, of the first of these runs.
+
+    Raises UsageError if the folder was not made by an export.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / "report.json").is_file():
+            raise UsageError(f"{folder}: {no_export(folder)}")
+        self._folder = folder
+        self._first_run, query_ids = dict[bytes, int](), set[str]()
+        for entry, run in self._of_all_runs():
+            if run and entry["as_it_came"]:
+                digest = _digest(entry)
+                self._first_run[digest] = min(run, self._first_run.get(digest, run))
+                query_ids |= _query_ids(entry)
+        self._accepted_in = _accepting_runs(folder, query_ids)
+
+    def __iter__(self) -> Iterator[QuarantinedRow]:
+        for entry, run in self._of_all_runs():
+            if not run or self._first_run.get(_digest(entry), run) == run:
+                accepted_in = (self._accepted_in.get(query_id, 0) for query_id in _query_ids(entry))
+                yield QuarantinedRow(entry, run > 0 and any(later > run for later in accepted_in))
+
+    def _of_all_runs(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Each line with its run; the run is 0 for rows of the present state."""
+        for path in files.find_files(self._folder / "quarantine", ".ndjson"):
+            of_run = _of_run(path.name)
+            with path.open(encoding="utf-8") as lines:
+                for line in lines:
+                    yield json.loads(line), int(of_run[1]) if of_run else 0
 
 
 def reasons(folder: Path) -> list[dict[str, Any]]:
@@ -49,12 +80,8 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
 
     Raises UsageError if the folder was not made by an export.
     """
-    if not (folder / "report.json").is_file():
-        raise UsageError(f"{folder}: {no_export(folder)}")
-    accepted_in = _accepting_runs(folder)
     by_reason: dict[str, dict[str, Any]] = {}
-    for entry, run, query_id in _quarantined_rows(folder):
-        is_again = _is_given_again(QuarantinedRow(entry, run, query_id), accepted_in)
+    for entry, is_again in _Quarantine(folder):
         new = {"reason": entry["reason"], "rows": 0, "given_again": 0, "example": entry}
         group = by_reason.setdefault(entry["reason"], new)
         if group["rows"] == group["given_again"] and not is_again:
@@ -64,62 +91,37 @@ def reasons(folder: Path) -> list[dict[str, Any]]:
     return sorted(by_reason.values(), key=lambda group: (-group["rows"], group["reason"]))
 
 
-def _is_given_again(row: QuarantinedRow, accepted_in: Mapping[str, int]) -> bool:
-    """Whether a later run exported the query of the row."""
-    return row.run > 0 and row.query_id is not None and accepted_in.get(row.query_id, 0) > row.run
+def place_of(entry: dict[str, Any]) -> str:
+    """Where a quarantined row came from: its file, and its line or number."""
+    unit = "line" if "line" in entry else "row"
+    return f"{entry.get('file')}, {unit} {entry.get(unit, '?')}"
 
 
-def _quarantined_rows(folder: Path) -> Iterator[QuarantinedRow]:
-    """The quarantined rows. A row that several runs were given unchanged, as from a file that lies in the inputs of
-    every day, is one row, of the first of these runs.
-    """
-    first_run: dict[bytes, int] = {}
-    for row in _rows_of_all_runs(folder):
-        if row.run and row.entry["as_it_came"]:
-            digest = _digest(row)
-            first_run[digest] = min(row.run, first_run.get(digest, row.run))
-    for row in _rows_of_all_runs(folder):
-        if first_run.get(_digest(row), row.run) == row.run or not row.run:
-            yield row
+def _digest(entry: dict[str, Any]) -> bytes:
+    return hashlib.sha256(entry["as_it_came"].encode("utf-8", "surrogatepass")).digest()
 
 
-def _digest(row: QuarantinedRow) -> bytes:
-    return hashlib.sha256(row.entry["as_it_came"].encode("utf-8", "surrogatepass")).digest()
-
-
-def _rows_of_all_runs(folder: Path) -> Iterator[QuarantinedRow]:
-    for path in files.find_files(folder / "quarantine", ".ndjson"):
-        of_run = _of_run(path.name)
-        with path.open(encoding="utf-8") as lines:
-            for line in lines:
-                entry = json.loads(line)
-                yield QuarantinedRow(
-                    entry, int(of_run[1]) if of_run else 0, _query_id(entry["as_it_came"]) if of_run else None
-                )
-
-
-def _query_id(text: str) -> str | None:
-    """The query id in a row; None if the text is not a JSON object or has no query id."""
+def _object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
+    """The values of a JSON object by their keys in lower case, the first of each; None for any other text."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, strict=strict)
     except (ValueError, RecursionError):
         return None
-    names = document if isinstance(document, dict) else {}
-    query_id = next((value for name, value in names.items() if name.lower() == "query_id"), None)
-    # A row whose id has half of a surrogate pair is never accepted, so no later run has it.
-    return query_id if isinstance(query_id, str) and _HALF.search(query_id) is None else None
+    return {key.lower(): document[key] for key in reversed(document)} if isinstance(document, dict) else None
 
 
-def _accepting_runs(folder: Path) -> dict[str, int]:
-    """Query id -> the last run that accepted a row of the query, for the queries of quarantined rows."""
-    query_ids = {
-        quarantined_row.query_id
-        for quarantined_row in _quarantined_rows(folder)
-        if quarantined_row.query_id is not None
-    }
-    files = sorted((folder / STATE / "rows").glob("*/*.parquet")) if query_ids else []
+def _query_ids(entry: dict[str, Any]) -> set[str]:
+    """The query id in a row, if it has one. A row whose id has half of a surrogate pair is never accepted, so no later
+    run has it.
+    """
+    query_id = (_object(entry["as_it_came"]) or {}).get("query_id")
+    return {query_id} if isinstance(query_id, str) and _HALF.search(query_id) is None else set()
+
+
+def _accepting_runs(folder: Path, query_ids: set[str]) -> dict[str, int]:
+    """Query id -> the last run that accepted a row of the query."""
     latest: dict[str, int] = {}
-    for path in files:
+    for path in sorted((folder / STATE / "rows").glob("*/*.parquet")) if query_ids else ():
         for query_id, order in _rows_of(path, query_ids):
             latest[query_id] = max(latest.get(query_id, 0), time_and_query(order)[0])
     return latest
@@ -155,51 +157,41 @@ class RowsToMend:
     """
 
     def __init__(self, folder: Path) -> None:
-        if not (folder / "report.json").is_file():
-            raise UsageError(f"{folder}: {no_export(folder)}")
-        self._folder, self._counts, self._places = folder, Counter[str](), dict[str, str]()
+        self._rows, self._counts, self._places = _Quarantine(folder), Counter[str](), dict[str, str]()
 
     def __iter__(self) -> Iterator[str]:
-        accepted_in = _accepting_runs(self._folder)
-        for row in _quarantined_rows(self._folder):
-            line = None if self._is_left_out(row, accepted_in) else self._line(row)
+        for row in self._rows:
+            line = self._line(row)
             if line is not None:
                 yield line
 
     def _count(self, what: str, entry: dict[str, Any]) -> None:
-        unit = "line" if "line" in entry else "row"
         self._counts[what] += 1
-        self._places.setdefault(what, f"{entry['file']}, {unit} {entry.get(unit, '?')}")
+        self._places.setdefault(what, place_of(entry))
 
-    def _is_left_out(self, row: QuarantinedRow, accepted_in: Mapping[str, int]) -> bool:
-        """Whether the row is not written: nothing is to be done, or the quarantine does not have it."""
-        if _is_given_again(row, accepted_in):
-            self._count("again", row.entry)
-        elif not row.entry["as_it_came"]:
-            self._count("hidden", row.entry)
-        elif _CUT in row.entry["reason"]:
-            self._count("cut", row.entry)
-        else:
-            return False
-        return True
-
-    def _line(self, row: QuarantinedRow) -> str:
-        text: str = row.entry["as_it_came"]
-        if DAMAGED in row.entry["reason"] and "\ufffd" in text:
-            self._count("damaged", row.entry)
+    def _line(self, row: QuarantinedRow) -> str | None:
+        """The line; None if nothing is to be done, or the quarantine does not have the row."""
+        entry, text = row.entry, str(row.entry["as_it_came"])
+        left_out = "again" if row.is_again else "hidden" if not text else "cut" if _CUT in entry["reason"] else None
+        if left_out is not None:
+            self._count(left_out, entry)
+            return None
+        if DAMAGED in entry["reason"] and "\ufffd" in text:
+            self._count("damaged", entry)
             text = with_damage(text)  # otherwise the next export would take it as it is
-        names = _names(text)
-        if names is None:
-            self._count("no_json", row.entry)
-            return json.dumps({"as_it_came": text}, ensure_ascii=False) if _LINE_END.search(text) else text
-        if _AGGREGATE in names:
-            self._count("aggregate", row.entry)
+        has_lines = _LINE_END.search(text) is not None
+        document = _object(text, strict=has_lines)  # a line must not end within a string
+        if document is None:
+            self._count("no_json", entry)
+            return json.dumps({"as_it_came": text}, ensure_ascii=False) if has_lines else text
+        if _AGGREGATE in document:
+            self._count("aggregate", entry)
         return _LINE_END.sub(" ", text)  # in JSON they are between the values
 
     def notes(self) -> list[str]:
         """One line for each kind of rows, with the place of the first one."""
         return [
-            f"{_rows(number)} {words} ({'first ' if number > 1 else ''}{self._places[what]})"
+            f"{counted(number, 'row')} {words} ({'first ' if number > 1 else ''}{self._places[what]})"
             for what, words in _NOTES.items()
             if (number := self._counts[what])
         ]
@@ -214,19 +206,6 @@ _NOTES: Final = {
     "aggregate": "of AGGREGATE_ACCESS_HISTORY: put such rows into a file of their own, for --aggregate",
 }
 """What a person has to know of a row."""
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"
-
-
-def _names(text: str) -> set[str] | None:
-    """The keys of a JSON object, in lower case; None for any other text, and where a line ends within a string."""
-    try:
-        document = json.loads(text, strict=_LINE_END.search(text) is not None)
-    except (ValueError, RecursionError):
-        return None
-    return {name.lower() for name in document} if isinstance(document, dict) else None
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -247,14 +226,11 @@ def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
 
 
 def _reason(group: dict[str, Any]) -> str:
-    example = group["example"]
-    unit = "line" if "line" in example else "row"
-    text = example["as_it_came"]
+    example, text = group["example"], group["example"]["as_it_came"]
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
-    rows, again = _rows(group["rows"]), group["given_again"]
+    rows, again = counted(group["rows"], "row"), group["given_again"]
     whose = (
         "its query" if group["rows"] == 1 else "all their queries" if again == group["rows"] else f"{again:,} of them"
     )
     since = f" (a later run exported {whose})" if again else ""
-    place = f"such as {example['file']}, {unit} {example.get(unit, '?')}:"
-    return f"{rows}: {visible(group['reason'])}{since}\n  {visible(place)}\n  {visible(cut)}"
+    return f"{rows}: {visible(group['reason'])}{since}\n  such as {visible(place_of(example))}:\n  {visible(cut)}"

@@ -26,6 +26,7 @@ from exporter.reconcile.edges import (
 )
 from exporter.reconcile.observed import Observed, Run
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
+from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -60,7 +61,11 @@ class Comparison:
 
 
 def compare(
-    store: Store, declarations: list[Declaration], since: int | None, until: int | None, namespaces: Iterable[str] = ()
+    store: Store,
+    declarations: list[Declaration],
+    since: int | None,
+    until: int | None,
+    namespaces: Collection[str] = (),
 ) -> Comparison:
     """Compares the declarations with what rows of a period show. ``since``, ``until``: microseconds since 1970 (UTC),
     the end excluded. ``namespaces``: those that are the account of the graph. Raises UsageError for a declaration that
@@ -99,10 +104,6 @@ class _Classifier:
 
     def __init__(self, observed: Observed, declared: DeclaredEdges) -> None:
         self._observed, self._declared = observed, declared
-        self._into = defaultdict[tuple[str, str, str], dict[str, Run]](dict)
-        """(source, target, its column) -> the queries."""
-        for (source, _, target, column), runs in observed.columns.items():
-            self._into[source, target, column] |= runs
 
     def classify(self, edge: ComparedEdge) -> None:
         reason = self._not_on_record(edge)
@@ -127,8 +128,8 @@ class _Classifier:
 
     def _stages(self, target: End) -> list[str]:
         """The stages that queries loaded a table from: rows do not say where a stage is."""
-        sources = (source for (_, into), source in self._observed.direct.items() if into in target.members)
-        return sorted({source.name for source in sources if _is_stage(source.iri)})
+        sources = (source for source, into in self._observed.direct if into in target.members)
+        return sorted({self._observed.names[source] for source in sources if _is_stage(source)})
 
     def _of_table(self, edge: ComparedEdge) -> tuple[str, str] | None:
         runs, by = self._runs_that_show(edge)
@@ -140,33 +141,25 @@ class _Classifier:
             return reason
         edge.verdict = PHANTOM
         source, target = edge.source, edge.target
-        if source.column and self._runs_between(edge):
-            but_not = (
-                f"but not its column {target.column} from {source.column}"
-                if target.column
-                else f"and did not read its column {source.column}"
-            )
-            return "no-such-column", f"queries filled {target.name} from {source.name}, {but_not}"
+        if source.column and self._runs(edge):
+            of_target = f"but not its column {target.column} from" if target.column else "and did not read its column"
+            return "no-such-column", f"queries filled {target.name} from {source.name}, {of_target} {source.column}"
         fills = sum(len(self._observed.fills.get(iri, ())) for iri in target.members)
         return "never-seen", f"{_queries(fills)} filled {target.name}, none from {source.name}"
 
     def _runs_that_show(self, edge: ComparedEdge) -> tuple[dict[str, Run], str]:
         """The queries that show the edge, and how."""
-        observed, pairs = self._observed, list(_object_pairs(edge))
-        column, into = edge.source.column, edge.target.column
-        if column and into:
-            return _merged(observed.columns.get((source, column, target, into)) for source, target in pairs), _COLUMNS
-        if column:
-            return _merged(observed.read.get((source, column, target)) for source, target in pairs), _READS
+        column, into = edge.source.column or "", edge.target.column or ""
+        runs = self._runs(edge, column, into)
         if into:
-            runs = _merged(self._into.get((source, target, into)) for source, target in pairs)
-            return (runs, _COLUMNS) if runs else (self._runs_between(edge), _READS)
-        has_columns = not observed.column_pairs.isdisjoint(pairs)
-        return self._runs_between(edge), _COLUMNS if has_columns else _READS
+            return (runs, _COLUMNS) if runs or column else (self._runs(edge), _READS)
+        has_columns = not column and not self._observed.column_pairs.isdisjoint(_object_pairs(edge))
+        return runs, _COLUMNS if has_columns else _READS
 
-    def _runs_between(self, edge: ComparedEdge) -> dict[str, Run]:
-        """The queries that filled the target from the source, in whatever columns."""
-        return _merged(map(self._observed.pairs.get, _object_pairs(edge)))
+    def _runs(self, edge: ComparedEdge, column: str = "", into: str = "") -> dict[str, Run]:
+        """The queries that filled the target, or a column of it, from the source, or a column of it."""
+        keys = ((source, column, target, into) for source, target in _object_pairs(edge))
+        return {iri: run for key in keys for iri, run in self._observed.runs.get(key, {}).items()}
 
     def _why_not_shown(self, edge: ComparedEdge) -> tuple[str, str] | None:
         """Why rows of the period need not show the edge, if it is there; None where they would."""
@@ -180,12 +173,18 @@ class _Classifier:
             return "not-filled", f"no query of the period filled {target}"
         unclear = sum(fill.unclear for fill in fills)
         if unclear:
-            return "incomplete-rows", f"{_queries(unclear)} filled {target} in rows that do not say all sources"
+            return (
+                "incomplete-rows",
+                f"{_queries(unclear)} filled {target} in rows that do not say all sources",
+            )
         if edge.source.column and edge.target.column:
-            runs = self._runs_between(edge)
+            runs = self._runs(edge)
             without_columns = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)
             if without_columns:
-                return "no-columns", f"{_queries(without_columns)} filled {target} in rows that list no source columns"
+                return (
+                    "no-columns",
+                    f"{_queries(without_columns)} filled {target} in rows that list no source columns",
+                )
         cut = sum(not reads or bool(reads & edge.source.members) for reads in observed.cut.values())
         if cut:
             return (
@@ -198,9 +197,13 @@ class _Classifier:
         """The verdict on an edge into a view: rows show what is behind a view only when a query reads it."""
         source, target = edge.source, edge.target
         behind = [entry for iri in target.members for entry in self._observed.behind.get(iri, ())]
-        evidence = [entry for entry in behind if entry.iri in source.members]
-        evidence = [entry for entry in evidence if not source.column or entry.column == source.column]
-        evidence = [entry for entry in evidence if not target.column or entry.view_column == target.column]
+        evidence = [
+            entry
+            for entry in behind
+            if entry.iri in source.members
+            and source.column in {None, entry.column}
+            and target.column in {None, entry.view_column}
+        ]
         certain = [entry for entry in evidence if entry.is_certain]
         if certain:
             first, last = min(entry.first for entry in certain), max(entry.last for entry in certain)
@@ -210,7 +213,7 @@ class _Classifier:
             return None
         if evidence:
             return "view", f"queries read the view {target.name} and more, so {source.name} may be behind it or not"
-        names = ", ".join(sorted({entry.name for entry in behind if entry.is_certain}))
+        names = ", ".join(sorted({self._observed.names[entry.iri] for entry in behind if entry.is_certain}))
         shows = f"; queries that read it show {names} behind it" if names else ""
         return (
             "view",
@@ -222,12 +225,8 @@ def _object_pairs(edge: ComparedEdge) -> Iterator[tuple[str, str]]:
     return ((source, target) for source in edge.source.members for target in edge.target.members)
 
 
-def _merged(all_runs: Iterable[Mapping[str, Run] | None]) -> dict[str, Run]:
-    return {iri: run for runs in all_runs if runs for iri, run in runs.items()}
-
-
 def _queries(number: int) -> str:
-    return "1 query" if number == 1 else f"{number:,} queries"
+    return counted(number, "query", "queries")
 
 
 def _is_stage(iri: str) -> bool:
@@ -254,7 +253,8 @@ class _Undeclared:
         self._add_behind_views()
         return self._edges.values()
 
-    def _line(self, iri: str, name: str) -> ObjectLine:
+    def _line(self, iri: str) -> ObjectLine:
+        name = self._observed.names.get(iri, iri)
         return self._line_of.get(iri) or ObjectLine(iri, iri, name, "", frozenset((iri,)))
 
     def _add(self, source: End, target: End, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
@@ -268,7 +268,7 @@ class _Undeclared:
         # A stage may be the path that a declaration names: rows do not say where it is.
         elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.resolution)}
         for (iri, into), source_object in sorted(observed.direct.items()):
-            source, target = self._line(iri, source_object.name), self._line_of[into]
+            source, target = self._line(iri), self._line_of[into]
             is_between_named = iri in self._line_of and target.root in declared.named - declared.properties.keys()
             if source.root == target.root or (source.root, target.root) in self._tables:
                 continue
@@ -278,7 +278,8 @@ class _Undeclared:
                 continue
             by = _COLUMNS if (iri, into) in observed.column_pairs else _READS
             via = (source_object.through,) if source_object.through else ()
-            self._add(End(None, source, None), End(None, target, None), by, observed.pairs[iri, into].values(), via)
+            runs = observed.runs[iri, "", into, ""].values()
+            self._add(End(None, source, None), End(None, target, None), by, runs, via)
 
     def _is_explained(self, source: str, target: ObjectLine) -> bool:
         """Whether the source is a view or stream that no declaration names, because it names what is behind it."""
@@ -297,7 +298,7 @@ class _Undeclared:
         }
         for key in sorted(observed.direct_columns):
             iri, column, into, target_column = key
-            source = End(None, self._line(iri, observed.names.get(iri, iri)), column)
+            source = End(None, self._line(iri), column)
             target = End(None, self._line_of[into], target_column)
             if source.table == target.table or (*source.key, *target.key) in declared.edges:
                 continue
@@ -306,17 +307,17 @@ class _Undeclared:
                     continue
             elif (source.table, target.table) not in by_columns:
                 continue
-            self._add(source, target, _COLUMNS, observed.columns[key].values())
+            self._add(source, target, _COLUMNS, observed.runs[key].values())
 
     def _is_listed(self, iri: str, column: str, target: ColumnKey) -> bool:
         """Whether a property of a contract lists a source, its object, or what stands for it: a view stands for the
         tables behind it, and they for the view.
         """
-        root, listed = self._line(iri, "").root, self._declared.listed.get(target, set())
+        root, listed = self._line(iri).root, self._declared.listed.get(target, set())
         if not {(root, ""), (root, column)}.isdisjoint(listed):
             return True
         tables = {table for table, _ in listed}
-        if any(self._line(evidence.iri, "").root in tables for evidence in self._observed.behind.get(iri, ())):
+        if any(self._line(evidence.iri).root in tables for evidence in self._observed.behind.get(iri, ())):
             return True
         lines = [self._declared.lines[table] for table in tables if table in self._declared.lines]
         return any(evidence.iri == iri for line in lines for evidence in self._all_behind(line))
@@ -333,13 +334,10 @@ class _Undeclared:
         """Adds the columns behind a contract's view that its properties do not list."""
         for root in sorted(self._declared.properties.keys() & self._declared.lines.keys()):
             for evidence in self._behind(root):
-                key = root, evidence.view_column or ""
-                is_property = evidence.view_column and self._declared.is_property(key)
-                if (
-                    is_property
-                    and evidence.column is not None
-                    and not self._is_listed(evidence.iri, evidence.column, key)
-                ):
+                key, column = (root, evidence.view_column or ""), evidence.column
+                if column is None or not key[1] or not self._declared.is_property(key):
+                    continue
+                if not self._is_listed(evidence.iri, column, key):
                     self._add_behind(evidence, root)
 
     def _add_behind_views(self) -> None:
@@ -354,11 +352,11 @@ class _Undeclared:
                 visited |= sources
                 waiting += sources
             for evidence in self._behind(root):
-                if evidence.view_column is None and self._line(evidence.iri, evidence.name).root not in visited:
+                if evidence.view_column is None and self._line(evidence.iri).root not in visited:
                     self._add_behind(evidence._replace(column=None), root)
 
     def _add_behind(self, evidence: ViewEvidence, root: str) -> None:
-        source = End(None, self._line(evidence.iri, evidence.name), evidence.column)
+        source = End(None, self._line(evidence.iri), evidence.column)
         target = End(None, self._declared.lines[root], evidence.view_column)
         self._add(source, target, _BEHIND, [Run(evidence.first, "", evidence.ident, 1)])
 

@@ -9,8 +9,8 @@ Source: Open Data Contract Standard v3, sections "Schema" (name, physicalName, p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import yaml
 
@@ -29,7 +29,9 @@ SOURCES: Final = "transformSourceObjects"
 LARGEST: Final = 16 << 20
 """The most bytes of a contract."""
 _MERGE: Final = "<<"
+_NULL: Final = "tag:yaml.org,2002:null"
 _CHARACTERS: Final = 60
+_N = TypeVar("_N", bound=yaml.Node)
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,51 @@ class Property:
     node: yaml.MappingNode
 
 
-@dataclass
 class Contract:
     """A contract, with its text, so that it can be filled without a change to anything else. ``objects``: its tables
-    and views; ``nested``: how many properties below a column list sources, which rows cannot show.
+    and views, with their types; ``nested``: how many properties below a column list sources, which rows cannot show;
+    ``node``: the document.
+
+    ``server``: the name of the server to use, if there are several. Raises UsageError for what is no contract.
     """
 
-    path: str
-    text: str
-    version: str = ""
-    objects: list[tuple[Dataset, str]] = field(default_factory=list)
-    properties: list[Property] = field(default_factory=list)
-    nested: int = 0
-    _default_names: tuple[str, str, str] = ("", "", "")
+    def __init__(self, root: _YamlMapping, text: str, server: str | None) -> None:
+        self.path, self.text, self.node, self.server = root.path, text, root.node, server
+        self.objects, self.properties, self.nested = list[tuple[Dataset, str]](), list[Property](), 0
+        self.version = root.text("apiVersion")
+        if not self.version.startswith("v3."):
+            raise UsageError(
+                f"{self.path}: apiVersion is {visible(self.version[:_CHARACTERS]) or 'missing'}; contracts of version "
+                "3 of the Open Data Contract Standard are read, such as v3.1.0"
+            )
+        self._namespace, *self._above = _default_names(root.each("servers"), server, self.path)
+        for item in root.each("schema"):
+            target = self._object(item)
+            self.objects.append((target, item.text("physicalType")))
+            for inner in item.each("properties"):
+                self._add_property(target, inner)
+        if not self.objects:
+            raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
+
+    def _object(self, item: _YamlMapping) -> Dataset:
+        name = item.name("an object of the schema")
+        parts = parts_of(name)
+        above = self._above[: max(3 - len(parts), 0)] if parts else []
+        if not all(above):
+            raise UsageError(
+                f"{item.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
+                "DATABASE.SCHEMA.NAME, or give the contract a server of type snowflake with database and schema"
+            )
+        return dataset(self._namespace, ".".join([*above, name]), item.place)
+
+    def _add_property(self, target: Dataset, item: _YamlMapping) -> None:
+        column = match_name(item.name("a property"))
+        self.properties.append(Property(target, column, item.texts(SOURCES), item.node))
+        waiting = item.inner()
+        while waiting:
+            inner = waiting.pop()
+            self.nested += bool(inner.texts(SOURCES))
+            waiting += inner.inner()
 
     def declaration(self, name: str) -> Declaration:
         """What the contract declares, as what any other file does. ``name``: of the file."""
@@ -69,14 +103,12 @@ class Contract:
 
     def _items(self) -> Iterator[Item]:
         for target, physical in self.objects:
-            columns = tuple(
-                declared_property.column for declared_property in self.properties if declared_property.of == target
-            )
+            columns = tuple(one.column for one in self.properties if one.of == target)
             yield FilledDataset(target, is_view="view" in physical.lower(), properties=columns)
-        for declared_property in self.properties:
-            for text in declared_property.sources:
+        for one in self.properties:
+            for text in one.sources:
                 source, column = self._source(text)
-                yield Edge(source, declared_property.of, column, declared_property.column)
+                yield Edge(source, one.of, column, one.column)
 
     def _source(self, text: str) -> tuple[Dataset, str | None]:
         """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
@@ -86,77 +118,30 @@ class Contract:
             scheme, _, rest = text.partition("://")
             host, _, path = rest.partition("/")
             return dataset(f"{scheme}://{host}", path or "/", self.path), None
-        parts = parts_of(text)
-        column = None
+        parts, column = parts_of(text), None
         if len(parts) == 4:
             last = parts.pop()
             inner = last[1:-1].replace('""', '"') if last.startswith('"') else last
             column = last if parts_of(inner) else inner
-        namespace, database, schema = self._default_names
-        left_out_parts = [part for part in (database, schema) if part][: 3 - len(parts)] if parts else []
-        return dataset(namespace, ".".join([*left_out_parts, *parts]) if parts else text, self.path), column
-
-    def read(self, root: yaml.MappingNode, server: str | None) -> None:
-        """Reads the contract of a text. ``server``: the name of the server to use, if there are several."""
-        root_mapping = _YamlMapping(root, self.path)
-        self.version = root_mapping.text("apiVersion")
-        if not self.version.startswith("v3."):
-            raise UsageError(
-                f"{self.path}: apiVersion is {visible(self.version[:_CHARACTERS]) or 'missing'}; contracts of version "
-                "3 of the Open Data Contract Standard are read, such as v3.1.0"
-            )
-        self._default_names = _default_names(list(root_mapping.each("servers")), server, self.path)
-        for item in root_mapping.each("schema"):
-            target = self._object(item)
-            self.objects.append((target, item.text("physicalType")))
-            for inner in item.each("properties"):
-                self._property(target, inner)
-        if not self.objects:
-            raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
-
-    def _object(self, item: _YamlMapping) -> Dataset:
-        name = item.text("physicalName") or item.text("name")
-        if not name:
-            raise UsageError(f"{item.place}: an object of the schema has a name or physicalName")
-        parts = parts_of(name)
-        namespace, database, schema = self._default_names
-        left_out_parts = [database, schema][: max(3 - len(parts), 0)] if parts else []
-        if not all(left_out_parts):
-            raise UsageError(
-                f"{item.place}: {visible(name[:_CHARACTERS])} has no database and schema. Write physicalName as "
-                "DATABASE.SCHEMA.NAME, or give the contract a server of type snowflake with database and schema"
-            )
-        return dataset(namespace, ".".join([*left_out_parts, name]), item.place)
-
-    def _property(self, target: Dataset, item: _YamlMapping) -> None:
-        name = item.text("physicalName") or item.text("name")
-        if not name:
-            raise UsageError(f"{item.place}: a property has a name or physicalName")
-        self.properties.append(Property(target, match_name(name), item.texts(SOURCES), item.node))
-        waiting = [*item.each("properties"), *item.below("items")]
-        while waiting:
-            inner = waiting.pop()
-            self.nested += bool(inner.texts(SOURCES))
-            waiting += [*inner.each("properties"), *inner.below("items")]
+        above = [part for part in self._above if part][: 3 - len(parts)] if parts else []
+        return dataset(self._namespace, ".".join([*above, *parts]) if parts else text, self.path), column
 
 
 def read(data: bytes, path: str, server: str | None) -> Contract:
     """The contract in the bytes of a file. Raises UsageError, which names the line, for what is none."""
     if len(data) > LARGEST:
         raise UsageError(f"{path}: has more than {LARGEST >> 20} MiB, which no data contract has")
-    root, text = compose(data, path)
-    if not isinstance(root, yaml.MappingNode):
+    node, text = compose(data, path)
+    if not isinstance(node, yaml.MappingNode):
         raise UsageError(f"{path}: is no data contract: a contract has kind, apiVersion and schema")
-    root_mapping = _YamlMapping(root, path)
-    if root_mapping.has("dataContractSpecification"):
+    root = _YamlMapping(node, path)
+    if "dataContractSpecification" in root.values:
         raise UsageError(
             f"{path}: is of the Data Contract Specification; give a contract of the Open Data Contract Standard (ODCS)"
         )
-    if root_mapping.text("kind") != "DataContract":
+    if root.text("kind") != "DataContract":
         raise UsageError(f"{path}: is no data contract: it has no line kind: DataContract")
-    contract = Contract(path, text)
-    contract.read(root, server)
-    return contract
+    return Contract(root, text, server)
 
 
 def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
@@ -180,9 +165,9 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
 def ident(data: bytes) -> str | None:
     """The id of the data contract in the bytes of a file; empty if it has none, None for what is no data contract."""
     try:
-        root, _ = compose(data, "")
-        root_mapping = _YamlMapping(root, "") if isinstance(root, yaml.MappingNode) else None
-        return root_mapping.text("id") if root_mapping and root_mapping.text("kind") == "DataContract" else None
+        node, _ = compose(data, "")
+        root = _YamlMapping(node, "") if isinstance(node, yaml.MappingNode) else None
+        return root.text("id") if root and root.text("kind") == "DataContract" else None
     except UsageError:
         return None
 
@@ -191,62 +176,62 @@ class _YamlMapping:
     """A mapping of the document, and where it is, for errors."""
 
     def __init__(self, node: yaml.MappingNode, path: str) -> None:
-        self.node, self._path = node, path
+        self.node, self.path = node, path
         self.place = f"{path}, line {node.start_mark.line + 1}"
-        self._values: dict[str, yaml.Node] = {}
+        self.values: dict[str, yaml.Node] = {}
         for key, value in node.value:
             if key.value == _MERGE:
                 raise UsageError(f"{self.place}: merge keys (<<) are not read here; write the keys out")
             if isinstance(key, yaml.ScalarNode):
-                self._values[key.value] = value
-
-    def has(self, key: str) -> bool:
-        return key in self._values
+                self.values[key.value] = value
 
     def text(self, key: str) -> str:
         """The text of a key; empty if it is missing or null."""
-        node = self._values.get(key)
-        if node is None or _is_null(node):
-            return ""
-        if not isinstance(node, yaml.ScalarNode):
-            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a text")
-        return str(node.value).strip()
+        node = self._node(key, yaml.ScalarNode, "a text")
+        return "" if node is None else str(node.value).strip()
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts in the list of a key."""
-        nodes = tuple(node for node in self._list(key))
-        for node in nodes:
-            if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
-                raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list of names")
-        return tuple(str(node.value).strip() for node in nodes)
+        nodes = [self._checked(node, yaml.ScalarNode, f"{key} is a list of names") for node in self._list(key)]
+        names = tuple(str(node.value).strip() for node in nodes)
+        if "" in names:
+            self._refuse(nodes[names.index("")], f"{key} is a list of names")
+        return names
 
-    def each(self, key: str) -> Iterator[_YamlMapping]:
+    def name(self, what: str) -> str:
+        """The name in the database. Raises UsageError where there is none."""
+        name = self.text("physicalName") or self.text("name")
+        if not name:
+            raise UsageError(f"{self.place}: {what} has a name or physicalName")
+        return name
+
+    def each(self, key: str) -> list[_YamlMapping]:
         """The mappings in the list of a key."""
-        for node in self._list(key):
-            yield self._of(key, node)
+        return [self._of(key, node) for node in self._list(key)]
 
-    def below(self, key: str) -> Iterator[_YamlMapping]:
-        """The mapping of a key, if it has one."""
-        node = self._values.get(key)
-        if node is not None and not _is_null(node):
-            yield self._of(key, node)
+    def inner(self) -> list[_YamlMapping]:
+        """The properties below a property."""
+        items = self._node("items", yaml.Node, "")
+        return [*self.each("properties"), *([] if items is None else [self._of("items", items)])]
 
     def _of(self, key: str, node: yaml.Node) -> _YamlMapping:
-        if not isinstance(node, yaml.MappingNode):
-            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: in {key} are mappings of keys to values")
-        return _YamlMapping(node, self._path)
+        mapping = self._checked(node, yaml.MappingNode, f"in {key} are mappings of keys to values")
+        return _YamlMapping(mapping, self.path)
 
     def _list(self, key: str) -> list[yaml.Node]:
-        node = self._values.get(key)
-        if node is None or _is_null(node):
-            return []
-        if not isinstance(node, yaml.SequenceNode):
-            raise UsageError(f"{self._path}, line {node.start_mark.line + 1}: {key} is a list")
-        return list(node.value)
+        node = self._node(key, yaml.SequenceNode, "a list")
+        return [] if node is None else list(node.value)
 
+    def _node(self, key: str, kind: type[_N], what: str) -> _N | None:
+        """The node of a key; None if it is missing or null."""
+        node = self.values.get(key)
+        return None if node is None or node.tag == _NULL else self._checked(node, kind, f"{key} is {what}")
 
-def _is_null(node: yaml.Node) -> bool:
-    return bool(node.tag == "tag:yaml.org,2002:null")
+    def _checked(self, node: yaml.Node, kind: type[_N], what: str) -> _N:
+        return node if isinstance(node, kind) else self._refuse(node, what)
+
+    def _refuse(self, node: yaml.Node, what: str) -> NoReturn:
+        raise UsageError(f"{self.path}, line {node.start_mark.line + 1}: {what}")
 
 
 def _default_names(servers: list[_YamlMapping], wanted_name: str | None, path: str) -> tuple[str, str, str]:
@@ -258,8 +243,8 @@ def _default_names(servers: list[_YamlMapping], wanted_name: str | None, path: s
         )
     snowflake_servers = [
         server
-        for server in servers
-        if server.text("type") == "snowflake" and wanted_name in (None, server.text("server"))
+        for name, server in zip(names, servers, strict=True)
+        if server.text("type") == "snowflake" and wanted_name in (None, name)
     ]
     if wanted_name is not None and not snowflake_servers:
         raise UsageError(f"{path}: the server {visible(wanted_name)} is not of type snowflake")

@@ -101,11 +101,8 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
     nodes = {key: _read(key, raw, kind, name) for kind, key, raw in _sections(manifest)}
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
-    datasets = {
-        key: found_dataset
-        for key, node in nodes.items()
-        if (found_dataset := _dataset(node, key, adapter, project, name))
-    }
+    found = {key: _dataset(node, key, adapter, project, name) for key, node in nodes.items()}
+    datasets = {key: one for key, one in found.items() if one is not None}
     for key, target in datasets.items():
         node = nodes[key]
         if node.resource_type == "source":

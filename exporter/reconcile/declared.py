@@ -93,16 +93,12 @@ class Declaration:
     at: int | None = None
     left_out: list[str] = field(default_factory=list)
     contract: Contract | None = None
-    _sum: hashlib._Hash = field(default_factory=hashlib.sha256)
+    what_was_read: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     @property
     def digest(self) -> str:
         """In hexadecimal digits."""
-        return self._sum.hexdigest()
-
-    def add_to_digest(self, data: bytes) -> None:
-        """Adds what was read to the digest."""
-        self._sum.update(data)
+        return self.what_was_read.hexdigest()
 
 
 def dataset(namespace: str, name: str, place: str) -> Dataset:

@@ -15,9 +15,10 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import single
-from exporter.reconcile.contract import SOURCES, compose, ident
-from exporter.reconcile.declared_graph import CONTRACT
+from exporter.reconcile.contract import SOURCES, ident, read
 from exporter.reconcile.edges import UNDECLARED
+from exporter.reconcile.output import CONTRACT
+from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,15 +61,10 @@ def write(comparison: Comparison, path: Path) -> str:
     for edge in comparison.edges:
         if edge.verdict == UNDECLARED and edge.target.column and edge.source.column:
             names.setdefault(edge.target.key, []).append(_name(edge.source))
-    added = {
-        number: names[comparison.roots[declared_property.of], declared_property.column]
-        for number, declared_property in enumerate(contract.properties)
-        if declared_property.of in comparison.roots
-        and (comparison.roots[declared_property.of], declared_property.column) in names
-    }
+    keys = [(comparison.roots.get(prop.of, ""), prop.column) for prop in contract.properties]
+    added = {number: names[key] for number, key in enumerate(keys) if key in names}
     single.save(path, filled(contract, added))
-    lines = sum(map(len, added.values()))
-    sources = "1 source" if lines == 1 else f"{lines:,} sources"
+    sources = counted(sum(map(len, added.values())), "source")
     return f"{path}: {sources} added to {len(added):,} of {len(contract.properties):,} properties."
 
 
@@ -80,15 +76,14 @@ def _name(source: End) -> str:
 
 def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     """The text of the contract. ``added``: the number of a property in ``contract.properties`` -> what it gets."""
-    nodes = [id(declared_property.node) for declared_property in contract.properties]
+    nodes = [id(prop.node) for prop in contract.properties]
     edits = list[_Edit]()
     for number, names in added.items():
-        declared_property = contract.properties[number]
-        if nodes.count(id(declared_property.node)) > 1:
-            raise UsageError(
-                f"{_place(contract, declared_property)}: the property is an alias (*) of another one; write it out"
-            )
-        edits.append(_edit(contract.text, declared_property, [_written(name) for name in names]))
+        prop = contract.properties[number]
+        if nodes.count(id(prop.node)) > 1:
+            place = f"{contract.path}, line {prop.node.start_mark.line + 1}"
+            raise UsageError(f"{place}: the property is an alias (*) of another one; write it out")
+        edits.append(_edit(contract.text, prop, [_written(name) for name in names]))
     text = contract.text
     for begin, end, new in sorted(edits, reverse=True):
         text = text[:begin] + new + text[end:]
@@ -96,31 +91,27 @@ def filled(contract: Contract, added: Mapping[int, list[str]]) -> str:
     return text
 
 
-def _place(contract: Contract, declared_property: Property) -> str:
-    return f"{contract.path}, line {declared_property.node.start_mark.line + 1}"
-
-
 def _written(name: str) -> str:
     return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
 
 
-def _edit(text: str, declared_property: Property, names: list[str]) -> _Edit:
+def _edit(text: str, prop: Property, names: list[str]) -> _Edit:
     """How the names get into the text of a property."""
     flow = f"[{', '.join(names)}]"
-    keys = {key.value: (key, value) for key, value in declared_property.node.value}
+    keys = {key.value: (key, value) for key, value in prop.node.value}
     if SOURCES in keys:
         value = keys[SOURCES][1]
         if isinstance(value, yaml.SequenceNode):
             return _longer(text, value, names)
         begin, end = value.start_mark.index, value.end_mark.index
         return begin, end, flow if text[begin - 1 : begin].isspace() else f" {flow}"
-    if declared_property.node.flow_style:
-        return _before_closing(text, declared_property.node, f"{SOURCES}: {flow}", bool(declared_property.node.value))
-    indent = " " * declared_property.node.value[0][0].start_mark.column
+    if prop.node.flow_style:
+        return _before_closing(text, prop.node, f"{SOURCES}: {flow}", bool(prop.node.value))
+    indent = " " * prop.node.value[0][0].start_mark.column
     line = _line_end(text)
     block = f"{SOURCES}:{line}" + f"{line}".join(f"{indent}  - {name}" for name in names)
     before = [keys[name][0] for name in _BEFORE if name in keys]
-    last, value = declared_property.node.value[-1]
+    last, value = prop.node.value[-1]
     if not before and isinstance(value, yaml.ScalarNode) and value.style not in ("|", ">"):
         position = _end_of_line(text, value.end_mark.index)
         return position, position, f"{line}{indent}{block}"
@@ -163,42 +154,17 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
         "properties with one key a line"
     )
     try:
-        new, _ = compose(text.encode("utf-8"), contract.path)
-        old, _ = compose(contract.text.encode("utf-8"), contract.path)
+        old, new = (read(one.encode("utf-8"), contract.path, contract.server) for one in (contract.text, text))
     except UsageError:
         raise refusal from None
-    places = {
-        declared_property.node.start_mark.index: added.get(number, [])
-        for number, declared_property in enumerate(contract.properties)
-    }
-    if old is None or new is None or not _same(old, new, places, set()):
+    if len(old.properties) != len(new.properties):
         raise refusal
-
-
-def _same(old: yaml.Node, new: yaml.Node, places: Mapping[int, list[str]], visited: set[tuple[int, int]]) -> bool:
-    """Whether the nodes say the same but for the names that were added."""
-    if (id(old), id(new)) in visited:  # aliases: a node may stand in many places
-        return True
-    visited.add((id(old), id(new)))
-    if type(old) is not type(new) or old.tag != new.tag:
-        return False
-    if isinstance(old, yaml.ScalarNode):
-        return bool(old.value == new.value)
-    if isinstance(old, yaml.SequenceNode):
-        return len(old.value) == len(new.value) and all(
-            _same(item, other, places, visited) for item, other in zip(old.value, new.value, strict=True)
-        )
-    added = places.get(old.start_mark.index, [])
-    before, after = ([pair for pair in node.value if not added or pair[0].value != SOURCES] for node in (old, new))
-    if added and _names(new) != [*_names(old), *added]:
-        return False
-    return len(before) == len(after) and all(
-        _same(item, other, places, visited)
-        for pair, changed in zip(before, after, strict=True)
-        for item, other in zip(pair, changed, strict=True)
-    )
-
-
-def _names(node: yaml.Node) -> list[str]:
-    lists = [value for key, value in node.value if key.value == SOURCES]
-    return [text.value for text in lists[-1].value] if lists and isinstance(lists[-1], yaml.SequenceNode) else []
+    for number, names in added.items():
+        before, after = old.properties[number], new.properties[number]
+        if after.sources != (*before.sources, *names):
+            raise refusal
+        for node in (before.node, after.node):
+            node.value = [(key, value) for key, value in node.value if key.value != SOURCES]
+    others, others_now = (yaml.serialize(one.node, Dumper=yaml.SafeDumper) for one in (old, new))
+    if others != others_now:
+        raise refusal

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.questions import select
+from exporter.graph.terms import PREFIXES
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
@@ -26,19 +28,15 @@ if TYPE_CHECKING:
 
     from exporter.ask.answers import Row
 
-_PREFIXES: Final = """PREFIX ah: <https://w3id.org/access-history#>
-PREFIX dcterms: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-"""
+PROLOGUE: Final = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 _REMOVING: Final = ("DELETE", "TRUNCATE")
 """The beginnings of ``query_type`` of queries that fill nothing."""
 _AT_ONCE: Final = 200
 """Objects in one question."""
-_PERIOD: Final = f"""{_PREFIXES}SELECT (MIN(?time) AS ?first) (MAX(?time) AS ?last) WHERE {{
+_PERIOD: Final = f"""{PROLOGUE}SELECT (MIN(?time) AS ?first) (MAX(?time) AS ?last) WHERE {{
   ?query prov:startedAtTime ?time ; prov:wasAssociatedWith ?user .
 }}"""
-_WRITES: Final = f"""{_PREFIXES}SELECT ?target ?version ?prior ?query ?id ?count ?time ?type
+_WRITES: Final = f"""{PROLOGUE}SELECT ?target ?version ?prior ?query ?id ?count ?time ?type
   ?wrote ?columns ?cut ?cloned
 WHERE {{
   VALUES ?target {{ @objects@ }}
@@ -53,7 +51,7 @@ WHERE {{
   BIND(EXISTS {{ ?query ah:incomplete ?part }} AS ?cut)
   BIND(EXISTS {{ ?query ah:hasChange ?change . ?change ah:changedObject ?target ; ah:madeFromName ?from }} AS ?cloned)
 }}"""
-_READS: Final = f"""{_PREFIXES}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base WHERE {{
+_READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base WHERE {{
   VALUES ?target {{ @objects@ }}
   ?version prov:specializationOf ?target ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?read .
   ?read prov:specializationOf ?source .
@@ -66,20 +64,20 @@ _READS: Final = f"""{_PREFIXES}SELECT DISTINCT ?version ?read ?source ?domain ?n
   }} AS ?direct)
   BIND(EXISTS {{ ?version ah:derivedFromBase ?read }} AS ?base)
 }}"""
-_COLUMNS: Final = f"""{_PREFIXES}SELECT DISTINCT ?query ?target ?target_column ?source ?source_column ?kind WHERE {{
+_COLUMNS: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?target ?target_column ?source ?source_column ?kind WHERE {{
   VALUES ?target {{ @objects@ }}
   ?column ah:columnOf ?target ; ah:columnName ?target_column .
   ?version prov:specializationOf ?column ; prov:wasGeneratedBy ?query ;
     ^ah:targetColumnVersion|ah:derivationPattern ?derivation .
   ?derivation ah:sourceObject ?source ; ah:sourceType ?kind ; ah:sourceColumn/ah:columnName ?source_column .
 }}"""
-_READ_COLUMNS: Final = f"""{_PREFIXES}SELECT DISTINCT ?query ?source ?column WHERE {{
+_READ_COLUMNS: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?source ?column WHERE {{
   VALUES ?target {{ @objects@ }}
   ?version prov:specializationOf ?target ; prov:wasGeneratedBy ?query .
   ?query (prov:qualifiedUsage|ah:accessPattern) ?access .
   ?access ah:accessedObject ?source ; ah:readColumn/ah:columnName ?column .
 }}"""
-_VIEWS: Final = f"""{_PREFIXES}SELECT DISTINCT ?view ?source ?name ?view_column ?column ?evidence ?id ?first ?last
+_VIEWS: Final = f"""{PROLOGUE}SELECT DISTINCT ?view ?source ?name ?view_column ?column ?evidence ?id ?first ?last
 WHERE {{
   VALUES ?view {{ @objects@ }}
   ?behind ah:view ?view ; ah:sourceObject ?source ; ah:evidence ?evidence ; ah:firstSeen ?first ; ah:lastSeen ?last .
@@ -88,13 +86,13 @@ WHERE {{
   OPTIONAL {{ ?behind ah:sourceColumn/ah:columnName ?column }}
   OPTIONAL {{ ?behind ah:evidenceQueryId ?id }}
 }}"""
-_CUT: Final = f"""{_PREFIXES}SELECT DISTINCT ?query ?time ?source WHERE {{
+_CUT: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?time ?source WHERE {{
   ?query ah:incomplete ?part ; prov:startedAtTime ?time .
   FILTER(STRSTARTS(?part, "objects_modified"))
   FILTER NOT EXISTS {{ ?query ah:madeVersion ?made }}
   OPTIONAL {{ ?query (prov:qualifiedUsage|ah:accessPattern)/ah:accessedObject ?source }}
 }}"""
-_LEAVING: Final = f"""{_PREFIXES}SELECT DISTINCT ?source ?target WHERE {{
+_LEAVING: Final = f"""{PROLOGUE}SELECT DISTINCT ?source ?target WHERE {{
   VALUES ?source {{ @objects@ }}
   ?read prov:specializationOf ?source . ?version prov:wasDerivedFrom ?read ; prov:specializationOf ?target .
   FILTER(?source != ?target)
@@ -112,28 +110,44 @@ class Run(NamedTuple):
     calls: int
 
 
-@dataclass
-class Fill:
-    """A query filled an object. ``unclear``: its row does not say everything that it read or wrote."""
-
-    run: Run
-    unclear: bool
-    has_columns: bool = False
-
-
 class Source(NamedTuple):
-    """An object that a query filled another one from. ``is_direct``: the statement names it, in place of its being
-    behind a view that the statement names. ``through``: the name of the helper between the two.
+    """An object that a query filled another one from. ``version``: the one that it read. ``is_direct``: the statement
+    names it, in place of its being behind a view that the statement names. ``is_base``: rows have it as a base object.
+    ``through``: the name of the helper between the two.
     """
 
     iri: str
-    name: str
+    version: str
     is_direct: bool
+    is_base: bool
     through: str | None = None
 
 
-ColumnPair = tuple[str, str, str, str]
-"""The IRI of a source, its column, the IRI of a target, its column; columns in the form in which names are compared."""
+@dataclass
+class Version:
+    """A version of an object. ``run``: the query that made it; ``prior``: the version before; ``is_filled``: whether
+    data came into it, not only out of it. Of one that is filled, ``unclear``: the row does not say everything that the
+    query read or wrote; ``has_columns``: the row lists columns.
+    """
+
+    run: Run
+    target: str
+    prior: str | None
+    is_filled: bool
+    unclear: bool
+    has_columns: bool
+    sources: list[Source] = field(default_factory=list)
+
+    @cached_property
+    def read(self) -> dict[str, str]:
+        """Object -> the version of it that was read."""
+        return {source.iri: source.version for source in self.sources}
+
+
+Pair = tuple[str, str, str, str]
+"""The IRI of a source, its column, the IRI of a target, its column. Columns are in the form in which names are
+compared, and empty for the whole object.
+"""
 
 
 class ViewEvidence(NamedTuple):
@@ -142,7 +156,6 @@ class ViewEvidence(NamedTuple):
     """
 
     iri: str
-    name: str
     view_column: str | None
     column: str | None
     is_certain: bool
@@ -163,17 +176,17 @@ class Observed:
     first: int | None = None
     last: int | None = None
     names: dict[str, str] = field(default_factory=dict)
-    fills: dict[str, list[Fill]] = field(default_factory=lambda: defaultdict(list))
-    pairs: dict[tuple[str, str], dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
-    """(source, target) -> the queries."""
+    fills: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
+    """Object -> its versions that queries of the period filled."""
+    runs: dict[Pair, dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
+    """The queries that filled a target, or a column, from a source, or a column. Of a column and a whole target: those
+    that read the column.
+    """
     direct: dict[tuple[str, str], Source] = field(default_factory=dict)
-    """The pairs whose source a statement names."""
-    columns: dict[ColumnPair, dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
+    """(source, target) -> the source, where a statement names it."""
+    direct_columns: set[Pair] = field(default_factory=set)
     column_pairs: set[tuple[str, str]] = field(default_factory=set)
-    """The pairs of objects of which data went from a column to a column."""
-    direct_columns: set[ColumnPair] = field(default_factory=set)
-    read: dict[tuple[str, str, str], dict[str, Run]] = field(default_factory=lambda: defaultdict(dict))
-    """(source, its column, target) -> the queries that filled the target and read the column."""
+    """The sources and targets of which data went from a column to a column."""
     behind: dict[str, list[ViewEvidence]] = field(default_factory=lambda: defaultdict(list))
     cut: dict[str, frozenset[str]] = field(default_factory=dict)
     """The queries of which no row shows what they wrote -> what they read, as far as rows show it."""
@@ -200,27 +213,18 @@ class Observed:
 
     def load(self, objects: Collection[str]) -> None:
         """Adds what rows show of how the objects were filled."""
-        _FillReader(self, sorted(objects)).add()
+        _FillReader(self, objects).add()
         for row in self.rows(_VIEWS, {*objects, *(source for source, _ in self.direct)}):
             view, source, name, view_column, column, evidence, ident, first, last = row
             first_seen, last_seen = parse_time(str(first)) or 0, parse_time(str(last)) or 0
-            if (self.since is not None and last_seen < self.since) or (
-                self.until is not None and first_seen >= self.until
-            ):
+            is_before = self.since is not None and last_seen < self.since
+            if is_before or (self.until is not None and first_seen >= self.until):
                 continue
-            of_view, of_source = (match_name(name) if name else None for name in (view_column, column))
+            of_view, of_source = (match_name(one) if one else None for one in (view_column, column))
             self.names[str(source)] = name or str(source)
+            certain = evidence == "CERTAIN"
             self.behind[str(view)].append(
-                ViewEvidence(
-                    str(source),
-                    self.names[str(source)],
-                    of_view,
-                    of_source,
-                    evidence == "CERTAIN",
-                    ident,
-                    first_seen,
-                    last_seen,
-                )
+                ViewEvidence(str(source), of_view, of_source, certain, ident, first_seen, last_seen)
             )
         for query, time, source in select(self.store, _CUT, "what was cut").rows:
             if self.has(parse_time(str(time)) or 0):
@@ -238,59 +242,45 @@ class Observed:
             yield from select(self.store, question.replace("@objects@", values), "what rows show").rows
 
 
-@dataclass
-class _Version:
-    """A version of an object: the query that made it, what it was made from, and the version before."""
-
-    run: Run
-    target: str
-    prior: str | None
-    sources: list[tuple[str, Source, bool]] = field(default_factory=list)
-    """(the version that was read, its object, whether rows have it as a base object)."""
-
-
 class _FillReader:
     """How some objects were filled; helpers that they were filled from are looked up as well."""
 
-    def __init__(self, observed: Observed, objects: list[str]) -> None:
-        self._observed, self._objects = observed, objects
-        self._versions = dict[str, _Version]()
+    def __init__(self, observed: Observed, objects: Collection[str]) -> None:
+        self._observed, self._objects = observed, set(objects)
+        self._versions = dict[str, Version]()
         self._columns: dict[tuple[str, str], list[tuple[str, str, str, bool]]] = defaultdict(list)
         """(query, target) -> (target's column, source, its column, whether it is direct)."""
         self._helpers, self._read_objects = set[str](), set[str]()
 
     def add(self) -> None:
-        observed, waiting = self._observed, set(self._objects)
-        filling = [self._read(waiting)]
+        self._read(self._objects)
         while waiting := self._helpers - self._read_objects:
             self._read(waiting)
-        for iri, version in self._versions.items():
-            if iri not in filling[0] or not observed.has(version.run.time):
-                continue
-            self._add_pairs(version)
-            self._add_columns(version)
+        for target in sorted(self._objects):
+            for version in self._observed.fills.get(target, ()):
+                self._add_pairs(version)
+                self._add_columns(version)
         self._add_read_columns()
 
-    def _read(self, objects: set[str]) -> dict[str, Fill]:
-        """Reads how objects were filled; the versions that a query filled with data."""
-        observed, fills = self._observed, dict[str, Fill]()
+    def _read(self, objects: set[str]) -> None:
+        """Reads how objects were filled."""
+        observed, made = self._observed, dict[str, Version]()
         self._read_objects |= objects
         for row in observed.rows(_WRITES, objects):
-            target, version, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
+            target, iri, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
             run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
-            self._versions[str(version)] = _Version(run, str(target), prior)
             removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
-            if (wrote == "true" and not removes) or cloned == "true":
-                fills[str(version)] = Fill(run, "true" in (cut, cloned), has_columns=columns == "true")
+            fills = (wrote == "true" and not removes) or cloned == "true"
+            unclear, has_columns = fills and "true" in (cut, cloned), fills and columns == "true"
+            made[str(iri)] = Version(run, str(target), prior, fills, unclear, has_columns)
         for row in observed.rows(_READS, objects):
-            version, read, source = (str(cell) for cell in row[:3])
+            iri, read, source = (str(cell) for cell in row[:3])
             kind, label, helper, direct, base = row[3:]
             if _is_routine(kind or ""):
                 continue
             name = observed.names[source] = label or source
-            object_version = self._versions[version]
-            object_version.sources.append((read, Source(source, name, direct == "true"), base == "true"))
-            fills.setdefault(version, Fill(object_version.run, unclear=False))
+            made[iri].sources.append(Source(source, read, direct == "true", base == "true"))
+            made[iri].is_filled = True
             if (helper == "true" or is_named(name, HELPERS)) and source not in self._objects:
                 self._helpers.add(source)
         for row in observed.rows(_COLUMNS, objects):
@@ -298,47 +288,38 @@ class _FillReader:
             self._columns[query, target].append(
                 (match_name(target_column), source, match_name(source_column), type_ == "DIRECT")
             )
-        for version, fill in fills.items():
-            object_version = self._versions[version]
-            # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is known.
-            fill.unclear = fill.unclear or not (object_version.sources or fill.has_columns)
-            fill.has_columns = (fill.run.iri, object_version.target) in self._columns
-            if observed.has(fill.run.time):
-                observed.fills[object_version.target].append(fill)
-        return fills
+        self._versions |= made
+        for version in made.values():
+            if version.is_filled and observed.has(version.run.time):
+                # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is
+                # known.
+                version.unclear = version.unclear or not (version.sources or version.has_columns)
+                version.has_columns = (version.run.iri, version.target) in self._columns
+                observed.fills[version.target].append(version)
 
-    def _add_pairs(self, version: _Version) -> None:
+    def _add_pairs(self, version: Version) -> None:
         for source in self._sources(version, set()):
-            pair = source.iri, version.target
-            self._observed.pairs[pair][version.run.iri] = version.run
+            self._observed.runs[source.iri, "", version.target, ""][version.run.iri] = version.run
             if source.is_direct:
-                self._observed.direct.setdefault(pair, source)
+                self._observed.direct.setdefault((source.iri, version.target), source)
 
-    def _sources(self, version: _Version, visited: set[str]) -> Iterator[Source]:
+    def _sources(self, version: Version, visited: set[str]) -> Iterator[Source]:
         """What a version was made from, through helpers."""
-        has_direct = any(source.is_direct for _, source, _ in version.sources)
-        for read, source, is_base in version.sources:
+        has_direct = any(source.is_direct for source in version.sources)
+        for source in version.sources:
             if source.iri not in self._helpers:
                 yield source if has_direct else source._replace(is_direct=True)
                 continue
-            fillings = [earlier for earlier in self._chain(read) if earlier not in visited]
-            visited.update(fillings)
-            filling_sources = [
-                source_of_filling
-                for filling in fillings
-                for source_of_filling in self._sources(self._versions[filling], visited)
-            ]
-            if (
-                not filling_sources and not is_base
-            ):  # a view: what is behind it is among the base objects of the same query
-                filling_sources = [
-                    base_source for _, base_source, base in version.sources if base and not base_source.is_direct
-                ]
-            yield from (
-                filling_source._replace(through=source.name, is_direct=source.is_direct)
-                for filling_source in filling_sources
-                if filling_source.iri != version.target
-            )
+            earlier = [one for one in self._chain(source.version) if one not in visited]
+            visited.update(earlier)
+            behind = [one for filling in earlier for one in self._sources(self._versions[filling], visited)]
+            if not behind and not source.is_base:
+                # a view: what is behind it is among the base objects of the same query
+                behind = [one for one in version.sources if one.is_base and not one.is_direct]
+            through = self._observed.names[source.iri]
+            for one in behind:
+                if one.iri != version.target:
+                    yield one._replace(through=through, is_direct=source.is_direct)
 
     def _chain(self, version: str | None) -> Iterator[str]:
         """A version and those before it that are on record."""
@@ -346,12 +327,12 @@ class _FillReader:
             yield version
             version = self._versions[version].prior
 
-    def _add_columns(self, version: _Version) -> None:
-        read = {source.iri: version for version, source, _ in version.sources}
+    def _add_columns(self, version: Version) -> None:
         for target_column, source, source_column, is_direct in self._columns[version.run.iri, version.target]:
-            for iri, column in self._column_sources(source, source_column, read.get(source), set()):
+            for iri, column in self._column_sources(source, source_column, version.read.get(source), set()):
                 pair = iri, column, version.target, target_column
-                self._observed.columns[pair][version.run.iri] = version.run
+                self._observed.runs[pair][version.run.iri] = version.run
+                self._observed.runs[iri, "", version.target, target_column][version.run.iri] = version.run
                 self._observed.column_pairs.add((iri, version.target))
                 if is_direct:
                     self._observed.direct_columns.add(pair)
@@ -363,23 +344,23 @@ class _FillReader:
             yield source, column
             return
         for earlier in self._chain(version):
-            earlier_version = self._versions[earlier]
             if (earlier, column) in visited:
                 continue
             visited.add((earlier, column))
-            read = {before_source.iri: before for before, before_source, _ in earlier_version.sources}
-            for target_column, before, before_column, _ in self._columns[earlier_version.run.iri, source]:
+            filling = self._versions[earlier]
+            for target_column, before, before_column, _ in self._columns[filling.run.iri, source]:
                 if target_column == column:
-                    yield from self._column_sources(before, before_column, read.get(before), visited)
+                    yield from self._column_sources(before, before_column, filling.read.get(before), visited)
 
     def _add_read_columns(self) -> None:
-        by_query = defaultdict[str, list[_Version]](list)
+        by_query = defaultdict[str, list[Version]](list)
         for version in self._versions.values():
             if version.target in self._objects and self._observed.has(version.run.time):
                 by_query[version.run.iri].append(version)
         for query, source, column in self._observed.rows(_READ_COLUMNS, self._objects):
             for version in by_query.get(str(query), ()):
-                self._observed.read[str(source), match_name(str(column)), version.target][version.run.iri] = version.run
+                pair = str(source), match_name(str(column)), version.target, ""
+                self._observed.runs[pair][version.run.iri] = version.run
 
 
 def _is_routine(domain: str) -> bool:

@@ -21,6 +21,7 @@ from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.openlineage.settings import PRODUCER
 from exporter.reconcile.declared import SNOWFLAKE, Dataset, Edge, FilledDataset, dataset
+from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,17 +41,21 @@ class _Transformation(Struct):
     type: str | None = None
 
 
-class _Field(Struct):
+class _Name(Struct):
+    """The name of a dataset or job."""
+
     namespace: str
     name: str
+
+
+class _Field(_Name):
     field: str
     transformations: list[_Transformation] | None = None
 
     @property
     def only_filters(self) -> bool:
-        return bool(self.transformations) and all(
-            transformation.type == _INDIRECT for transformation in self.transformations or ()
-        )
+        kinds = {transformation.type for transformation in self.transformations or ()}
+        return kinds == {_INDIRECT}
 
 
 class _Column(Struct, rename="camel"):
@@ -62,13 +67,8 @@ class _ColumnLineage(Struct):
     dataset: list[_Field] | None = None
 
 
-class _Identifier(Struct):
-    namespace: str
-    name: str
-
-
 class _Symlinks(Struct):
-    identifiers: list[_Identifier] | None = None
+    identifiers: list[_Name] | None = None
 
 
 class _Facets(Struct, rename="camel"):
@@ -76,19 +76,12 @@ class _Facets(Struct, rename="camel"):
     symlinks: _Symlinks | None = None
 
 
-class _Dataset(Struct):
-    namespace: str
-    name: str
+class _Dataset(_Name):
     facets: _Facets | None = None
 
 
 class _Run(Struct, rename="camel"):
     run_id: str
-
-
-class _Job(Struct):
-    namespace: str
-    name: str
 
 
 class Event(Struct, rename="camel"):
@@ -98,7 +91,7 @@ class Event(Struct, rename="camel"):
     event_type: str | None = None
     producer: str | None = None
     run: _Run | None = None
-    job: _Job | None = None
+    job: _Name | None = None
     inputs: list[_Dataset] | None = None
     outputs: list[_Dataset] | None = None
     dataset: _Dataset | None = None
@@ -118,13 +111,13 @@ def event(text: bytes | msgspec.Raw, place: str) -> Event:
 
 @dataclass
 class _RunLineage:
-    """The lineage in the events of a run so far. ``columns``: (source, its column, target, its column or None)."""
+    """The lineage in the events of a run so far. ``columns``: the edges of its column lineage, without times."""
 
     job: str | None
     time: int
     inputs: dict[Dataset, None] = field(default_factory=dict)
     outputs: dict[Dataset, None] = field(default_factory=dict)
-    columns: dict[tuple[Dataset, str, Dataset, str | None], None] = field(default_factory=dict)
+    columns: dict[Edge, None] = field(default_factory=dict)
 
 
 def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iterator[Item]:
@@ -151,13 +144,9 @@ def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iter
     for run in running.values():
         yield from _edges(run)
     if failed:
-        declaration.left_out.append(f"{_counted(len(failed), 'run')} that ended in FAIL or ABORT")
+        declaration.left_out.append(f"{counted(len(failed), 'run')} that ended in FAIL or ABORT")
     if own_events:
-        declaration.left_out.append(f"{_counted(own_events, 'event')} that exporter made from rows itself")
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"
+        declaration.left_out.append(f"{counted(own_events, 'event')} that exporter made from rows itself")
 
 
 def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineage:
@@ -167,7 +156,7 @@ def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineag
     job = f"{event.job.namespace.rstrip('/')}/{event.job.name}" if event.job else None
     run = run_so_far or _RunLineage(job, time)
     run.job, run.time = run.job or job, max(run.time, time)
-    run.inputs.update(dict.fromkeys(_snowflake_dataset(event_dataset, place) for event_dataset in event.inputs or ()))
+    run.inputs.update(dict.fromkeys(_snowflake_dataset(one, place) for one in event.inputs or ()))
     for output in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
         target = _snowflake_dataset(output, place)
         if output is not event.dataset:
@@ -181,41 +170,32 @@ def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineag
     return run
 
 
-def _snowflake_dataset(event_dataset: _Dataset, place: str) -> Dataset:
+def _snowflake_dataset(found: _Dataset, place: str) -> Dataset:
     """The dataset; if it is a path whose table has a name in Snowflake (symlinks), that."""
-    links = (
-        event_dataset.facets.symlinks.identifiers if event_dataset.facets and event_dataset.facets.symlinks else None
-    )
-    if not event_dataset.namespace.lower().startswith(SNOWFLAKE):
-        for link in links or ():
-            if link.namespace.lower().startswith(SNOWFLAKE):
-                return dataset(link.namespace, link.name, place)
-    return dataset(event_dataset.namespace, event_dataset.name, place)
+    links = (found.facets and found.facets.symlinks and found.facets.symlinks.identifiers) or ()
+    names: list[_Name] = [found, *links]
+    name = next((one for one in names if one.namespace.lower().startswith(SNOWFLAKE)), found)
+    return dataset(name.namespace, name.name, place)
 
 
-def _columns(
-    target: Dataset, lineage: _ColumnLineage, place: str
-) -> Iterator[tuple[Dataset, str, Dataset, str | None]]:
+def _columns(target: Dataset, lineage: _ColumnLineage, place: str) -> Iterator[Edge]:
     for name, column in (lineage.fields or {}).items():
-        for input_field in column.input_fields or ():
-            yield (
-                dataset(input_field.namespace, input_field.name, place),
-                input_field.field,
-                target,
-                None if input_field.only_filters else name,
-            )
-    for input_field in lineage.dataset or ():
-        yield dataset(input_field.namespace, input_field.name, place), input_field.field, target, None
+        for source in column.input_fields or ():
+            yield _column(source, target, None if source.only_filters else name, place)
+    for source in lineage.dataset or ():
+        yield _column(source, target, None, place)
+
+
+def _column(source: _Field, target: Dataset, column: str | None, place: str) -> Edge:
+    return Edge(dataset(source.namespace, source.name, place), target, source.field, column)
 
 
 def _edges(run: _RunLineage) -> Iterator[Item]:
     """The edges of a run: its column lineage, and the pairs of input and output that have none."""
     for output in run.outputs:
         yield FilledDataset(output, run.time)
-    by_column = {(source, target) for source, _, target, _ in run.columns}
-    for source, source_column, target, target_column in run.columns:
-        yield Edge(source, target, source_column, target_column, run.time, run.time, run.job)
-    for target in run.outputs:
-        for source in run.inputs:
-            if (source, target) not in by_column:
-                yield Edge(source, target, time=run.time, name_time=run.time, job=run.job)
+    by_column = {(edge.source, edge.target) for edge in run.columns}
+    pairs = ((source, target) for target in run.outputs for source in run.inputs)
+    whole = (Edge(source, target) for source, target in pairs if (source, target) not in by_column)
+    for edge in (*run.columns, *whole):
+        yield edge._replace(time=run.time, name_time=run.time, job=run.job)

@@ -1,21 +1,59 @@
-"""The comparison as JSON for programs and as a table for people."""
+"""The comparison as JSON for programs, as a table for people, and the declared lineage as a graph of its own.
+
+The graph is a file beside the export, which is never changed. Its nodes are declarations, datasets, jobs and edges
+(:mod:`exporter.graph.vocabulary`); the objects and columns that they refer to are repeated with their classes, so that
+the file can be validated and loaded alone. The same declarations and rows give the same file. In N-Quads, the graph has
+a name that is made from the declarations' digests.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from pyoxigraph import RdfFormat, parse
 
 from exporter.ask.answers import Answer, render
+from exporter.ask.lookups import Lookups
+from exporter.ask.questions import select
+from exporter.errors import RefusedError, UsageError
+from exporter.graph.shapes.classes import hierarchy
+from exporter.graph.shapes.model import Graph
+from exporter.graph.shapes.on_graph import validate, violations
+from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.terms import PREFIXES, Node
+from exporter.graph.vocabulary import (
+    COLUMN,
+    DECLARATION,
+    DECLARED_DATASET,
+    DECLARED_DERIVATION,
+    DECLARED_JOB,
+    OBJECT,
+)
+from exporter.graph.writers import writer_of
 from exporter.input.times import iso
-from exporter.reconcile.edges import CLASSES
+from exporter.model.identifiers import match_name
+from exporter.publish import single
+from exporter.reconcile.declared import SNOWFLAKE, Dataset
+from exporter.reconcile.edges import CLASSES, UNDECLARED
+from exporter.reconcile.observed import PROLOGUE
 from exporter.reconcile.resolution import ObjectLine
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pyoxigraph import Store, Triple
+
+    from exporter.graph.terms import Value, Values
     from exporter.reconcile.comparison import Comparison
+    from exporter.reconcile.declared import Declaration
     from exporter.reconcile.edges import ComparedEdge, End
 
-_MEANING = {
+_MEANING: Final = {
     "verified": "declared and seen",
     "undeclared": "seen, and not declared",
     "phantom": "declared, and never seen",
@@ -29,27 +67,22 @@ def as_json(comparison: Comparison) -> str:
     document = {
         "period": {"first": _time(observed.begin), "last": _time(observed.end)},
         "declarations": [
-            {
-                "name": declaration.name,
-                "form": declaration.form,
-                "sha256": declaration.digest,
-                "at": _time(declaration.at),
-            }
-            for declaration in comparison.declarations
+            {"name": one.name, "form": one.form, "sha256": one.digest, "at": _time(one.at)}
+            for one in comparison.declarations
         ],
         "counts": comparison.counts,
-        "edges": [_edge(edge, comparison) for edge in comparison.edges],
+        "edges": [_edge_json(edge, comparison) for edge in comparison.edges],
         "notes": comparison.notes,
     }
     return f"{in_json(json.dumps(document, ensure_ascii=False, indent=1))}\n"
 
 
-def _edge(edge: ComparedEdge, comparison: Comparison) -> dict[str, Any]:
+def _edge_json(edge: ComparedEdge, comparison: Comparison) -> dict[str, Any]:
     first, last = (edge.runs[0], edge.runs[-1]) if edge.runs else (None, None)
     return {
         "class": edge.verdict,
-        "source": _end(edge.source),
-        "target": _end(edge.target),
+        "source": _end_json(edge.source),
+        "target": _end_json(edge.target),
         "reason": edge.reason,
         "why": edge.why,
         "by": edge.by,
@@ -66,7 +99,7 @@ def _edge(edge: ComparedEdge, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _end(end: End) -> dict[str, str | None]:
+def _end_json(end: End) -> dict[str, str | None]:
     iri = end.resolution.iri if isinstance(end.resolution, ObjectLine) else None
     namespace = end.dataset.namespace or None if end.dataset else None
     return {"name": end.name, "namespace": namespace, "column": end.column, "object": end.present_name, "iri": iri}
@@ -86,8 +119,8 @@ def as_text(comparison: Comparison) -> str:
     rows: list[tuple[str | None, ...]] = [
         (
             edge.verdict,
-            _name_of_end(edge.target),
-            _name_of_end(edge.source),
+            _name_of_end_json(edge.target),
+            _name_of_end_json(edge.source),
             str(edge.queries) if edge.runs else None,
             _time(edge.runs[-1].time) if edge.runs else None,
             edge.runs[-1].ident or edge.runs[0].ident if edge.runs else None,
@@ -111,16 +144,192 @@ def _more(others: int) -> str:
     return f" (and {others:,} more; --json has all)" if others else ""
 
 
-def _name_of_end(end: End) -> str:
+def _name_of_end_json(end: End) -> str:
     """The name with its column; and the present one, where that is another one."""
     column = f".{end.column}" if end.column else ""
-    present = (
-        f" (now {end.present_name})"
-        if end.present_name and end.dataset and end.dataset.is_of_snowflake and end.present_name != end.name
-        else ""
-    )
-    return f"{end.name}{column}{present}"
+    is_renamed = end.dataset and end.dataset.is_of_snowflake and end.present_name not in (None, end.name)
+    return f"{end.name}{column}{f' (now {end.present_name})' if is_renamed else ''}"
 
 
 def _time(micros: int | None) -> str | None:
     return None if micros is None else iso(micros)
+
+
+# --- as a graph -------------------------------------------------------------------------------------------------------
+
+_SYNTAXES: Final = {".ttl": "turtle", ".nq": "nquads"}
+CONTRACT: Final = (".yaml", ".yml")
+"""How the name of a data contract ends."""
+_BASE: Final = f"""{PROLOGUE}SELECT ?export ?query WHERE {{
+  OPTIONAL {{ SELECT ?export WHERE {{ ?export a ah:Export }} LIMIT 1 }}
+  OPTIONAL {{ SELECT ?query WHERE {{ ?query a ah:Query }} LIMIT 1 }}
+}}"""
+_COLUMNS: Final = f"""{PROLOGUE}SELECT ?object ?column ?name WHERE {{
+  VALUES ?object {{ @objects@ }} ?column ah:columnOf ?object ; ah:columnName ?name
+}}"""
+
+
+_LINKS: Final = ("prov:alternateOf", "prov:wasDerivedFrom", "prov:wasAttributedTo", "prov:hadPrimarySource")
+"""What a dataset refers to: objects, its sources, its jobs, the declarations that name it."""
+
+
+def check_graph(path: Path, folder: Path) -> None:
+    """Raises UsageError where a file cannot be written there; nothing else has been read yet."""
+    if path.suffix not in (*_SYNTAXES, *CONTRACT):
+        endings = " or ".join(_SYNTAXES)
+        raise UsageError(f"--out {path}: its name has to end in {endings}, or in {CONTRACT[0]} for a data contract")
+    target, export_folder = path.resolve(), folder.resolve()
+    if target == export_folder or export_folder in target.parents:
+        raise UsageError(f"--out {path}: is in {folder}, which is not changed. Give a file beside it")
+    if path.suffix in _SYNTAXES:
+        single.check(path, _is_declared, "declared lineage of exporter reconcile")
+
+
+def write_graph(comparison: Comparison, store: Store, path: Path) -> None:
+    """Writes the graph, once it is validated. Raises RefusedError where the shapes refuse it."""
+    base = base_of(store)
+    nodes = sorted(_Nodes(comparison, store).all(), key=lambda node: node.iri)
+    digests = sorted(declaration.digest for declaration in comparison.declarations)
+    digest = hashlib.sha256("".join(digests).encode()).hexdigest()
+    _validate(nodes, base)
+    writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{digest[:20]}")
+    text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
+    single.save(path, text)
+
+
+def _is_declared(data: bytes) -> bool:
+    """Whether a file begins as one that :func:`write_graph` makes: with a declaration."""
+    head = data[:4096]
+    return b"declared/by/" in head and PREFIXES["ah"].encode() in head
+
+
+def base_of(store: Store) -> str:
+    """The beginning of the graph's IRIs."""
+    for export, query in select(store, _BASE, "the base").rows:
+        if export:
+            return f"{export.rpartition('/export/')[0]}/"
+        if query:
+            return f"{query.rpartition('/query/')[0]}/"
+    return f"{SNOWFLAKE}local-account/"
+
+
+def _validate(nodes: list[Node], base: str) -> None:
+    writer = writer_of("ntriples", base)
+    text = "\n".join(writer.render(node) for node in nodes)
+    triples: list[Triple] = [quad.triple for quad in parse(text.encode(), RdfFormat.N_TRIPLES)]
+    results = validate(Graph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
+    if violations(results):
+        result = results[0]
+        raise RefusedError(f"the shapes refuse {result.focus}: {result.message} ({result.shape}). Nothing was written")
+
+
+class _Nodes:
+    """The nodes of a comparison. ``_edges``: those that a declaration has; ``_columns``: (object, column) -> its node.
+    ``_used_objects``, ``_used_columns``: what these refer to, a column with its object.
+    """
+
+    def __init__(self, comparison: Comparison, store: Store) -> None:
+        self._declarations, self._graph = comparison.declarations, Lookups(store)
+        self._edges = [edge for edge in comparison.edges if edge.verdict != UNDECLARED]
+        ends = (end.resolution for edge in self._edges for end in (edge.source, edge.target))
+        iris = {resolution.iri for resolution in ends if isinstance(resolution, ObjectLine)}
+        rows = comparison.observed.rows(_COLUMNS, iris)
+        self._columns = {(str(thing), match_name(str(name))): str(column) for thing, column, name in rows}
+        self._used_objects, self._used_columns = set[str](), set[tuple[str, str]]()
+
+    def all(self) -> Iterator[Node]:
+        # of equal ones, the first
+        yield from {one.digest: self._declaration(one) for one in reversed(self._declarations)}.values()
+        yield from self._datasets()
+        for job in {job for edge in self._edges for job in edge.jobs}:
+            yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
+        yield from (self._edge(edge) for edge in self._edges)
+        yield from self._repeated()
+
+    def _declaration(self, declaration: Declaration) -> Node:
+        values: Values = {
+            "rdfs:label": (declaration.name,),
+            "ah:format": (declaration.form,),
+            "ah:digest": (f"sha256:{declaration.digest}",),
+        }
+        if declaration.at is not None:
+            values["prov:generatedAtTime"] = (declaration.at,)
+        return Node(DECLARATION, _declared_by(declaration), DECLARATION.types, values)
+
+    def _declared_in(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted({_declared_by(self._declarations[number]) for number in numbers}))
+
+    def _datasets(self) -> Iterator[Node]:
+        links = defaultdict[Dataset, dict[str, set[str]]](lambda: {term: set() for term in _LINKS})
+        for edge in self._edges:
+            source, target = _declared_dataset(edge.source), _declared_dataset(edge.target)
+            for end, dataset in ((edge.source, source), (edge.target, target)):
+                links[dataset]["prov:hadPrimarySource"].update(self._declared_in(edge.declared))
+                links[dataset]["prov:alternateOf"] |= end.members
+                self._used_objects |= end.members
+            if source != target:
+                links[target]["prov:wasDerivedFrom"].add(_iri("dataset", *source))
+            links[target]["prov:wasAttributedTo"].update(_iri("job", job) for job in edge.jobs)
+        for dataset, of_dataset in links.items():
+            values: Values = {"rdfs:label": (dataset.name,)}
+            if dataset.namespace:
+                values["ah:namespace"] = (dataset.namespace,)
+            values |= {term: tuple(sorted(iris)) for term, iris in of_dataset.items() if iris}
+            yield Node(DECLARED_DATASET, _iri("dataset", *dataset), DECLARED_DATASET.types, values)
+
+    def _edge(self, edge: ComparedEdge) -> Node:
+        source, target = (_iri("dataset", *_declared_dataset(end)) for end in (edge.source, edge.target))
+        values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
+        for name, end in (("source", edge.source), ("target", edge.target)):
+            if end.column:
+                values[f"ah:{name}ColumnName"] = (end.column,)
+            owner = end.resolution.iri if isinstance(end.resolution, ObjectLine) else ""
+            iri = self._columns.get((owner, end.column or ""))
+            if iri is not None:
+                values[f"ah:{name}Column"] = (iri,)
+                self._used_columns.add((iri, owner))
+        values["ah:verdict"] = (edge.verdict.upper(),)
+        if edge.reason:
+            values["ah:verdictReason"] = (edge.reason,)
+        if edge.runs:
+            first, last = edge.runs[0], edge.runs[-1]
+            values["ah:queryCount"] = (max(edge.queries, 1),)
+            idents: tuple[Value, ...] = tuple(dict.fromkeys(run.ident for run in (first, last) if run.ident))
+            if idents:
+                values["ah:evidenceQueryId"] = idents
+            values["ah:firstSeen"], values["ah:lastSeen"] = (first.time,), (last.time,)
+        values["ah:declaredIn"] = self._declared_in(edge.declared)
+        key = (source, edge.source.column or "", target, edge.target.column or "")
+        return Node(DECLARED_DERIVATION, _iri("edge", *key), DECLARED_DERIVATION.types, values)
+
+    def _repeated(self) -> Iterator[Node]:
+        """The objects and columns of the graph that are referred to, with what their shapes ask for."""
+        for iri in self._used_objects | {owner for _, owner in self._used_columns}:
+            types = tuple(sorted({_prefixed(one) for one in self._graph.objects(iri, "rdf:type")}))
+            yield Node(OBJECT, iri, types, {"ah:domain": (self._graph.text(iri, "ah:domain") or "",)})
+        for iri, owner in self._used_columns:
+            name = self._graph.text(iri, "ah:columnName") or ""
+            values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:columnOf": (owner,)}
+            yield Node(COLUMN, iri, COLUMN.types, values)
+
+
+def _declared_by(declaration: Declaration) -> str:
+    return f"declared/by/{declaration.digest[:20]}"
+
+
+def _declared_dataset(end: End) -> Dataset:
+    assert end.dataset is not None, "only what rows show has none"
+    return end.dataset
+
+
+def _iri(what: str, *key: str) -> str:
+    digest = hashlib.sha256(
+        "\0".join(f"{len(part)}:{part}" for part in key).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+    return f"declared/{what}/{digest[:20]}"
+
+
+def _prefixed(iri: str) -> str:
+    return next(
+        (f"{name}:{iri[len(namespace) :]}" for name, namespace in PREFIXES.items() if iri.startswith(namespace)), iri
+    )

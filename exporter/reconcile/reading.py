@@ -65,7 +65,7 @@ def _file(path: str, server: str | None) -> Declaration:
         declaration = contract.read(data, path, server).declaration(name)
     else:
         declaration = _document(data, path, name)
-    declaration.add_to_digest(packed)
+    declaration.what_was_read.update(packed)
     return declaration
 
 
@@ -100,6 +100,15 @@ def _document(data: bytes, path: str, name: str) -> Declaration:
             texts = _array(data)
             return _events(name, ((f"{path}, element {number}", text) for number, text in enumerate(texts, 1)))
         head = _head(data)
+        if bytes(head.eventTime):
+            return _events(name, [(path, data)])
+        if not bytes(head.metadata) or not bytes(head.nodes):
+            raise UsageError(f"{path}: is neither a manifest of dbt nor an event of OpenLineage. {_HOW}")
+        if not bytes(head.parent_map) and b"dbt.com/dbt/catalog" in bytes(head.metadata):
+            raise UsageError(
+                f"{path}: is dbt's catalog, which has columns and no lineage. Give manifest.json beside it"
+            )
+        return _of_dbt(data, path, name)
     except RecursionError:
         raise UsageError(f"{path}: is nested too deep. {_HOW}") from None
     except msgspec.ValidationError as error:
@@ -108,20 +117,11 @@ def _document(data: bytes, path: str, name: str) -> Declaration:
         if b"\n" in data.strip() and "trailing characters" in str(error):
             return _events(name, _lines(data, path))
         raise UsageError(f"{path}: is no JSON: {error}. {_HOW}") from None
-    if bytes(head.eventTime):
-        return _events(name, [(path, data)])
-    if not bytes(head.metadata) or not bytes(head.nodes):
-        raise UsageError(f"{path}: is neither a manifest of dbt nor an event of OpenLineage. {_HOW}")
-    if not bytes(head.parent_map) and b"dbt.com/dbt/catalog" in bytes(head.metadata):
-        raise UsageError(f"{path}: is dbt's catalog, which has columns and no lineage. Give manifest.json beside it")
-    return _of_dbt(data, path, name)
 
 
 def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
     try:
         manifest = _manifest(data)
-    except RecursionError:
-        raise UsageError(f"{path}: is nested too deep. {_HOW}") from None
     except msgspec.DecodeError as error:
         raise UsageError(f"{path}: is no manifest of dbt: {error}") from None
     version = manifest.metadata.dbt_schema_version.rpartition("/")[2].removesuffix(".json")
@@ -166,9 +166,8 @@ def _marquez(address: str) -> Declaration:
         ) from None
     if not host or parts.query or parts.fragment:
         raise UsageError("the address of Marquez is written as http://HOST:5000, without ? and #")
-    public_address = urlunsplit(
-        (parts.scheme.lower(), f"[{host}]{port}" if ":" in host else f"{host}{port}", parts.path, "", "")
-    )
+    place = f"[{host}]{port}" if ":" in host else f"{host}{port}"
+    public_address = urlunsplit((parts.scheme.lower(), place, parts.path, "", ""))
     headers = urllib3.make_headers(basic_auth=f"{user}:{password or ''}") if user else {}
     declaration = Declaration(public_address.rstrip("/"), "OpenLineage events of a Marquez", iter(()))
     declaration.items = openlineage.items(_pages(declaration, headers), declaration)
@@ -182,7 +181,7 @@ def _pages(declaration: Declaration, headers: dict[str, str]) -> Iterator[tuple[
             query = urlencode({"limit": _AT_ONCE, "offset": offset, "sortDirection": "asc"})
             events = _page(pool, f"{place}/api/v1/events/lineage?{query}", place)
             for number, text in enumerate(events, offset + 1):
-                declaration.add_to_digest(bytes(text))
+                declaration.what_was_read.update(bytes(text))
                 yield f"{place}, event {number}", openlineage.event(text, f"{place}, event {number}")
             offset += len(events)
             if len(events) < _AT_ONCE:

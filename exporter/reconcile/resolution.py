@@ -8,13 +8,11 @@ and those that took its place. A RENAME or SWAP ends no line, since the objects 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.lookups import Lookups
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.questions import select
-from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.openlineage.helpers import is_named
@@ -22,27 +20,23 @@ from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import SNOWFLAKE, Dataset, dataset
-from exporter.settings import spelled
+from exporter.reconcile.observed import PROLOGUE
+from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from pyoxigraph import Store
-
-    from exporter.ask.lookups import NameHolder
 
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
-_PREFIXES: Final = """PREFIX ah: <https://w3id.org/access-history#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-"""
-_ACCOUNTS: Final = f"""{_PREFIXES}SELECT ?account ?label ?locator ?export WHERE {{
+_ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
   ?account a ah:Account ; rdfs:label ?label .
   OPTIONAL {{ ?account ah:accountLocator ?locator }}
   OPTIONAL {{ ?export a ah:Export ; ah:account ?account }}
 }}"""
-_LOCATIONS: Final = f"""{_PREFIXES}SELECT DISTINCT ?object ?url ?label ?domain WHERE {{
+_LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WHERE {{
   ?object ah:locationUrl ?url .
   OPTIONAL {{ ?object rdfs:label ?label }}
   OPTIONAL {{ ?object ah:domain ?domain }}
@@ -76,32 +70,20 @@ class Unresolved(NamedTuple):
 Resolution = ObjectLine | Unresolved
 
 
-@dataclass(frozen=True)
-class _Period:
-    holder: NameHolder
-    since: int
-    until: int | None
-
-
 class Resolver:
     """Looks up the datasets of declarations in one graph. ``namespaces``: those that are said to be the account of the
     graph.
     """
 
-    def __init__(self, store: Store, namespaces: Iterable[str] = ()) -> None:
+    def __init__(self, store: Store, namespaces: Collection[str] = ()) -> None:
         self._lookups = Lookups(store)
-        spellings = {
-            spelling
-            for namespace in namespaces
-            for spelling in (namespace, dataset(namespace, "any", "--namespace").namespace)
-        }
-        self._namespaces = frozenset(spelling.rstrip("/").lower() for spelling in spellings)
+        canonical = [dataset(namespace, "any", "--namespace").namespace for namespace in namespaces]
+        self._namespaces = {namespace.rstrip("/").lower() for namespace in (*namespaces, *canonical)}
         self._accounts, self._locators = _accounts(store)
-        single = [*self._accounts] if len(self._accounts) == 1 else []
-        self.default_namespace = f"{SNOWFLAKE}{single[0]}" if single else ""
+        self.default_namespace = f"{SNOWFLAKE}{next(iter(self._accounts))}" if len(self._accounts) == 1 else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
-        self._periods: dict[str, Mapping[str, list[_Period]]] = {}
+        self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
         self._resolutions: dict[tuple[Dataset, int | None], Resolution] = {}
 
     def resolve(self, declared: Dataset, time: int | None) -> Resolution:
@@ -130,7 +112,7 @@ class Resolver:
             return Unresolved("ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record")
         return self._line(name, by_place[places[0]], time)
 
-    def _places(self, namespace: str, by_place: Mapping[str, list[_Period]]) -> list[str] | Unresolved:
+    def _places(self, namespace: str, by_place: Mapping[str, list[NameHolder]]) -> list[str] | Unresolved:
         """Of the places that have a name, those of the account that a namespace names."""
         account = namespace[len(SNOWFLAKE) :]
         account_place = self._accounts.get(account) or self._locators.get(account.partition(".")[0].upper())
@@ -143,45 +125,43 @@ class Resolver:
             )
         return [account_place] if account_place in by_place else []
 
-    def _in_places(self, name: str) -> Mapping[str, list[_Period]]:
-        """The periods in which objects had a name, by the part of IRIs that stands for their account."""
-        if name not in self._periods:
-            by_account = defaultdict[str, list[_Period]](list)
+    def _in_places(self, name: str) -> Mapping[str, list[NameHolder]]:
+        """The objects that had a name, by the part of IRIs that stands for their account."""
+        if name not in self._holders:
+            by_account = defaultdict[str, list[NameHolder]](list)
             for holder in self._lookups.holders(name):
                 if _kind(holder) in DATASET_KINDS and _kind(holder) in _NAMED:
-                    by_account[holder.account].append(_period(holder))
-            self._periods[name] = {place: _preferred(periods) for place, periods in by_account.items()}
-        return self._periods[name]
+                    by_account[holder.account].append(holder)
+            self._holders[name] = {place: _preferred(holders) for place, holders in by_account.items()}
+        return self._holders[name]
 
-    def _line(self, name: str, periods: list[_Period], time: int | None) -> Resolution:
-        in_force = [period for period in periods if _holds(period, time)]
-        iris = {period.holder.iri for period in in_force}
-        if len(iris) > 1:
-            things = ", ".join(sorted(period.holder.thing for period in in_force))
+    def _line(self, name: str, holders: list[NameHolder], time: int | None) -> Resolution:
+        """The objects in whose place the one came that had the name at a time. ``holders``: in the order of time."""
+        in_force = [holder for holder in holders if _holds(holder, time)]
+        if len({holder.iri for holder in in_force}) > 1:
+            things = ", ".join(sorted(holder.thing for holder in in_force))
             return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}")
-        later = [period for period in periods if time is not None and period.since > time]
+        later = [holder for holder in holders if time is not None and _since(holder) > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
-        period_of_line = in_force[-1] if in_force else later[0] if later else periods[-1]
-        place = periods.index(period_of_line)
-        begin = end = place
-        while begin > 0 and self._follows(periods[begin - 1], periods[begin]):
+        meant = in_force[-1] if in_force else later[0] if later else holders[-1]
+        begin = end = holders.index(meant)
+        while begin > 0 and self._follows(holders[begin - 1], holders[begin]):
             begin -= 1
-        while end + 1 < len(periods) and self._follows(periods[end], periods[end + 1]):
+        while end + 1 < len(holders) and self._follows(holders[end], holders[end + 1]):
             end += 1
-        holders = [period.holder for period in periods[begin : end + 1]]
-        present = self._lookups.names_of(period_of_line.holder.iri)[-1]
-        members = frozenset(holder.iri for holder in holders)
-        return ObjectLine(holders[0].iri, period_of_line.holder.iri, present.name, present.domain, members)
+        present = self._lookups.names_of(meant.iri)[-1]
+        members = frozenset(holder.iri for holder in holders[begin : end + 1])
+        return ObjectLine(holders[begin].iri, meant.iri, present.name, present.domain, members)
 
-    def _follows(self, period: _Period, other: _Period) -> bool:
+    def _follows(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether the second object took the place of the first: the first ended with the name, and the second began
         with it, but for the names of a helper.
         """
-        first, second = self._lookups.names_of(period.holder.iri), self._lookups.names_of(other.holder.iri)
-        if period.holder.iri == other.holder.iri:
+        if holder.iri == other.iri:
             return True
-        before = second[: second.index(other.holder)]
-        return first[-1] == period.holder and all(is_named(holder.name, HELPERS) for holder in before)
+        first, second = self._lookups.names_of(holder.iri), self._lookups.names_of(other.iri)
+        before = second[: second.index(other)]
+        return first[-1] == holder and all(is_named(earlier.name, HELPERS) for earlier in before)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
@@ -194,17 +174,10 @@ def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
         # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
         beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
         place = base[:-1] if export else beside_base
-        names[_spelled(name)] = place
+        names[spelled_if_any(name)] = place
         if locator:
             locators[locator.upper()] = place
     return names, locators
-
-
-def _spelled(account: str) -> str:
-    try:
-        return spelled(account)
-    except UsageError:
-        return account
 
 
 def _locations(store: Store) -> dict[Dataset, ObjectLine]:
@@ -223,25 +196,20 @@ def _kind(holder: NameHolder) -> str:
     return holder.iri[len(holder.account) + 1 :].partition("/")[0]
 
 
-def _period(holder: NameHolder) -> _Period:
-    return _Period(holder, parse_time(holder.since) or 0, parse_time(holder.until) if holder.until else None)
-
-
-def _preferred(periods: list[_Period]) -> list[_Period]:
+def _preferred(holders: list[NameHolder]) -> list[NameHolder]:
     """Of the objects with one name, tables and views before streams and stages, and those with an id before those
     without one, which are the same objects in rows that do not give it.
     """
-    for candidates in (
-        [period for period in periods if _kind(period.holder) in _SHARED_NAMES and period.holder.ident],
-        [period for period in periods if period.holder.ident],
-        [period for period in periods if _kind(period.holder) in _SHARED_NAMES],
-    ):
-        if candidates:
-            return candidates
-    return periods
+    with_id = [holder for holder in holders if holder.ident]
+    shared = [holder for holder in holders if _kind(holder) in _SHARED_NAMES]
+    return [holder for holder in shared if holder.ident] or with_id or shared or holders
 
 
-def _holds(period: _Period, time: int | None) -> bool:
-    if time is None:
-        return period.until is None
-    return period.since <= time and (period.until is None or time < period.until)
+def _since(holder: NameHolder) -> int:
+    return parse_time(holder.since) or 0
+
+
+def _holds(holder: NameHolder, time: int | None) -> bool:
+    """Whether the object has the name at a time; now, if it is None."""
+    until = parse_time(holder.until) if holder.until else None
+    return until is None if time is None else _since(holder) <= time and (until is None or time < until)

@@ -9,9 +9,11 @@ Names in rows can contain escape sequences. So everything that the commands prin
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 if TYPE_CHECKING:
@@ -58,6 +60,15 @@ def message(text: str) -> str:
     return _NOT_INDENTED.sub(_escaped, text)
 
 
+def counted(number: int, word: str, words: str = "") -> str:
+    """The number with its word; ``words``: for several, by default with an s.
+
+    >>> counted(1, "query", "queries"), counted(1200, "row")
+    ('1 query', '1,200 rows')
+    """
+    return f"{number:,} {word if number == 1 else words or f'{word}s'}"
+
+
 def _escaped(match: re.Match[str]) -> str:
     return ascii(match[0])[1:-1]
 
@@ -86,14 +97,15 @@ class _Guarded:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard standard output and standard error within a ``with`` block. A stream that was closed when Python began is
-    None: print then writes nothing.
+    None, for which print takes the other one; in the block it is one that writes nothing.
     """
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream and cast("TextIO", _Guarded(bare(stream))) for stream in before)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
+    with Path(os.devnull).open("w", encoding="utf-8") as nothing:
+        sys.stdout, sys.stderr = (cast("TextIO", _Guarded(bare(stream or nothing))) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
 
 
 def bare(stream: TextIO) -> TextIO:

@@ -111,6 +111,11 @@ def test_outputs_as_people_write_them(given: str, outputs: tuple[str, ...]) -> N
     assert load({**GIVEN, "outputs": given}, None, {}).outputs == outputs
 
 
+def test_one_user_to_be_forgotten_is_one_name() -> None:
+    for users in ("JSMITH", ["JSMITH"]):
+        assert load({**GIVEN, "update": True, "forget_user": users}, None, {}).forget_user == ("JSMITH",)
+
+
 def test_the_manifest_shows_no_secret(config: Path) -> None:
     config.write_text('account = "${SECRET_ACCOUNT}"\n', encoding="utf-8")
     shown = load(GIVEN, config, {"SECRET_ACCOUNT": "A-B", "OPENLINEAGE_API_KEY": "hunter2"}).for_manifest()

@@ -61,6 +61,20 @@ def test_a_command_whose_output_is_closed_does_its_work(tmp_path: Path, monkeypa
     rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
     assert main(["export", str(rows), "--account", "A", "--engine", "local", "--out", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "manifest.json").exists()
+    assert main(["query", "user-history", str(tmp_path / "out")]) == 0
+    assert main(["quarantine", str(tmp_path / "out"), "--rows"]) == 0
+
+
+def test_messages_to_a_closed_stream_are_not_among_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with ``exporter query … --json 2>&-``."""
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert main(["export", str(rows), "--account", "A", "--engine", "local", "--out", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["query", "user-history", str(tmp_path / "out"), "--user-name", "NOBODY", "--json"]) == 0
+    assert capsys.readouterr().out == "[]\n"
 
 
 def test_progress_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
