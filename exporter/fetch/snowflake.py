@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
-from exporter.input import aggregates, formats
+from exporter.input import aggregates
 from exporter.input.row import STRUCTURED, Row
 from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
@@ -164,21 +164,26 @@ _OWN: Final = "select current_organization_name(), current_account_name()"
 
 
 class SnowflakeSession:
-    """An open connection; see :class:`exporter.fetch.run.Session`. ``schema``: the schema of the views."""
+    """An open connection. Failures are raised as ExporterError, with a message for people. ``schema``: the schema of
+    the views; ``account``: ORG-ACCOUNT, as ``export --account`` takes it.
+    """
 
     def __init__(self, connection: Any, schema: str) -> None:
         self._connection, self._schema = connection, schema
         self.account = self._account()
 
     def columns(self, sql: str) -> list[str]:
+        """The names of the columns of a result."""
         with self._executed(sql) as cursor:
             return [column[0] for column in cursor.description]
 
     def number(self, sql: str, parameters: dict[str, str]) -> int:
+        """The single number of a result."""
         with self._executed(sql, parameters) as cursor:
             return int(cursor.fetchone()[0])
 
     def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
+        """The rows of a result, batch by batch."""
         with self._executed(sql, parameters) as cursor:
             yield from cursor.fetch_arrow_batches()
 
@@ -297,20 +302,23 @@ OF_ORGANIZATION: Final = frozenset(
 
 @dataclass(frozen=True)
 class View:
-    """``folder``: below ROWS; ``time``: the column that decides the day of a row; ``columns``: those that an export
-    reads, in the order of the SELECT; ``required``: columns that the view has to have.
+    """``time``: the column that decides the day of a row; ``columns``: those that an export reads, in the order of the
+    SELECT; ``required``: columns that the view has to have.
     """
 
     name: str
-    folder: str
     time: str
     columns: tuple[str, ...]
     required: tuple[str, ...]
 
+    @property
+    def folder(self) -> str:
+        """The folder of its days below ROWS."""
+        return self.name.lower()
+
 
 ACCESS_HISTORY: Final = View(
     "ACCESS_HISTORY",
-    formats.ACCESS_HISTORY,
     "query_start_time",
     (
         *("query_id", "query_start_time", "user_name"),
@@ -321,14 +329,12 @@ ACCESS_HISTORY: Final = View(
 )
 QUERY_HISTORY: Final = View(
     "QUERY_HISTORY",
-    formats.QUERY_HISTORY,
     "start_time",
     ("query_id", "start_time", "user_name", *HISTORY_COLUMNS),
     ("query_id", "start_time"),
 )
 AGGREGATE: Final = View(
     "AGGREGATE_ACCESS_HISTORY",
-    formats.AGGREGATE,
     "interval_start_time",
     (
         *(*aggregates.COLUMNS, "user_name", "direct_objects_accessed", "base_objects_accessed", "objects_modified"),

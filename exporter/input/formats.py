@@ -223,9 +223,6 @@ def _first_record(text: str, delimiter: str) -> list[str]:
 
 
 STATE: Final = "fetch.json"
-ACCESS_HISTORY: Final = "access_history"
-QUERY_HISTORY: Final = "query_history"
-AGGREGATE: Final = "aggregate_access_history"
 
 
 def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
@@ -238,7 +235,7 @@ def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
         folder = Path(local(inputs[0]))
         account = _account(folder / STATE)
         settings |= {"account": account} if account else {}
-        views = {"query_history": folder / QUERY_HISTORY, "aggregate": folder / AGGREGATE}
+        views = {"query_history": folder / "query_history", "aggregate": folder / "aggregate_access_history"}
         settings |= {name: str(path) for name, path in views.items() if _has_days(path)}
     return settings
 
@@ -253,7 +250,7 @@ def _is_fetched(name: str) -> bool:
 
 
 def _rows(name: str) -> str:
-    rows = Path(local(name), ACCESS_HISTORY)
+    rows = Path(local(name), "access_history")
     if not _has_days(rows):
         raise UsageError(f"{name}: has no rows of ACCESS_HISTORY; fetch some: exporter fetch --out {name}")
     return str(rows)

@@ -18,7 +18,7 @@ from msgspec import json
 from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
-from exporter.input.row import NOT_DECODED, lower_name, texts_of
+from exporter.input.row import lower_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ def names_in_row(row: Row) -> Iterator[str]:
 
 def names_in_unreadable(text: str) -> Iterator[str]:
     """The user names in a line that is a JSON object but not a valid row."""
-    members = documented_form.members_of(text.removeprefix("\ufeff"))
+    members = documented_form.members_of(text)
     for member in members or ():
         name = lower_name(member.name)
         if name == "user_name":
@@ -86,11 +86,7 @@ def _of_sql(text: str) -> Iterator[str]:
 
 def columns_of_history(line: str) -> dict[str, str | None]:
     """All columns of a line of QUERY_HISTORY, names in lower case; empty if the line is not one JSON object."""
-    try:
-        return {lower_name(name): text for name, text in texts_of(line).items()}
-    except NOT_DECODED:
-        members = documented_form.members_of(line.removeprefix("\ufeff"))
-        return {lower_name(member.name): plain_text(member.value) for member in members or ()}
+    return {name: plain_text(text) for name, text in documented_form.texts_of_line(line).items()}
 
 
 def _of_invoker(text: str) -> Iterator[str]:
