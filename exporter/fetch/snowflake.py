@@ -117,20 +117,6 @@ def _unexpected(doing: str, text: str) -> UsageError:
     )
 
 
-@contextmanager
-def config_errors_as_messages(file: str) -> Iterator[None]:
-    """Turns the connector's error about its file of connections into a message."""
-    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
-
-    try:
-        yield
-    except errors.Error as error:
-        raise UsageError(
-            f"{file}: the connector does not read its connections: {_first_line(error)}. What to do: check that the "
-            f"file is valid TOML, and that nobody else can write it (chmod 600 {file})"
-        ) from None
-
-
 def _as_message(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
     text = _first_line(error)
@@ -251,27 +237,28 @@ def _warnings_shown() -> Iterator[None]:
 
 def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
     """The connection's name, and its settings in the connector's files."""
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
     from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
+    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
 
     manager: Any = CONFIG_MANAGER
-    with config_errors_as_messages(_file()):
+    try:
         manager.read_config()  # the files may have changed since they were read in this process
         connections: dict[str, dict[str, Any]] = dict(manager["connections"])
         connection_name = name or str(manager["default_connection_name"])
+    except errors.Error as error:
+        raise UsageError(
+            f"{CONNECTIONS_FILE}: the connector does not read its connections: {_first_line(error)}. What to do: check "
+            f"that the file is valid TOML, and that nobody else can write it (chmod 600 {CONNECTIONS_FILE})"
+        ) from None
     if connection_name not in connections:
         similar = difflib.get_close_matches(connection_name, list(connections), n=1)
         hint = f"did you mean {similar[0]}?" if similar else f"there are: {', '.join(connections) or 'none'}"
         raise UsageError(
-            f"--connection {connection_name}: the connector's connections.toml ({_file()}) has no such connection; "
-            f"{hint}"
+            f"--connection {connection_name}: the connector's connections.toml ({CONNECTIONS_FILE}) has no such "
+            f"connection; {hint}"
         )
     return connection_name, connections[connection_name]
-
-
-def _file() -> str:
-    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
-
-    return str(CONNECTIONS_FILE)
 
 
 _NAMED: Final = frozenset({"query_id", "start", "user_name", "content", "unknown_columns"})

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from exporter.errors import UsageError
-from exporter.privacy.known_users import SHORT, EarlierUsers
+from exporter.privacy.known_users import SHORT, EarlierUsers, replaced
 from exporter.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from exporter.privacy.known_users import FoundName
 
 SHORTEST: Final = 16
 """Shortest key, in bytes."""
@@ -117,8 +119,6 @@ _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
 _OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
-FoundName = tuple[int, int, str]
-"""Start, end and pseudonym of a name in a text."""
 
 
 class _Spelling(NamedTuple):
@@ -176,8 +176,8 @@ class Names:
         pseudonym = self._stored.get(text)
         if pseudonym is not None:
             return pseudonym
-        replaced = self._earlier.in_text(_replaced(text, self._names_in(text)))
-        return self._in_escaped(replaced) if "\\" in replaced or "%" in replaced else replaced
+        shown = self._earlier.in_text(replaced(text, self._names_in(text)))
+        return self._in_escaped(shown) if "\\" in shown or "%" in shown else shown
 
     def _names_in(self, text: str) -> Iterable[FoundName]:
         folded = _folded(text)
@@ -194,7 +194,7 @@ class Names:
                 if plain is None:
                     break
                 decoded, starts = plain
-                text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in names_in(decoded)))
+                text = replaced(text, ((starts[start], starts[end], text) for start, end, text in names_in(decoded)))
         return text
 
     def _find(self, text: str, folded: str) -> Iterator[FoundName]:
@@ -228,14 +228,6 @@ class Names:
             candidates.reverse()
         name = next((self._exact[candidate] for candidate in candidates if candidate in self._exact), None)
         return self._folded[_folded(spelling)] if name is None else name
-
-
-def _replaced(text: str, names: Iterable[FoundName]) -> str:
-    pieces, last_end = [], 0
-    for start, end, pseudonym in names:
-        pieces += [text[last_end:start], pseudonym]
-        last_end = end
-    return "".join([*pieces, text[last_end:]]) if pieces else text
 
 
 def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | None:
