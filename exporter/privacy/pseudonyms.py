@@ -264,23 +264,20 @@ def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
         pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
         yield pair.decode("utf-16-be", "replace"), match.start()
     else:
-        bytes_of = [(int(escape[0][-2:], 16), match.start() + escape.start()) for escape in _OF_URL.finditer(match[0])]
-        yield from _of_utf8(bytes_of, match)
+        yield from _of_utf8(match)
 
 
-def _of_utf8(encoded: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tuple[str, int]]:
-    index = 0
-    while index < len(encoded):
-        first, offset = encoded[index]
-        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-        try:
-            yield bytes(number for number, _ in encoded[index : index + size]).decode(), offset
-            index += size
-        except UnicodeDecodeError:
-            index += 1
-            end = encoded[index][1] if index < len(encoded) else match.end()
-            for position in range(offset, end):
-                yield match.string[position], position
+def _of_utf8(match: re.Match[str]) -> Iterator[tuple[str, int]]:
+    escapes = list(_OF_URL.finditer(match.string, match.start(), match.end()))
+    decoded = bytes(int(escape[0][-2:], 16) for escape in escapes).decode("utf-8", "surrogateescape")
+    for character in decoded:
+        size = len(character.encode("utf-8", "surrogateescape"))
+        start = escapes[0].start()
+        if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
+            yield from zip(escapes[0][0], range(start, escapes[0].end()), strict=True)
+        else:
+            yield character, start
+        del escapes[:size]
 
 
 def _spellings(name: str) -> dict[str, None]:
