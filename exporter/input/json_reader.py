@@ -153,8 +153,12 @@ class _Reader:
                 self.open.append(value)
                 continue
             while self.open:
-                self._add(value)
-                if not self._skips(_ENDS[type(self.open[-1])]):
+                container = self.open[-1]
+                if isinstance(container, Members):
+                    container.append(Member(self.names.pop(), value))
+                else:
+                    container.append(value)
+                if not self._skips(_ENDS[type(container)]):
                     self._next(_COMMA)
                     break
                 value = self.open.pop()
@@ -172,13 +176,6 @@ class _Reader:
         if kind in {"double", "single"}:
             return _unquoted(match)
         return _WORDS[match[kind]] if match[kind] in _WORDS else Number(match[kind])
-
-    def _add(self, value: Value) -> None:
-        container = self.open[-1]
-        if isinstance(container, Members):
-            container.append(Member(self.names.pop(), value))
-        else:
-            container.append(value)
 
     def _skips(self, pattern: re.Pattern[str]) -> bool:
         match = pattern.match(self.text, self.at)

@@ -19,7 +19,7 @@ from exporter.input.row import STRUCTURED, ChangeDocument, Document, Row, Text, 
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.identifiers import normal_domain, usable_id
-from exporter.privacy.filters import DATABASES, SCHEMAS
+from exporter.privacy.filters import DATABASES, SCHEMAS, database_and_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,7 +143,8 @@ class _ObjectFilter:
         return remaining
 
     def _note_remaining(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
-        self.stays = self.stays or self._filters.in_database(normal_domain(text(domain)), text(name), text(stage_kind))
+        place = database_and_schema(normal_domain(text(domain)), text(name), text(stage_kind))
+        self.stays = self.stays or place != (None, None)
 
     # --- whether a thing is left out ---------------------------------------------------------------------------------
 

@@ -185,10 +185,6 @@ class Filters:
         """Why an object is left out; None if it is kept. ``domain``: as in :func:`database_and_schema`."""
         return _object(self, domain, name, stage_kind)
 
-    def in_database(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> bool:
-        """Whether the object is in a database, or is a database itself."""
-        return database_and_schema(domain, name, stage_kind) != (None, None)
-
     def for_manifest(self, pseudonym_of: Callable[[str], str]) -> dict[str, Any]:
         """The given filters, for the manifest. ``pseudonym_of``: replaces a user's name."""
         lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
