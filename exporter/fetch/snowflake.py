@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
-from exporter.input import aggregates
+from exporter.input import aggregates, find
 from exporter.input.row import STRUCTURED, Row
 from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
@@ -304,24 +304,21 @@ class View:
         return self.name.lower()
 
 
+_OF_ROWS: Final = find.REQUIRED[find.ACCESS_HISTORY]
 ACCESS_HISTORY: Final = View(
-    "ACCESS_HISTORY",
+    find.ACCESS_HISTORY,
     "query_start_time",
-    (
-        *("query_id", "query_start_time", "user_name"),
-        *STRUCTURED,
-        *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS),
-    ),
-    ("query_id", "query_start_time", "user_name"),
+    (*_OF_ROWS, *STRUCTURED, *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS)),
+    _OF_ROWS,
 )
 QUERY_HISTORY: Final = View(
-    "QUERY_HISTORY",
+    find.QUERY_HISTORY,
     "start_time",
     ("query_id", "start_time", "user_name", *HISTORY_COLUMNS),
     ("query_id", "start_time"),
 )
 AGGREGATE: Final = View(
-    "AGGREGATE_ACCESS_HISTORY",
+    find.AGGREGATE_ACCESS_HISTORY,
     "interval_start_time",
     (
         *(*aggregates.COLUMNS, "user_name", "direct_objects_accessed", "base_objects_accessed", "objects_modified"),
