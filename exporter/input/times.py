@@ -104,6 +104,7 @@ _LONG: Final = re.compile(
     r" (?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})(?P<fraction>\.\d*)?\s*(?P<zone>.*)",
     re.ASCII,
 )
+_FRACTION_AND_OFFSET: Final = re.compile(r"(?P<fraction>\.\d+)?(?:\s*(?P<offset>Z|[+-]\d{2}(?::?\d{2})?))?", re.ASCII)
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SINCE: Final = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})|(\d{15,16})|(\d{18,19})", re.ASCII)
 
@@ -112,10 +113,37 @@ def parse_time(text: str) -> int | None:
     """A time as text -> microseconds since 1970 in UTC; None if it cannot be read."""
     if len(text) > _LONGEST:
         return None
-    bare = text.strip(" ")
-    match = _CALENDAR.fullmatch(bare) or _LONG.fullmatch(bare)
-    micros = _of_calendar(match) if match else _since_epoch(bare)
+    micros = _of_view(text)
+    if micros is None:
+        bare = text.strip(" ")
+        match = _CALENDAR.fullmatch(bare) or _LONG.fullmatch(bare)
+        micros = _of_calendar(match) if match else _since_epoch(bare)
     return micros if micros is not None and FIRST <= micros <= LAST else None
+
+
+def _of_view(text: str) -> int | None:
+    """The same for the form in which Snowflake writes nearly all times, ``2026-03-01 08:00:00.123 +0000``: this is
+    faster. None for other forms.
+    """
+    if not (text[4:5] == text[7:8] == "-" and text[13:14] == text[16:17] == ":") or text[10] not in "T ":
+        return None
+    rest = _after_seconds(text[19:])
+    if rest is None or text[11:13] >= "24":
+        return None
+    try:
+        return (datetime.fromisoformat(text[:19]) - _CLOCK_EPOCH) // _MICRO + rest
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _after_seconds(text: str) -> int | None:
+    """A fraction and an offset, if there are any -> the microseconds to add to the time before them. None for another
+    text, and for the name of a zone, whose offset depends on the day.
+    """
+    match = _FRACTION_AND_OFFSET.fullmatch(text)
+    offset = _zone_offset(match["offset"] or "Z", _CLOCK_EPOCH) if match else None
+    return _micros((match["fraction"] or ".")[1:]) - offset * 1_000_000 if match and offset is not None else None
 
 
 def _of_calendar(match: re.Match[str]) -> int | None:
@@ -150,10 +178,14 @@ def _micros(digits: str) -> int:
 
 def iso(micros: int) -> str:
     """xsd:dateTime in UTC, with only as many digits of fraction as needed: ``2026-03-01T08:00:00.123Z``."""
-    text = (_CLOCK_EPOCH + timedelta(microseconds=micros)).isoformat()
-    return f"{text.rstrip('0') if '.' in text else text}Z"
+    return f"{_text(micros).rstrip('0').rstrip('.')}Z"
 
 
 def iso_micros(micros: int) -> str:
     """RFC 3339 in UTC, always with six digits of fraction, for events: ``2026-03-01T08:00:00.123000Z``."""
-    return (_CLOCK_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds") + "Z"
+    return f"{_text(micros)}Z"
+
+
+@lru_cache(maxsize=4096)
+def _text(micros: int) -> str:
+    return (_CLOCK_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")
