@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.fetch import snowflake, state
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import pyarrow as pa
-
-    from exporter.fetch.snowflake import View
+    from exporter.fetch.snowflake import SnowflakeSession, View
     from exporter.fetch.state import FetchState
     from exporter.system.progress import Progress
 
@@ -180,26 +178,6 @@ def _why(view: str, schema: str) -> str:
     return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"
 
 
-class Session(Protocol):
-    """What a fetch needs from Snowflake. Failures are raised as ExporterError, with a message for people."""
-
-    account: str
-    """ORG-ACCOUNT, as ``export --account`` takes it."""
-
-    def columns(self, sql: str) -> list[str]:
-        """The names of the columns of a result."""
-
-    def number(self, sql: str, parameters: dict[str, str]) -> int:
-        """The single number of a result."""
-
-    def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
-        """The rows of a result, batch by batch."""
-
-
-if TYPE_CHECKING:
-    Connect = Callable[[], AbstractContextManager[Session]]
-
-
 @dataclass(frozen=True)
 class FetchOptions:
     """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
@@ -260,11 +238,12 @@ def planned(options: FetchOptions, now: datetime) -> Iterator[str]:
             yield snowflake.rows_sql(options.schema, view, columns) % bounds
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def fetch(options: FetchOptions, connect: Connect, progress: Progress, clock: Callable[[], datetime] = _now) -> Fetched:
+def fetch(
+    options: FetchOptions,
+    connect: Callable[[], AbstractContextManager[SnowflakeSession]],
+    progress: Progress,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Fetched:
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
     refuse_in_export_here(str(options.out), options.out.resolve())
     state.read(options.out)  # errors in ROWS are reported before anything is asked
@@ -275,7 +254,8 @@ def fetch(options: FetchOptions, connect: Connect, progress: Progress, clock: Ca
         fetch_state.check_source(
             str(options.out), state.RowsSource(options.schema, session.account, options.query_text)
         )
-        return _Fetch(options, session, fetch_state, progress, clock).run()
+        fetched = Fetched(str(options.out), session.account)
+        return _Fetch(options, session, fetch_state, progress, clock, fetched).run()
 
 
 @contextmanager
@@ -293,54 +273,46 @@ def _locked(out: Path) -> Iterator[None]:
                 out.rmdir()
 
 
+@dataclass
 class _Fetch:
     """One running fetch."""
 
-    def __init__(
-        self,
-        options: FetchOptions,
-        session: Session,
-        fetch_state: FetchState,
-        progress: Progress,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self.options, self.session, self.fetch_state = options, session, fetch_state
-        self.progress, self.clock = progress, clock
-        self.fetched = Fetched(str(options.out), session.account)
+    options: FetchOptions
+    session: SnowflakeSession
+    fetch_state: FetchState
+    progress: Progress
+    clock: Callable[[], datetime]
+    fetched: Fetched
 
     def run(self) -> Fetched:
-        columns = {
-            view.folder: columns_of_view
-            for view in self.options.views
-            if (columns_of_view := self._columns_or_none(view))
-        }
-        todo = [(day, view) for view in self.options.views if view.folder in columns for day in self._days(view)]
-        for day, view in sorted(todo, key=lambda day_and_view: day_and_view[0]):
-            self._fetch_day(view, day, columns[view.folder])
+        todo = [one for view in self.options.views for one in self._days(view)]
+        for day, view, columns in sorted(todo, key=lambda one: one[0]):
+            self._fetch_day(view, day, columns)
         self._remove()
-        self.fetched.left = {
-            folder: sum(day.rows for day in days.values()) for folder, days in self.fetch_state.days.items()
-        }
+        days_of = self.fetch_state.days.items()
+        self.fetched.left = {folder: sum(day.rows for day in days.values()) for folder, days in days_of}
         return self.fetched
 
-    def _columns_or_none(self, view: View) -> tuple[str, ...] | None:
-        """The columns to ask for. AGGREGATE_ACCESS_HISTORY, which a role may not see or an account may not have, is
-        left out where it cannot be read, and the others are read: None.
+    def _days(self, view: View) -> list[tuple[date, View, tuple[str, ...]]]:
+        """The days to ask for, with the columns. None for AGGREGATE_ACCESS_HISTORY where it cannot be read: a role may
+        not see it, and an account may not have it.
         """
         try:
-            return self._columns(view)
+            columns = self._columns(view)
         except UsageError as error:
             if view is not snowflake.AGGREGATE:
                 raise
             self.fetched.not_read[view.folder] = str(error)
-            return None
+            return []
+        self.fetched.rows[view.folder], self.fetched.same[view.folder] = {}, 0
+        days = self.options.period.days(self.clock(), self.fetch_state.asked(view.folder))
+        return [(day, view, columns) for day in days]
 
     def _columns(self, view: View) -> tuple[str, ...]:
         """The columns to ask for; records those that the view does not have."""
         state.clean(self.options.out, view.folder)
-        present = self.session.columns(snowflake.columns_sql(self.options.schema, view))
-        chosen = snowflake.columns_to_read(view, present, query_text=self.options.query_text)
-        missing = [name for name in view.columns if name.lower() not in {text.lower() for text in present}]
+        present = {name.lower() for name in self.session.columns(snowflake.columns_sql(self.options.schema, view))}
+        missing = [name for name in view.columns if name not in present]
         needed = [name for name in missing if name in view.required]
         if needed:
             raise UsageError(
@@ -348,11 +320,7 @@ class _Fetch:
                 "the schema of the views with --view"
             )
         self.fetched.left_out[view.folder] = missing
-        return chosen
-
-    def _days(self, view: View) -> list[date]:
-        self.fetched.rows[view.folder], self.fetched.same[view.folder] = {}, 0
-        return self.options.period.days(self.clock(), self.fetch_state.asked(view.folder))
+        return snowflake.columns_to_read(view, present, query_text=self.options.query_text)
 
     def _fetch_day(self, view: View, day: date, columns: tuple[str, ...]) -> None:
         """Asks a view for a day, and records the answer."""
@@ -367,7 +335,7 @@ class _Fetch:
                 rows = state.write_day(state.path(self.options.out, view.folder, day), batches)
                 self.fetched.rows[view.folder][day] = rows
                 self.progress.counted("rows", sum(sum(days.values()) for days in self.fetched.rows.values()))
-        self.fetch_state.record(view.folder, day, state.FetchedDay(rows, at))
+        self.fetch_state.days.setdefault(view.folder, {})[day] = state.FetchedDay(rows, at)
         state.write_state(self.options.out, self.fetch_state)
 
     def _remove(self) -> None:

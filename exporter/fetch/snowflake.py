@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
-from exporter.input import aggregates, formats
+from exporter.input import aggregates, find
 from exporter.input.row import STRUCTURED, Row
 from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
@@ -117,20 +117,6 @@ def _unexpected(doing: str, text: str) -> UsageError:
     )
 
 
-@contextmanager
-def config_errors_as_messages(file: str) -> Iterator[None]:
-    """Turns the connector's error about its file of connections into a message."""
-    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
-
-    try:
-        yield
-    except errors.Error as error:
-        raise UsageError(
-            f"{file}: the connector does not read its connections: {_first_line(error)}. What to do: check that the "
-            f"file is valid TOML, and that nobody else can write it (chmod 600 {file})"
-        ) from None
-
-
 def _as_message(error: Exception, doing: str, grant: str) -> ExporterError:
     number = getattr(error, "errno", None) or -1
     text = _first_line(error)
@@ -164,21 +150,26 @@ _OWN: Final = "select current_organization_name(), current_account_name()"
 
 
 class SnowflakeSession:
-    """An open connection; see :class:`exporter.fetch.run.Session`. ``schema``: the schema of the views."""
+    """An open connection. Failures are raised as ExporterError, with a message for people. ``schema``: the schema of
+    the views; ``account``: ORG-ACCOUNT, as ``export --account`` takes it.
+    """
 
     def __init__(self, connection: Any, schema: str) -> None:
         self._connection, self._schema = connection, schema
         self.account = self._account()
 
     def columns(self, sql: str) -> list[str]:
+        """The names of the columns of a result."""
         with self._executed(sql) as cursor:
             return [column[0] for column in cursor.description]
 
     def number(self, sql: str, parameters: dict[str, str]) -> int:
+        """The single number of a result."""
         with self._executed(sql, parameters) as cursor:
             return int(cursor.fetchone()[0])
 
     def batches(self, sql: str, parameters: dict[str, str]) -> Iterator[pa.Table]:
+        """The rows of a result, batch by batch."""
         with self._executed(sql, parameters) as cursor:
             yield from cursor.fetch_arrow_batches()
 
@@ -246,27 +237,28 @@ def _warnings_shown() -> Iterator[None]:
 
 def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
     """The connection's name, and its settings in the connector's files."""
+    from snowflake.connector import errors  # noqa: PLC0415 - an extra, and slow to import
     from snowflake.connector.config_manager import CONFIG_MANAGER  # noqa: PLC0415 - an extra
+    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
 
     manager: Any = CONFIG_MANAGER
-    with config_errors_as_messages(_file()):
+    try:
         manager.read_config()  # the files may have changed since they were read in this process
         connections: dict[str, dict[str, Any]] = dict(manager["connections"])
         connection_name = name or str(manager["default_connection_name"])
+    except errors.Error as error:
+        raise UsageError(
+            f"{CONNECTIONS_FILE}: the connector does not read its connections: {_first_line(error)}. What to do: check "
+            f"that the file is valid TOML, and that nobody else can write it (chmod 600 {CONNECTIONS_FILE})"
+        ) from None
     if connection_name not in connections:
         similar = difflib.get_close_matches(connection_name, list(connections), n=1)
         hint = f"did you mean {similar[0]}?" if similar else f"there are: {', '.join(connections) or 'none'}"
         raise UsageError(
-            f"--connection {connection_name}: the connector's connections.toml ({_file()}) has no such connection; "
-            f"{hint}"
+            f"--connection {connection_name}: the connector's connections.toml ({CONNECTIONS_FILE}) has no such "
+            f"connection; {hint}"
         )
     return connection_name, connections[connection_name]
-
-
-def _file() -> str:
-    from snowflake.connector.constants import CONNECTIONS_FILE  # noqa: PLC0415 - an extra
-
-    return str(CONNECTIONS_FILE)
 
 
 _NAMED: Final = frozenset({"query_id", "start", "user_name", "content", "unknown_columns"})
@@ -297,38 +289,36 @@ OF_ORGANIZATION: Final = frozenset(
 
 @dataclass(frozen=True)
 class View:
-    """``folder``: below ROWS; ``time``: the column that decides the day of a row; ``columns``: those that an export
-    reads, in the order of the SELECT; ``required``: columns that the view has to have.
+    """``time``: the column that decides the day of a row; ``columns``: those that an export reads, in the order of the
+    SELECT; ``required``: columns that the view has to have.
     """
 
     name: str
-    folder: str
     time: str
     columns: tuple[str, ...]
     required: tuple[str, ...]
 
+    @property
+    def folder(self) -> str:
+        """The folder of its days below ROWS."""
+        return self.name.lower()
 
+
+_OF_ROWS: Final = find.REQUIRED[find.ACCESS_HISTORY]
 ACCESS_HISTORY: Final = View(
-    "ACCESS_HISTORY",
-    formats.ACCESS_HISTORY,
+    find.ACCESS_HISTORY,
     "query_start_time",
-    (
-        *("query_id", "query_start_time", "user_name"),
-        *STRUCTURED,
-        *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS),
-    ),
-    ("query_id", "query_start_time", "user_name"),
+    (*_OF_ROWS, *STRUCTURED, *(name for name in Row.__struct_fields__ if name not in _NAMED | _OF_CALLS)),
+    _OF_ROWS,
 )
 QUERY_HISTORY: Final = View(
-    "QUERY_HISTORY",
-    formats.QUERY_HISTORY,
+    find.QUERY_HISTORY,
     "start_time",
     ("query_id", "start_time", "user_name", *HISTORY_COLUMNS),
     ("query_id", "start_time"),
 )
 AGGREGATE: Final = View(
-    "AGGREGATE_ACCESS_HISTORY",
-    formats.AGGREGATE,
+    find.AGGREGATE_ACCESS_HISTORY,
     "interval_start_time",
     (
         *(*aggregates.COLUMNS, "user_name", "direct_objects_accessed", "base_objects_accessed", "objects_modified"),

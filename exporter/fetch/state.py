@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
 
 from exporter.errors import UsageError
 from exporter.input.formats import STATE
@@ -58,20 +60,18 @@ def write_day(file: Path, batches: Iterable[pa.Table]) -> int:
     finally:
         if writer is not None:
             writer.close()
-    _replace_file(new, file, is_there=writer is not None)
+    if writer is None:
+        file.unlink(missing_ok=True)
+    else:
+        _put(new, file)
     return count
 
 
-def _replace_file(new: Path, file: Path, *, is_there: bool) -> None:
-    if not is_there:
-        file.unlink(missing_ok=True)
-        return
-    descriptor = os.open(new, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    new.replace(file)
+def _put(new: Path, place: Path) -> None:
+    """Puts a file into its place in one step, complete even if the machine stops."""
+    with new.open("rb") as file:
+        os.fsync(file.fileno())
+    new.replace(place)
 
 
 def with_stable_types(batch: pa.Table) -> pa.Table:
@@ -100,23 +100,16 @@ def clean(rows: Path, folder: str) -> None:
         incomplete.unlink()
 
 
-_FORM: Final = 1
-Days = dict[str, dict[date, "FetchedDay"]]
-"""The folder of a view -> its days."""
-
-
-@dataclass(frozen=True)
-class FetchedDay:
+class FetchedDay(Struct, frozen=True):
     """A day of a view. ``rows``: the number in its file (0: there is no file); ``asked``: when the view was last asked
     for the day, in UTC.
     """
 
     rows: int
-    asked: datetime
+    asked: Annotated[datetime, Meta(tz=True)]
 
 
-@dataclass(frozen=True)
-class RowsSource:
+class RowsSource(Struct, frozen=True):
     """Where the rows in ROWS come from; rows of different sources must not be mixed. ``schema``: of the views;
     ``account``: ORG-ACCOUNT of the connection; ``query_text``: whether SQL text is fetched.
     """
@@ -126,20 +119,16 @@ class RowsSource:
     query_text: bool
 
 
-@dataclass
-class FetchState:
-    """``source``: None before the first fetch; ``days``: by view."""
+class FetchState(Struct):
+    """The file of the state. ``source``: None before the first fetch; ``days``: by folder of a view."""
 
-    source: RowsSource | None = None
-    days: Days = field(default_factory=dict)
+    form: Literal[1]
+    source: RowsSource | None
+    days: dict[str, dict[date, FetchedDay]]
 
     def asked(self, folder: str) -> dict[date, datetime]:
         """When each day of a view was last asked for."""
         return {day: fetched_day.asked for day, fetched_day in self.days.get(folder, {}).items()}
-
-    def record(self, folder: str, day: date, fetched_day: FetchedDay) -> None:
-        """Records that a view was asked for a day."""
-        self.days.setdefault(folder, {})[day] = fetched_day
 
     def check_source(self, shown: str, source: RowsSource) -> None:
         """Raises UsageError where ROWS has rows of another source; else records this source."""
@@ -164,63 +153,27 @@ def read(rows: Path) -> FetchState:
     """
     path = rows / STATE
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        state = msgspec.json.decode(path.read_bytes(), type=FetchState)
     except FileNotFoundError:
         if rows.is_dir() and any(not path.name.startswith(".") for path in rows.iterdir()):
             raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
-        return FetchState()
+        return FetchState(1, None, {})
     except NotADirectoryError:
         raise UsageError(f"{rows}: is no folder") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
-        document = None
-    state = _parsed(document)
-    if state is None:
+        state = FetchState(1, None, {})
+    if state.source is None:
         raise UsageError(f"{path}: is damaged; remove it and the folders beside it, and fetch the days again")
     return state
 
 
-def _parsed(document: Any) -> FetchState | None:
-    try:
-        if document["form"] != _FORM:
-            return None
-        days = {
-            folder: {
-                date.fromisoformat(day): FetchedDay(int(entry["rows"]), _time(entry["asked"]))
-                for day, entry in days.items()
-            }
-            for folder, days in document["days"].items()
-        }
-        return FetchState(RowsSource(**document["source"]), days)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError(text)
-    return time
-
-
 def write_state(rows: Path, state: FetchState) -> None:
     """Replaces the file of the state in one step."""
-    assert state.source is not None
-    document = {
-        "form": _FORM,
-        "source": vars(state.source),
-        "days": {
-            folder: {
-                str(day): {"rows": fetched_day.rows, "asked": fetched_day.asked.isoformat(timespec="seconds")}
-                for day, fetched_day in sorted(fetched_days.items())
-            }
-            for folder, fetched_days in state.days.items()
-        },
-    }
+    days = {folder: dict(sorted(days.items())) for folder, days in state.days.items()}
+    document = msgspec.to_builtins(FetchState(state.form, state.source, days), str_keys=True, builtin_types=(datetime,))
+    text = json.dumps(document, indent=1, default=lambda time: time.isoformat(timespec="seconds"))
     new = rows / f".{STATE}.new"
-    with new.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(document, indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(rows / STATE)
+    new.write_text(f"{text}\n", encoding="utf-8")
+    _put(new, rows / STATE)

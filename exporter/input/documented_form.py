@@ -13,7 +13,6 @@ document has stays as it is, and is counted (:func:`unknown_members`). Results a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from types import GenericAlias, UnionType
@@ -34,7 +33,7 @@ from exporter.input.json_reader import (
     canonical_json,
     parse_first,
 )
-from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode
+from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode, lower_name, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,38 +69,8 @@ def is_damaged(value: Value) -> bool:
     return isinstance(value, str) and not value.isascii() and _half(value) is not None
 
 
-@dataclass(frozen=True)
-class _Text:
-    """Any value as a text."""
-
-
-@dataclass(frozen=True)
-class _RawJson:
-    """Raw JSON."""
-
-
-@dataclass(frozen=True)
-class ListKind:
-    """An array."""
-
-    of: Kind
-
-
-@dataclass(frozen=True)
-class ObjectKind:
-    """An object: its known fields by name."""
-
-    fields: Mapping[str, Kind]
-
-
-Kind: TypeAlias = "_Text | _RawJson | ListKind | ObjectKind"
-
-
-def fitted(value: Value, column: int) -> Any:
-    """The value of a structured column in the documented form, ready to be encoded as JSON. ``column``: its index in
-    :data:`exporter.input.row.STRUCTURED`. Raises MisfitError if the types do not match.
-    """
-    return _fitted(value, COLUMNS[column])
+Kind: TypeAlias = "type[str | Raw] | list[Kind] | dict[str, Kind]"
+"""What a value has to be: any value as a text, raw JSON, an array of one kind, or an object with known fields."""
 
 
 def plain_text(value: Value) -> str | None:
@@ -115,23 +84,23 @@ def plain_text(value: Value) -> str | None:
 
 
 def _fitted(value: Value, kind: Kind) -> Any:
+    """The value in the documented form, ready to be encoded as JSON. Raises MisfitError if the types do not match."""
     if value is None:
         return None
     if is_damaged(value):
         raise DamagedError
-    if isinstance(kind, _Text):
+    if kind is str:
         return _in_text(value)
-    if isinstance(kind, _RawJson):
+    if kind is Raw:
         return _raw_or_text(value)
-    if isinstance(kind, ObjectKind) and isinstance(value, Members):
+    if isinstance(kind, dict) and isinstance(value, Members):
         if any(is_damaged(name) for name, _ in value):  # it may be the name of a field that is read
             raise DamagedError
-        fields = kind.fields
-        return {name: _fitted(member, fields[name]) if name in fields else _as_raw(member) for name, member in value}
-    if isinstance(kind, ListKind) and isinstance(value, Elements):
-        return [_fitted(element, kind.of) for element in value]
-    if isinstance(kind, ListKind) and isinstance(kind.of, ObjectKind) and value == TRUNCATED:
-        return [{name: TRUNCATED for name in _NAMES if name in kind.of.fields}]
+        return {name: _fitted(member, kind[name]) if name in kind else _as_raw(member) for name, member in value}
+    if isinstance(kind, list) and isinstance(value, Elements):
+        return [_fitted(element, kind[0]) for element in value]
+    if isinstance(kind, list) and isinstance(kind[0], dict) and value == TRUNCATED:
+        return [{name: TRUNCATED for name in _NAMES if name in kind[0]}]
     raise MisfitError
 
 
@@ -189,23 +158,18 @@ def _refuse_damaged(value: Value) -> None:
 def _kind(info: inspect.Type) -> Kind:
     if isinstance(info, inspect.UnionType):
         types = [item for item in info.types if not isinstance(item, inspect.NoneType)]
-        return _Text() if len(types) > 1 else _kind(types[0])
+        return str if len(types) > 1 else _kind(types[0])
     if isinstance(info, inspect.ListType):
-        return ListKind(_kind(info.item_type))
+        return [_kind(info.item_type)]
     if isinstance(info, inspect.StructType):
-        return ObjectKind({field.encode_name: _kind(field.type) for field in info.fields})
-    assert isinstance(info, inspect.RawType), info
-    return _RawJson()
+        return {field.encode_name: _kind(field.type) for field in info.fields}
+    return Raw
 
 
-def _columns() -> tuple[Kind, ...]:
-    info = inspect.type_info(Document)
-    assert isinstance(info, inspect.StructType)
-    return tuple(_kind(field.type) for field in info.fields)
-
-
-COLUMNS: Final = _columns()
-"""The kinds of the columns in :data:`exporter.input.row.STRUCTURED`."""
+_OF_DOCUMENT: Final = _kind(inspect.type_info(Document))
+assert isinstance(_OF_DOCUMENT, dict)
+COLUMNS: Final = dict(zip(STRUCTURED, _OF_DOCUMENT.values(), strict=True))
+"""The kinds of the structured columns."""
 
 
 _SHORT: Final = 4 * 1024
@@ -235,14 +199,9 @@ def unknown_members(content: bytes) -> Mapping[str, str]:
 
 
 def _inspect(content: bytes) -> tuple[bool, Mapping[str, str]]:
-    size = len(content)
-    return (
-        _inspect_short(content)
-        if size <= _SHORT
-        else _inspect_long(content)
-        if size <= _LONG
-        else _inspect_content(content)
-    )
+    if len(content) <= _SHORT:
+        return _inspect_short(content)
+    return _inspect_long(content) if len(content) <= _LONG else _inspect_content(content)
 
 
 def _inspect_content(content: bytes) -> tuple[bool, Mapping[str, str]]:
@@ -301,7 +260,7 @@ def _is_known(content: bytes) -> bool:
 
 def _unknown_of_content(content: bytes) -> dict[str, str]:
     values_of: dict[str, set[str]] = {}
-    for name, kind, value in zip(STRUCTURED, COLUMNS, _decode_columns(content), strict=True):
+    for (name, kind), value in zip(COLUMNS.items(), _decode_columns(content), strict=True):
         for path, data in _unknown(name, kind, bytes(value)):
             text = json_reader.canonical_json(json_reader.parse(data.decode()))
             if text not in _EMPTY:
@@ -311,14 +270,14 @@ def _unknown_of_content(content: bytes) -> dict[str, str]:
 
 def _unknown(path: str, kind: Kind, value: bytes) -> Iterator[tuple[str, bytes]]:
     """Path and JSON of the unknown members in a value of a documented kind."""
-    if isinstance(kind, ListKind) and value.startswith(b"["):
+    if isinstance(kind, list) and value.startswith(b"["):
         for element in _decode_columns(value):
-            yield from _unknown(f"{path}[]", kind.of, bytes(element))
-    elif isinstance(kind, ObjectKind) and value.startswith(b"{"):
+            yield from _unknown(f"{path}[]", kind[0], bytes(element))
+    elif isinstance(kind, dict) and value.startswith(b"{"):
         for name, element in _decode_members(value).items():
             member_path = f"{path}.{name}"
-            if name in kind.fields:
-                yield from _unknown(member_path, kind.fields[name], bytes(element))
+            if name in kind:
+                yield from _unknown(member_path, kind[name], bytes(element))
             else:
                 yield member_path, bytes(element)
 
@@ -337,8 +296,17 @@ _AFTER_ROW: Final = " \t\r\n,]}"
 
 def members_of(text: str) -> Members | None:
     """The names and values of a line; None if it is not one JSON object."""
-    members = members_or_reason(text)
+    members = members_or_reason(text.removeprefix("\ufeff"))
     return members if isinstance(members, Members) else None
+
+
+def texts_of_line(line: str) -> dict[str, str | None]:
+    """The texts of all columns of a line, names in lower case; empty if it is not one JSON object."""
+    try:
+        return {lower_name(name): text for name, text in texts_of(line).items()}
+    except NOT_DECODED:
+        values = ((lower_name(member.name), member.value) for member in members_of(line) or ())
+        return {name: value if isinstance(value, str) else plain_text(value) for name, value in values}
 
 
 def members_or_reason(text: str) -> Members | str:
@@ -354,31 +322,24 @@ def members_or_reason(text: str) -> Members | str:
 
 def content_of(columns: dict[str, Value]) -> bytes | Unreadable:
     """The structured columns of a row as :attr:`exporter.input.row.Row.content`, or the problems with their values."""
-    content: list[Any] = [None] * len(STRUCTURED)
+    content: dict[str, Any] = dict.fromkeys(STRUCTURED)
     problems = []
     for name, value in columns.items():
-        if name in STRUCTURED:
-            index = STRUCTURED.index(name)
-            unwrapped = _unwrapped_value(value)
-            problem = _wrong_kind(name, unwrapped)
-            try:
-                content[index] = _fitted_column(name, unwrapped, index) if problem is None else None
-            except DamagedError:
-                problem = f"{name} contains {DAMAGED}"
-            except TooDeepError:
-                problem = f"{name}: {TOO_DEEP}"
-            except (NotJsonError, MisfitError):
-                expected = _expected_kind(name)
-                problem = f"{name} contains {expected} that does not match Snowflake's documentation of the column"
-            problems += [problem] if problem else []
-    return Unreadable(tuple(problems)) if problems else msgspec.json.encode(content)
+        try:
+            if name in content:
+                content[name] = _documented(name, unwrapped(value) if isinstance(value, str) else value)
+        except DamagedError:
+            problems.append(f"{name} contains {DAMAGED}")
+        except TooDeepError:
+            problems.append(f"{name}: {TOO_DEEP}")
+        except (NotJsonError, MisfitError) as error:
+            problems.append(f"{name} contains {error}")
+    return Unreadable(tuple(problems)) if problems else msgspec.json.encode([*content.values()])
 
 
-def _unwrapped_value(value: Value) -> Value:
-    """A structured column without the strings around it; None for a text that means null."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip("\ufeff ")
+def unwrapped(text: str) -> str | None:
+    """The text of a structured column without the strings around it; None for a text that means null."""
+    text = text.strip("\ufeff ")
     for _ in range(WRAPPINGS):
         text = _without_quotes(text)
     return None if text in NOTHING else text
@@ -394,25 +355,26 @@ def _without_quotes(text: str) -> str:
     return inner.strip(" ") if isinstance(inner, str) else text
 
 
-def _wrong_kind(name: str, value: Value) -> str | None:
-    """The problem with a value of the wrong kind (array, object, text), judged by its first character; else None."""
-    if value is None or (value == TRUNCATED and name != _CHANGE):
-        return None
-    kind, expected = _kind_of_value(value), _expected_kind(name)
-    return None if kind == expected else f"{name} contains {kind}, but {expected} is expected"
-
-
-def _kind_of_value(value: Value) -> str:
-    if isinstance(value, Members) or (isinstance(value, str) and value.startswith("{")):
-        return "an object"
-    return "an array" if isinstance(value, Elements) or (isinstance(value, str) and value.startswith("[")) else "text"
-
-
-def _expected_kind(name: str) -> str:
-    return "an object" if name == _CHANGE else "an array"
-
-
-def _fitted_column(name: str, value: Value, index: int) -> Any:
+def _documented(name: str, value: Value) -> Any:
+    """A structured column in the documented form. Raises MisfitError, which says what it contains instead."""
     if value == TRUNCATED and name != _CHANGE:
         return SENTINEL
-    return fitted(json_reader.parse(value) if isinstance(value, str) else value, index)
+    expected = "an object" if name == _CHANGE else "an array"
+    kind = _kind_of_value(value)
+    if kind not in {None, expected}:
+        raise MisfitError(f"{kind}, but {expected} is expected")
+    try:
+        return _fitted(json_reader.parse(value) if isinstance(value, str) else value, COLUMNS[name])
+    except (DamagedError, TooDeepError):
+        raise
+    except (NotJsonError, MisfitError):
+        raise MisfitError(f"{expected} that does not match Snowflake's documentation of the column") from None
+
+
+def _kind_of_value(value: Value) -> str | None:
+    """What a value is, a text by its first character; None for null."""
+    if isinstance(value, Members) or (isinstance(value, str) and value.startswith("{")):
+        return "an object"
+    if isinstance(value, Elements) or (isinstance(value, str) and value.startswith("[")):
+        return "an array"
+    return None if value is None else "text"

@@ -11,19 +11,16 @@ the file.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
-import zlib
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from exporter.errors import UsageError
-from exporter.input import formats
+from exporter.input import formats, limits
 from exporter.input.find import ACCESS_HISTORY, REQUIRED, check_names
 from exporter.input.limits import FREE, LONGEST_RECORD
 from exporter.input.reading import rows_of_document
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = "".join(map(chr, range(0x21)))
-_QUOTED: Final = re.compile(r'"([^"]*+(?:""[^"]*+)*+)')
 
 
 class Fields(NamedTuple):
@@ -47,64 +43,39 @@ class Fields(NamedTuple):
 
 def csv_records(text: str, delimiter: str) -> Iterator[Fields]:
     """The records of a CSV's text, the header first."""
-    reader = _Reader(text, delimiter)
-    while reader.at < len(text):
-        start, values = reader.at, [reader.field()]
-        while reader.skips(delimiter):
-            values.append(reader.field())
-        end = reader.at
-        reader.skips(reader.line_end)
+    first = _LINE_END.search(text)
+    line_end = first[0] if first else "\n"
+    field = _field(re.escape(delimiter), line_end)
+    at = 0
+    while at < len(text):
+        start, values, has_next = at, list[str | None](), True
+        while has_next:
+            match = field.match(text, at)
+            assert match is not None, "an empty text is a field"
+            values.append(_value(match, line_end))
+            has_next = text.startswith(delimiter, match.end())
+            at = match.end() + has_next
+        end = at
+        at += len(line_end) if text.startswith(line_end, at) else 0
         if text[start:end].strip("\n"):
-            yield Fields(values, _without_line_end(text[start : reader.at]))
+            yield Fields(values, _without_line_end(text[start:at]))
 
 
-class _Reader:
-    """Reads a CSV text field by field."""
+def _field(delimiter: str, line_end: str) -> re.Pattern[str]:
+    """Matches a field: what is in quotes, the closing quote, and the rest up to the next delimiter or line end."""
+    rest = rf"(?:[^{delimiter}{line_end[0]}]|{line_end[0]}(?!{line_end[1:]}))*+"
+    return re.compile(rf'(?:"(?P<quoted>[^"]*+(?:""[^"]*+)*+)(?P<closing>"?))?(?P<rest>{rest})')
 
-    def __init__(self, text: str, delimiter: str) -> None:
-        first = _LINE_END.search(text)
-        self.text = text
-        self.at = 0
-        self.line_end = first[0] if first else "\n"
-        self.field_end = re.compile(rf"{re.escape(delimiter)}|{self.line_end}|\Z")
 
-    def skips(self, mark: str) -> bool:
-        if not self.text.startswith(mark, self.at):
-            return False
-        self.at += len(mark)
-        return True
-
-    def field(self) -> str | None:
-        """The next field."""
-        if not self.text.startswith('"', self.at):
-            return self._to_end() or None
-        match = _QUOTED.match(self.text, self.at)
-        assert match is not None
-        self.at = match.end()
-        inner = match[1].replace('""', '"')
-        inner = inner.replace("\r\n", "\n") if self.line_end == "\r\n" else inner
-        if self.at == len(self.text):
-            return inner or '"'
-        self.at += 1
-        return inner if self._is_closed() else f'"{inner}"{self._to_end()}'
-
-    def _is_closed(self) -> bool:
-        """Whether only white space is left of the field. If so, it is skipped."""
-        end = self._end()
-        if self.text[self.at : end].strip(_BLANKS):
-            return False
-        self.at = end
-        return True
-
-    def _to_end(self) -> str:
-        start, self.at = self.at, self._end()
-        return self.text[start : self.at]
-
-    def _end(self) -> int:
-        """The offset at which the current field ends: the next delimiter, line end or end of file."""
-        match = self.field_end.search(self.text, self.at)
-        assert match is not None
-        return match.start()
+def _value(match: re.Match[str], line_end: str) -> str | None:
+    quoted, closing, rest = match.groups()
+    if quoted is None:
+        return rest or None
+    inner = quoted.replace('""', '"')
+    inner = inner.replace("\r\n", "\n") if line_end == "\r\n" else inner
+    if not closing:
+        return inner or '"'
+    return f'"{inner}"{rest}' if rest.strip(_BLANKS) else inner
 
 
 def _without_line_end(text: str) -> str:
@@ -172,7 +143,7 @@ def check_columns(names: Iterable[str], source: InputFiles, required: tuple[str,
 
 
 def _lines(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    with _opened_file(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
+    with limits.opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
         while line := lines.readline(_LONGEST):
             if len(line) == _LONGEST:
                 _skip_line(lines)
@@ -228,7 +199,7 @@ _READERS: Final[Mapping[str, Callable[[str, InputFiles, tuple[str, ...]], Iterat
 
 
 def _whole_text(path: str, errors: str) -> str:
-    with _opened_file(path) as file:
+    with limits.opened(path) as file:
         content = file.read(formats.DOCUMENT_LIMIT + 1)
     if len(content) > formats.DOCUMENT_LIMIT:
         limit = formats.DOCUMENT_LIMIT >> 20
@@ -236,22 +207,6 @@ def _whole_text(path: str, errors: str) -> str:
             f"{path}: is larger than {limit} MiB, too much to read into memory; use --engine spark or NDJSON"
         )
     return content.decode("utf-8", errors=errors).removeprefix("\ufeff")
-
-
-@contextmanager
-def _opened_file(path: str) -> Iterator[IO[bytes]]:
-    """The file, opened and unpacked if it is gzip. Raises UsageError if it cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            is_gzip = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            if is_gzip:
-                with gzip.open(file) as unpacked:
-                    yield cast("IO[bytes]", unpacked)
-            else:
-                yield file
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
 
 
 def with_damage(text: str) -> str:

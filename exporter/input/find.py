@@ -38,15 +38,12 @@ from exporter.input.row import STRUCTURED
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    IsRows = Callable[[Path], bool]
 
-
-def files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder | None = None) -> list[Path]:
-    """The local files that a name means. ``is_rows``: whether a file in a folder can contain rows, by its name.
-    ``skipped``: the other files are appended to it. ``output``: DIR, whose files are left out. Raises UsageError if no
-    file is found.
+def _local_files(name: str, skipped: list[str], output: OutputFolder | None) -> list[Path]:
+    """The local files that a name means. ``skipped``: the other files are appended to it. ``output``: DIR, whose files
+    are left out. Raises UsageError if no file is found.
     """
-    paths = _files(name, skipped, is_rows, output)
+    paths = _named(name, skipped, output)
     if output is None:
         return paths
     outside = [path for path in paths if not output.contains(str(path))]
@@ -59,10 +56,10 @@ def files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder |
     return outside
 
 
-def _files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder | None) -> list[Path]:
+def _named(name: str, skipped: list[str], output: OutputFolder | None) -> list[Path]:
     path = Path(name)
     if path.is_dir():
-        return _in_folder(path, skipped, is_rows)
+        return _in_folder(path, skipped)
     if path.exists():
         if not path.is_file():
             raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
@@ -75,7 +72,7 @@ def _files(name: str, skipped: list[str], is_rows: IsRows, output: OutputFolder 
     skipped.extend(sorted(in_dir))
     paths = [Path(match) for match in matches if match not in in_dir]
     skipped.extend(str(path) for path in paths if not (path.is_dir() or path.is_file()))
-    paths_found = [file for path in paths for file in (_in_folder(path, skipped, is_rows) if path.is_dir() else [path])]
+    paths_found = [file for path in paths for file in (_in_folder(path, skipped) if path.is_dir() else [path])]
     regular = [file for file in paths_found if file.is_file()]
     if not regular:
         what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
@@ -103,14 +100,14 @@ def matching(pattern: str) -> list[str]:
     return [str(path) for path in matches if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
-def _in_folder(folder: Path, skipped: list[str], is_rows: IsRows) -> list[Path]:
+def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
     """The files with rows in a folder, at any depth. Hidden files and markers (``_SUCCESS``) are ignored. Links to
     folders and links that lead out of the folder are skipped: a user who can only write into the folder must not be
     able to make the export read other files.
     """
     entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
     candidates = [path for path in entries if path.is_symlink() or not path.is_dir()]
-    rows = [path for path in candidates if is_rows(path) and path.is_file() and not _leads_out(path, folder)]
+    rows = [path for path in candidates if form_by_name(path.name) and path.is_file() and not _leads_out(path, folder)]
     rows_set = set(rows)
     skipped.extend(str(path) for path in candidates if path not in rows_set)
     if not rows:
@@ -369,7 +366,7 @@ def find(names: Iterable[str], output: OutputFolder | None = None, view: str = A
             sources.append(InputFiles(TABLE, (name,)))
             size = None
             continue
-        paths = files(local(name), skipped, lambda path: form_by_name(path.name) is not None, output)
+        paths = _local_files(local(name), skipped, output)
         for path in paths:
             real = os.path.realpath(path)
             if real in seen:

@@ -13,15 +13,14 @@ import io
 import json
 import os
 import re
-import zlib
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.input.limits import check_lines, unpacked
+from exporter.input.limits import check_lines, opened, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,27 +121,16 @@ def input_file(path: Path, required: str) -> InputFiles:
 
 def _first_bytes(path: Path) -> bytes:
     """The beginning of a file, at least its whole first line: a header may have many columns."""
-    try:
-        with path.open("rb") as file:
-            if file.read(2) != b"\x1f\x8b":
-                file.seek(0)
-                return _with_first_line(file)
-        if path.suffix.lower() != ".gz":
+    with opened(path) as file:
+        if isinstance(file, gzip.GzipFile) and path.suffix.lower() != ".gz":
             raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
-        with gzip.open(path) as packed:
-            return _with_first_line(cast("IO[bytes]", packed))
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+        first = file.read(_FIRST_BYTES)
+        return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
 
 
 def first_text(path: Path) -> str:
     """The beginning of a local file as text."""
     return _first_bytes(path).decode("utf-8", errors="ignore")
-
-
-def _with_first_line(file: IO[bytes]) -> bytes:
-    first = file.read(_FIRST_BYTES)
-    return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
 
 
 def _parquet_types(path: Path) -> tuple[str, ...]:
@@ -223,9 +211,6 @@ def _first_record(text: str, delimiter: str) -> list[str]:
 
 
 STATE: Final = "fetch.json"
-ACCESS_HISTORY: Final = "access_history"
-QUERY_HISTORY: Final = "query_history"
-AGGREGATE: Final = "aggregate_access_history"
 
 
 def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
@@ -238,7 +223,7 @@ def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
         folder = Path(local(inputs[0]))
         account = _account(folder / STATE)
         settings |= {"account": account} if account else {}
-        views = {"query_history": folder / QUERY_HISTORY, "aggregate": folder / AGGREGATE}
+        views = {"query_history": folder / "query_history", "aggregate": folder / "aggregate_access_history"}
         settings |= {name: str(path) for name, path in views.items() if _has_days(path)}
     return settings
 
@@ -253,7 +238,7 @@ def _is_fetched(name: str) -> bool:
 
 
 def _rows(name: str) -> str:
-    rows = Path(local(name), ACCESS_HISTORY)
+    rows = Path(local(name), "access_history")
     if not _has_days(rows):
         raise UsageError(f"{name}: has no rows of ACCESS_HISTORY; fetch some: exporter fetch --out {name}")
     return str(rows)

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from msgspec import Raw
 
 _decode_text: Final = msgspec.json.Decoder(str).decode
@@ -108,18 +106,16 @@ class TooDeepError(NotJsonError):
     """Arrays and objects are nested deeper than :data:`DEEPEST`."""
 
 
+_SPACE: Final = r"[ \t\r\n]*+"
+_STRING: Final = r"""(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')"""
 _NUMBER: Final = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
 _WORD: Final = r"true|false|null|undefined|NaN|[+-]?(?:Infinity|INF)"
-_TOKEN: Final = re.compile(
-    r"[ \t\r\n]*+(?:"
-    r'"(?P<double>(?:[^"\\]|\\.)*+)"'
-    r"|'(?P<single>(?:[^'\\]|\\.)*+)'"
-    r"|(?P<mark>[\[\]{}:,])"
-    rf"|(?P<number>{_NUMBER})(?![\w.+-])"
-    rf"|(?P<word>{_WORD})\b)",
-    re.DOTALL,
+_NAME: Final = re.compile(rf"{_SPACE}{_STRING}{_SPACE}:", re.DOTALL)
+_VALUE: Final = re.compile(
+    rf"{_SPACE}(?:{_STRING}|(?P<opens>[\[{{])|(?P<number>{_NUMBER})(?![\w.+-])|(?P<word>{_WORD})\b)", re.DOTALL
 )
-_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+_COMMA: Final = re.compile(f"{_SPACE},")
+_ENDS: Final = {Elements: re.compile(rf"{_SPACE}\]"), Members: re.compile(rf"{_SPACE}\}}")}
 _WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "null": None, "undefined": None}
 _QUOTES: Final = re.compile(r'\\.|"', re.DOTALL)
 _BLANK: Final = " \t\r\n"
@@ -150,81 +146,54 @@ class _Reader:
 
     def value(self) -> Value:
         while True:
-            value = self._next_value()
-            if value is _OPENED:
+            if self.open and isinstance(self.open[-1], Members):
+                self.names.append(_unquoted(self._next(_NAME)))
+            value = self._begun()
+            if isinstance(value, Elements | Members) and not self._skips(_ENDS[type(value)]):
+                self.open.append(value)
                 continue
             while self.open:
-                self._add(value)
-                if not self._closes():
+                container = self.open[-1]
+                if isinstance(container, Members):
+                    container.append(Member(self.names.pop(), value))
+                else:
+                    container.append(value)
+                if not self._skips(_ENDS[type(container)]):
+                    self._next(_COMMA)
                     break
                 value = self.open.pop()
             else:
                 return value
 
-    def _next_value(self) -> Value:
-        """The next value; :data:`_OPENED` if it is the beginning of an array or object that is not empty."""
-        if self.open and isinstance(self.open[-1], Members):
-            self._name()
-        kind, token = self._token()
-        if kind == "number":
-            return Number(token)
-        if kind == "word":
-            return _WORDS[token] if token in _WORDS else Number(token)
-        if kind == "mark":
-            return self._opened(token)
-        return _unquoted(kind, token)
+    def _begun(self) -> Value:
+        """The next value; of an array or object only the beginning."""
+        match = self._next(_VALUE)
+        kind = match.lastgroup or ""
+        if kind == "opens":
+            if len(self.open) >= DEEPEST:
+                raise TooDeepError("too deep")
+            return Elements() if match[kind] == "[" else Members()
+        if kind in {"double", "single"}:
+            return _unquoted(match)
+        return _WORDS[match[kind]] if match[kind] in _WORDS else Number(match[kind])
 
-    def _opened(self, mark: str) -> Value:
-        if mark not in "[{":
-            raise NotJsonError("no value")
-        if len(self.open) >= DEEPEST:
-            raise TooDeepError("too deep")
-        self.open.append(Elements() if mark == "[" else Members())
-        return self.open.pop() if self._skips("]" if mark == "[" else "}") else _OPENED
+    def _skips(self, pattern: re.Pattern[str]) -> bool:
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match is not None
 
-    def _name(self) -> None:
-        kind, name = self._token()
-        if kind not in {"double", "single"} or not self._skips(":"):
-            raise NotJsonError("no name")
-        self.names.append(_unquoted(kind, name))
-
-    def _add(self, value: Value) -> None:
-        container = self.open[-1]
-        if isinstance(container, Members):
-            container.append(Member(self.names.pop(), value))
-        else:
-            container.append(value)
-
-    def _closes(self) -> bool:
-        """Whether the innermost array or object ends here. Otherwise the comma before its next element is skipped."""
-        if self._skips("}" if isinstance(self.open[-1], Members) else "]"):
-            return True
-        if not self._skips(","):
-            raise NotJsonError("neither more nor the end")
-        return False
-
-    def _skips(self, mark: str) -> bool:
-        at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
-        if not self.text.startswith(mark, at):
-            return False
-        self.at = at + 1
-        return True
-
-    def _token(self) -> tuple[str, str]:
-        match = _TOKEN.match(self.text, self.at)
+    def _next(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        match = pattern.match(self.text, self.at)
         if match is None:
             raise NotJsonError(f"no JSON at character {self.at}")
         self.at = match.end()
-        kind = match.lastgroup
-        assert kind is not None
-        return kind, match[kind]
+        return match
 
 
-_OPENED: Final = Elements()
-
-
-def _unquoted(kind: str, text: str) -> str:
-    """A string's value from the text between its quotes."""
+def _unquoted(match: re.Match[str]) -> str:
+    """The value of a string."""
+    kind = match.lastgroup or ""
+    text = match[kind]
     if "\\" not in text:
         return text
     if kind == "single" or "\\'" in text:
@@ -245,42 +214,36 @@ _SHORT: Final = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n"
 _ESCAPED: Final = re.compile('[\\\\"\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 
 
-def canonical_json(value: Value) -> str:
-    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
-    the like as strings.
-    """
-    return "".join(_pieces(value))
-
-
-def _pieces(value: Value) -> Iterator[str]:
-    """The text in pieces. A stack holds what is still to be written, because arrays may be deep."""
-    waiting: list[Value | _Written] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, _Written):
-            yield item.text
-        elif isinstance(item, Elements):
-            waiting += _reversed("[", [[element] for element in item], "]")
-        elif isinstance(item, Members):
-            waiting += _reversed("{", [[_Written(f"{quoted(member.name)}:"), member.value] for member in item], "}")
-        else:
-            yield scalar(item)
-
-
 class _Written(NamedTuple):
     """Text that is written unchanged."""
 
     text: str
 
 
-def _reversed(opens: str, parts: list[list[Value | _Written]], closes: str) -> list[Value | _Written]:
-    pieces: list[Value | _Written] = [_Written(opens)]
-    for number, part in enumerate(parts):
-        pieces += [_Written(","), *part] if number else part
-    return [*pieces, _Written(closes)][::-1]
+def canonical_json(value: Value) -> str:
+    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
+    the like as strings.
+    """
+    pieces: list[str] = []
+    waiting: list[Value | _Written] = [value]  # instead of Python's stack
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Written):
+            pieces.append(item.text)
+        elif isinstance(item, Elements | Members):
+            opens, closes = "[]" if isinstance(item, Elements) else "{}"
+            pieces.append(opens)
+            waiting.append(_Written(closes))
+            for number, element in reversed(list(enumerate(item))):
+                name = f"{quoted(element.name)}:" if isinstance(element, Member) else ""
+                waiting.append(element.value if isinstance(element, Member) else element)
+                waiting.append(_Written(f",{name}" if number else name))
+        else:
+            pieces.append(_scalar(item))
+    return "".join(pieces)
 
 
-def scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON
+def _scalar(value: bool | str | Number | None) -> str:  # noqa: FBT001 - a value of JSON
     """A value that is neither an array nor an object, as JSON."""
     if isinstance(value, str):
         return quoted(value)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -19,7 +21,6 @@ from exporter.input.row import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from exporter.input.row import Row
 
@@ -96,6 +97,22 @@ quarantined.
 _AT_ONCE: Final = 1 << 20
 
 
+@contextmanager
+def opened(path: str | Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """The file, opened and unpacked if it is gzip. Raises UsageError if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            is_gzip = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if is_gzip:
+                with gzip.open(file) as content:
+                    yield content
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
 def unpacked(path: Path) -> int:
     """The number of bytes that a gzip file unpacks to. Raises UsageError if it cannot be unpacked, or if it has more
     bytes or a longer line than rows can have (a gzip bomb). Unpacking stops as soon as a limit is exceeded.
@@ -103,7 +120,7 @@ def unpacked(path: Path) -> int:
     allowed = max(FREE, RATIO * path.stat().st_size)
     try:
         with gzip.open(path) as file:
-            return _checked(path, cast("IO[bytes]", file), allowed)
+            return _checked(path, file, allowed)
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
 
@@ -116,7 +133,7 @@ def check_lines(path: Path) -> None:
             _checked(path, file, size)
 
 
-def _checked(path: Path, file: IO[bytes], allowed: int) -> int:
+def _checked(path: Path, file: IO[bytes] | gzip.GzipFile, allowed: int) -> int:
     size = line_length = 0
     while chunk := file.read(_AT_ONCE):
         size += len(chunk)

@@ -22,7 +22,7 @@ from exporter.input import json_reader
 from exporter.input.documented_form import TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 COLUMNS: Final = "columns"
 _OPERATION: Final = "subOperationType"
@@ -75,8 +75,8 @@ _DEEPEST: Final = 8
 """Deeper properties are not converted; the documents nest four levels."""
 
 _is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
-_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
 Json = str
 """The text of a JSON value in canonical form (:func:`exporter.input.json_reader.raw_json`)."""
@@ -133,13 +133,13 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
     """The documents give properties the type ARRAY: then the members of its elements are the properties."""
     if not properties.startswith("["):
         return properties
-    texts = [bytes(element).decode() for element in _elements(properties)]
+    texts = _elements(properties)
     if any(not text.startswith("{") for text in texts):
-        reader.note("properties")
+        reader.unknown.add("properties")
     objects = [_members(text) for text in texts if text.startswith("{")]
-    if any(raws.keys() == {_NAME} and not bytes(raws[_NAME]).startswith(b"{") for raws in objects):
-        reader.note(f"[].{_NAME}")  # a new name, or an element with nothing but a name
-    return _object((name, bytes(raw).decode()) for raws in objects for name, raw in raws.items())
+    if any(members.keys() == {_NAME} and not members[_NAME].startswith("{") for members in objects):
+        reader.unknown.add(f"[].{_NAME}")  # a new name, or an element with nothing but a name
+    return _object(member for members in objects for member in members.items())
 
 
 def canonical_form(normal: Json | None) -> Json:
@@ -147,10 +147,10 @@ def canonical_form(normal: Json | None) -> Json:
     if normal is None or not normal.startswith("{"):
         return normal or "{}"
     try:
-        raws = _members(normal)
+        members = _members(normal)
     except (msgspec.DecodeError, RecursionError):
         return normal
-    return _object((name, canonical_form(bytes(raws[name]).decode())) for name in sorted(raws))
+    return _object((name, canonical_form(members[name])) for name in sorted(members))
 
 
 def member_of_grant(name: str) -> str:
@@ -160,6 +160,14 @@ def member_of_grant(name: str) -> str:
     'SECURABLE_OBJECT_ID'
     """
     return _MEMBERS.get(name.replace("_", "").upper(), name)
+
+
+def _members(value: Json) -> dict[str, Json]:
+    return {name: bytes(raw).decode() for name, raw in _decode_members(value).items()}
+
+
+def _elements(value: Json) -> list[Json]:
+    return [bytes(raw).decode() for raw in _decode_elements(value)]
 
 
 def as_text(raw: Raw) -> str | None:
@@ -193,12 +201,9 @@ class _Reader:
     def __init__(self) -> None:
         self.unknown: set[str] = set()
 
-    def note(self, path: str) -> None:
-        self.unknown.add(path)
-
     def group(self, text: Json, into: Properties, path: str, depth: int) -> Json:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
-        members = {name: bytes(raw).decode() for name, raw in _members(text).items()}
+        members = _members(text)
         normal_members = {
             name: self._property(name, _opened(name, value), into, path, depth) for name, value in members.items()
         }
@@ -211,9 +216,9 @@ class _Reader:
         if depth == 0 or path == f"{COLUMNS}[].":
             is_known = name in KNOWN_OF_COLUMN if path else _is_atomic_name(name)
             if not is_known and not _is_compound_name(name):
-                self.note(property_path)
+                self.unknown.add(property_path)
         elif name not in KNOWN_OF_ELEMENT:
-            self.note(property_path)
+            self.unknown.add(property_path)
         elements = None if depth >= _DEEPEST else self._keyed(name, value, property_path)
         if elements is None:
             return self._atom(name, value, into, property_path)
@@ -224,7 +229,7 @@ class _Reader:
         bare = _unwrapped(value)
         into.atoms[_OPERATION] = text = _text(bare)
         if text is not None and text != TRUNCATED and text.strip(" ").upper() not in KNOWN_SUB_OPERATIONS:
-            self.note(f"{path}{_OPERATION}")
+            self.unknown.add(f"{path}{_OPERATION}")
         return bare
 
     # --- atomic properties --------------------------------------------------------------------------------------------
@@ -234,9 +239,9 @@ class _Reader:
             return self._no_elements(name, value, into, property_path)
         inside = _members(value) if value.startswith("{") else {}
         if _VALUE in inside:
-            into.atoms[name] = self._text(name, bytes(inside[_VALUE]).decode(), property_path)
+            into.atoms[name] = self._text(name, inside[_VALUE], property_path)
             if len(inside) > 1:
-                self.note(property_path)
+                self.unknown.add(property_path)
             return value
         into.atoms[name] = self._text(name, value, property_path)
         return f'{{"value":{value}}}'
@@ -253,7 +258,7 @@ class _Reader:
             is_id = source_member is not None or name in {"swapTargetId", "objectId"}
             is_unexpected = is_id and text not in {None, TRUNCATED} and _is_id(text or "") is None
         if is_unexpected or (name == _NAME and not (text or "").strip()):
-            self.note(property_path)
+            self.unknown.add(property_path)
         is_json = value.startswith(("{", "[")) and (source_member is not None or name in _TEXTS)
         return None if is_unexpected and (is_name or name in _LISTS or is_json) else text
 
@@ -266,7 +271,7 @@ class _Reader:
         text = _text(bare)
         if text is not None and text != TRUNCATED:
             into.atoms[name] = text
-            self.note(property_path)
+            self.unknown.add(property_path)
         return bare
 
     # --- compound properties ------------------------------------------------------------------------------------------
@@ -278,10 +283,10 @@ class _Reader:
             return self._of_array(name, bare, property_path)
         if not bare.startswith("{") or _is_atomic_name(name):
             return None
-        inside = {key: bytes(raw).decode() for key, raw in _members(bare).items()}
+        inside = _members(bare)
         if _is_compound_name(name):
             if inside.get(_NAME, "").startswith('"'):  # an element without the array around it
-                self.note(property_path)
+                self.unknown.add(property_path)
                 return self._of_array(name, f"[{bare}]", property_path)
             return inside or None
         are_objects = [text.startswith("{") for text in inside.values()]
@@ -291,11 +296,11 @@ class _Reader:
 
     def _of_array(self, name: str, value: Json, property_path: str) -> dict[str, Json] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
-        texts = [bytes(element).decode() for element in _elements(value)]
+        texts = _elements(value)
         have_name = [text.startswith("{") and f'"{_NAME}"' in text and _NAME in _members(text) for text in texts]
         if not _is_compound_name(name) and (_is_atomic_name(name) or not texts or not all(have_name)):
             if any(have_name) and not _is_atomic_name(name):
-                self.note(property_path)
+                self.unknown.add(property_path)
             return None
         elements: dict[str, dict[str, Json]] = {}
         for text in texts:
@@ -309,17 +314,17 @@ class _Reader:
         if not value.startswith("{"):
             text = _text(value)
             if text is not None and text != TRUNCATED:
-                self.note(f"{property_path}[]")
+                self.unknown.add(f"{property_path}[]")
             return (text, {}) if text is not None and text != TRUNCATED and value.startswith('"') else None
         pairs = _pairs(value)
-        names = [value for key, value in pairs if key == _NAME]
-        own_name = _text(_unwrapped(names[0])) if names else None
+        at = next((number for number, (key, _) in enumerate(pairs) if key == _NAME), None)
+        own_name = None if at is None else _text(_unwrapped(pairs.pop(at)[1]))
         if own_name is None or own_name.startswith(("{", "[")):
-            self.note(f"{property_path}[].{_NAME}")
+            self.unknown.add(f"{property_path}[].{_NAME}")
             return None
-        if name == COLUMNS and len(names) == 1:
+        if name == COLUMNS and all(key != _NAME for key, _ in pairs):
             pairs = [(_NAME if key in _NEW_NAMES else key, value) for key, value in pairs]
-        return own_name, dict(_without_first(pairs, _NAME))
+        return own_name, dict(pairs)
 
     def _merge(self, merged: dict[str, Json], members: Mapping[str, Json], property_path: str) -> None:
         for name, value in members.items():
@@ -329,7 +334,7 @@ class _Reader:
                     joined = ",".join(text for text in (before[1:-1], value[1:-1]) if text)
                     merged[name] = f"{value[0]}{joined}{value[-1]}"
                     continue
-                self.note(f"{property_path}[].{name}")
+                self.unknown.add(f"{property_path}[].{name}")
             merged[name] = value
 
     def _compound(
@@ -346,7 +351,7 @@ class _Reader:
                 normal_elements[key] = value
                 elements_read[key] = Element(_text(value))
                 if value not in {f'"{TRUNCATED}"', "null"}:
-                    self.note(f"{property_path}[]")
+                    self.unknown.add(f"{property_path}[]")
         return normal_elements
 
 
@@ -368,7 +373,7 @@ def _unwrapped(value: Json) -> Json:
     if not value.startswith('{"value":'):
         return value
     inside = _members(value)
-    bare = bytes(inside[_VALUE]).decode()
+    bare = inside[_VALUE]
     return value if len(inside) > 1 or bare.startswith("{") else bare
 
 
@@ -382,13 +387,4 @@ def _pairs(value: Json) -> list[tuple[str, Json]]:
         parsed = json_reader.parse(value)
         if isinstance(parsed, json_reader.Members) and sum(member.name == _NAME for member in parsed) > 1:
             return [(member.name, json_reader.canonical_json(member.value)) for member in parsed]
-    return [(name, bytes(raw).decode()) for name, raw in _members(value).items()]
-
-
-def _without_first(pairs: Iterable[tuple[str, Json]], name: str) -> Iterator[tuple[str, Json]]:
-    is_skipped = False
-    for key, value in pairs:
-        if key == name and not is_skipped:
-            is_skipped = True
-        else:
-            yield key, value
+    return list(_members(value).items())

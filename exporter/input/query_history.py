@@ -10,9 +10,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.input import documented_form, limits
-from exporter.input.documented_form import is_damaged, plain_text
+from exporter.input.documented_form import is_damaged
 from exporter.input.find import OBJECTS
-from exporter.input.row import NOT_DECODED, lower_name, texts_of
 from exporter.input.times import parse_time
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
 
@@ -24,7 +23,6 @@ _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
 _KNOWN: Final = frozenset({"query_id", *HISTORY_COLUMNS})
-_OF_ROWS: Final = frozenset({*OBJECTS, *map(str.upper, OBJECTS)})
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null"})
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
@@ -55,8 +53,8 @@ UNREADABLE: Final = HistoryLine(None, NO_HISTORY, is_unreadable=True)
 
 def read_history(line: str) -> HistoryLine | None:
     """The values that a line of JSON gives for a query; None for a blank line."""
-    texts = None if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
-    if texts is None:
+    texts = {} if len(line) > limits.LONG and limits.too_much(line) else _texts(line)
+    if not texts:
         return UNREADABLE if line.strip("\ufeff \t\r\n") else None
     present = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
     query_id = present.pop("query_id", None)
@@ -86,23 +84,12 @@ def _order(history: History) -> tuple[tuple[bool, str | int | None], ...]:
     return tuple((value is not None, value) for value in (getattr(history, name) for name in _IN_ORDER))
 
 
-def _texts(line: str) -> dict[str, str | None] | None:
-    """The texts of the columns that are read; None if the line is not a JSON object, or is a row of the other view."""
-    try:
-        texts = texts_of(line)
-    except NOT_DECODED:
-        return _texts_tolerantly(line)
-    if not _OF_ROWS.isdisjoint(texts):  # rows of ACCESS_HISTORY would give empty lines
-        return None
-    return {name: text for column, text in texts.items() if (name := lower_name(column)) in _KNOWN}
-
-
-def _texts_tolerantly(line: str) -> dict[str, str | None] | None:
-    members = documented_form.members_of(line.removeprefix("\ufeff"))
-    if members is None:
-        return None
-    values = ((lower_name(member.name), member.value) for member in members)
-    return {name: value if is_damaged(value) else plain_text(value) for name, value in values if name in _KNOWN}  # type: ignore[misc] # a text is damaged
+def _texts(line: str) -> dict[str, str | None]:
+    """The texts of the columns that are read; empty if the line is not a JSON object, or is a row of the other view,
+    which would give an empty line.
+    """
+    texts = documented_form.texts_of_line(line)
+    return {name: texts[name] for name in texts.keys() & _KNOWN} if OBJECTS.isdisjoint(texts) else {}
 
 
 def _value(name: str, text: str) -> str | int | None:

@@ -15,7 +15,16 @@ import msgspec
 from msgspec import Raw, Struct
 
 from exporter.input import aggregates, documented_form, json_reader, limits
-from exporter.input.documented_form import DAMAGED, NOTHING, WRAPPINGS, fits, is_damaged, plain_text, unknown_members
+from exporter.input.documented_form import (
+    DAMAGED,
+    NOTHING,
+    WRAPPINGS,
+    fits,
+    is_damaged,
+    plain_text,
+    unknown_members,
+    unwrapped,
+)
 from exporter.input.json_reader import raw_json, raw_text, text_of
 from exporter.input.row import (
     ABSENT,
@@ -32,7 +41,7 @@ from exporter.input.row import (
 from exporter.input.times import parse_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _NULL: Final = b"null"
 _NO_TEXT: Final = frozenset({"\\N", "null"})
@@ -129,18 +138,15 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
     """Read names in any letter case and arrays as text; None if this reader cannot read the line."""
     try:
         raws = columns_of(text)
-        columns = {column: value for name, value in raws.items() if (column := lower_name(name)) in _KNOWN}
-        structured = [bytes(columns.get(name, ABSENT)) for name in STRUCTURED]
+        columns = {lower_name(name): value for name, value in raws.items()}
+        structured = [bytes(columns.pop(name, ABSENT)) for name in STRUCTURED]
         content = b"[%b]" % b",".join([_unwrapped_column(value) for value in structured])
     except NOT_DECODED:
         return None
     if not fits(content):
         return None
-    others = {lower_name(name): text_of(value) for name, value in raws.items() if lower_name(name) not in _KNOWN}
     is_text = any(value.startswith(b'"') for value in structured)
-    texts = {name: text_of(columns[name]) for name in _READ if name in columns}
-    is_own = ("query_id" in raws or "calls" in raws) and not is_text
-    return _row_or_problems(_without_nulls(texts, is_own=is_own), content, others)
+    return _row_or_problems(raws, {name: text_of(value) for name, value in columns.items()}, content, is_text=is_text)
 
 
 def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
@@ -188,10 +194,8 @@ def _unwrapped_column(value: bytes) -> bytes:
     """A structured column as JSON without the strings around it. Raises DecodeError."""
     if not value.startswith(b'"'):
         return value
-    text = _decode_text(value).strip("\ufeff ")
-    for _ in range(WRAPPINGS):
-        text = _decode_text(text).strip(" ") if text.startswith('"') else text
-    return _NULL if text in NOTHING else bytes(_check(text))
+    text = unwrapped(_decode_text(value))
+    return _NULL if text is None else bytes(_check(text))
 
 
 def _read_tolerantly(text: str) -> Row | Unreadable:
@@ -207,25 +211,21 @@ def _read_tolerantly(text: str) -> Row | Unreadable:
         others = content.problems if isinstance(content, Unreadable) else ()
         return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
-    texts = {name: plain_text(columns[name]) for name in _READ if name in columns}
-    is_own = not members.last().keys().isdisjoint(("query_id", "calls")) and not is_text
-    unknown = {name: plain_text(value) for name, value in columns.items() if name not in _KNOWN}
-    return _row_or_problems(_without_nulls(texts, is_own=is_own), content, unknown)
-
-
-def _without_nulls(texts: Mapping[str, str | None], *, is_own: bool) -> Mapping[str, str | None]:
-    """The texts without those that mean null. ``is_own``: the line has the documented form, in which null is null and
-    the text ``null`` can be a user's name, so nothing is removed.
-    """
-    return texts if is_own else {name: text for name, text in texts.items() if text not in _NO_TEXT}
+    texts = {name: plain_text(value) for name, value in columns.items() if name not in STRUCTURED}
+    return _row_or_problems(members.last(), texts, content, is_text=is_text)
 
 
 def _row_or_problems(
-    texts: Mapping[str, str | None], content: bytes, others: Mapping[str, str | None]
+    names: Collection[str], texts: dict[str, str | None], content: bytes, *, is_text: bool
 ) -> Row | Unreadable:
-    """The row, or the problems if it lacks a query id, a readable start time or a user name. ``others``: the texts of
-    unknown columns; unknown members of objects are added to them.
+    """The row, or the problems if it lacks a query id, a readable start time or a user name. ``names``: of the columns
+    as they are written. ``texts``: all columns but the structured ones. ``is_text``: whether one of these is a text.
+
+    A text for null is null only if the line has not the documented form, in which ``null`` can be a user's name.
     """
+    if is_text or not {"query_id", "calls"}.intersection(names):
+        texts = {name: text for name, text in texts.items() if text not in _NO_TEXT}
+    others = {name: text for name, text in texts.items() if name not in _KNOWN}
     if aggregates.is_aggregate(texts):
         content, foreign = _without_foreign(content)
         foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}

@@ -39,11 +39,9 @@ class ColumnDocument(Struct, rename="camel", gc=False):
     column_name: Text = None
 
 
-class SourcedColumnDocument(Struct, rename="camel", gc=False):
+class SourcedColumnDocument(ColumnDocument, rename="camel"):
     """A column that was written, with its sources; each list of sources has a new and an old field name."""
 
-    column_id: Text = None
-    column_name: Text = None
     direct_sources: list[SourceDocument | None] | None = None
     base_sources: list[SourceDocument | None] | None = None
     direct_source_columns: list[SourceDocument | None] | None = None
@@ -58,21 +56,24 @@ class PolicyDocument(Struct, rename="camel", gc=False):
     policy_kind: Text = None
 
 
-class GuardedColumnDocument(Struct, rename="camel", gc=False):
+class GuardedColumnDocument(ColumnDocument, rename="camel"):
     """A column with the policies that were enforced on it."""
 
-    column_id: Text = None
-    column_name: Text = None
     policies: list[PolicyDocument | None] | None = None
 
 
-class JoinedDocument(Struct, rename="camel", gc=False):
-    """The other side of a join."""
+class ThingDocument(Struct, rename="camel", gc=False):
+    """The fields by which an object is found."""
 
     object_domain: Text = None
     object_id: Text = None
     object_name: Text = None
     argument_signature: Text = None
+
+
+class JoinedDocument(ThingDocument, rename="camel"):
+    """The other side of a join."""
+
     data_type: Text = None
     location: Text = None
     account_name: Text = None
@@ -87,13 +88,9 @@ class JoinDocument(Struct, rename="camel", gc=False):
     join_object: JoinedDocument | None = None
 
 
-class ObjectDocument(Struct, rename="camel", gc=False):
+class ObjectDocument(ThingDocument, rename="camel"):
     """The fields that all objects in the arrays share."""
 
-    object_domain: Text = None
-    object_id: Text = None
-    object_name: Text = None
-    argument_signature: Text = None
     data_type: Text = None
     location: Text = None
     locations: list[Text] | None = None
@@ -126,13 +123,9 @@ class GuardedDocument(ObjectDocument, rename="camel"):
     policies: list[PolicyDocument | None] | None = None
 
 
-class ChangeDocument(Struct, rename="camel", gc=False):
+class ChangeDocument(ThingDocument, rename="camel"):
     """A DDL change; its properties stay raw JSON."""
 
-    object_domain: Text = None
-    object_id: Text = None
-    object_name: Text = None
-    argument_signature: Text = None
     operation_type: Text = None
     properties: Raw = Raw(b"null")
 

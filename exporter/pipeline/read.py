@@ -243,7 +243,7 @@ def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
 
 def _columns(text: str) -> dict[str, str | None]:
     """The columns with the user and the time of a line; empty if it is not one JSON object."""
-    given = documented_form.members_of(text.removeprefix("\ufeff")) or ()
+    given = documented_form.members_of(text) or ()
     return {name: plain_text(member.value) for member in given if (name := lower_name(member.name)) in _OF_FILTERS}
 
 

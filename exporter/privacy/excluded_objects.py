@@ -10,27 +10,25 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 from msgspec.structs import astuple
 
 from exporter.input import row as documents
-from exporter.input.json_reader import quoted
 from exporter.input.properties import read
 from exporter.input.row import STRUCTURED, ChangeDocument, Document, Row, Text, columns_of, decode, is_path, text
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.identifiers import normal_domain, usable_id
-from exporter.privacy.filters import DATABASES, SCHEMAS
+from exporter.privacy.filters import DATABASES, SCHEMAS, database_and_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from exporter.model.facts import Change
     from exporter.privacy.filters import Filters
 
 _WITHHELD: Final = "withheld"
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
-_SOURCES: Final = ("direct_sources", "base_sources", "direct_source_columns", "base_source_columns")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
 _is_in_schema: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}").fullmatch
@@ -63,13 +61,8 @@ def without_excluded(row: Row, filters: Filters) -> ReducedRow | None:
 
 def _columns_alone(unknown: str | None) -> str | None:
     """The unknown columns without members of objects: nothing shows which of them are of objects that were removed."""
-    columns = {} if unknown is None else columns_of(unknown)
-    unknown_columns = {name: raw for name, raw in columns.items() if not is_path(name)}
-    return (
-        "{" + ",".join(f"{quoted(name)}:{bytes(raw).decode()}" for name, raw in unknown_columns.items()) + "}"
-        if unknown_columns
-        else None
-    )
+    columns = {name: raw for name, raw in columns_of(unknown or "{}").items() if not is_path(name)}
+    return msgspec.json.encode(columns).decode() if columns else None
 
 
 def named_stages(row: Row) -> str | None:
@@ -131,48 +124,41 @@ class _ObjectFilter:
 
     def _reduce(self, elements: list[Any] | None) -> list[Any] | None:
         before = len(self.reasons)
-        remaining = self._remaining(elements, self._is_object_out)
-        for element in remaining or ():
+        remaining = self._remaining(elements or [])
+        for element in remaining:
             if element is not None:
                 self._note_remaining(element.object_domain, element.object_name, element.stage_kind)
-                self._reduce_element(element)
-        return elements if len(self.reasons) == before else [*(remaining or ()), None]
+        return elements if len(self.reasons) == before else [*remaining, None]
 
-    def _reduce_element(self, element: Any) -> None:
-        """Remove objects that a remaining object refers to: its joins, policies and sources of columns."""
-        if isinstance(element, documents.DirectDocument):
-            element.join_objects = self._remaining(element.join_objects, self._is_join_out)
-        elif isinstance(element, documents.GuardedDocument):
-            element.policies = self._remaining(element.policies, self._is_policy_out)
-            for column in element.columns or ():
-                if column is not None:
-                    column.policies = self._remaining(column.policies, self._is_policy_out)
-        elif isinstance(element, documents.WrittenDocument):
-            for written in element.columns or ():
-                for name in _SOURCES if written is not None else ():
-                    setattr(written, name, self._remaining(getattr(written, name), self._is_source_out))
-
-    @staticmethod
-    def _remaining(elements: list[Any] | None, is_out: Callable[[Any], bool]) -> list[Any] | None:
-        return None if elements is None else [element for element in elements if element is None or not is_out(element)]
+    def _remaining(self, elements: list[Any]) -> list[Any]:
+        """The elements without those that are left out, and without what is left out in them: joins, policies, sources
+        of columns.
+        """
+        remaining = [element for element in elements if not self._is_element_out(element)]
+        for element in remaining:
+            for name in element.__struct_fields__ if isinstance(element, Struct) else ():
+                value = getattr(element, name)
+                if isinstance(value, list):
+                    setattr(element, name, self._remaining(value))
+        return remaining
 
     def _note_remaining(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
-        self.stays = self.stays or self._filters.in_database(normal_domain(text(domain)), text(name), text(stage_kind))
+        place = database_and_schema(normal_domain(text(domain)), text(name), text(stage_kind))
+        self.stays = self.stays or place != (None, None)
 
     # --- whether a thing is left out ---------------------------------------------------------------------------------
 
-    def _is_object_out(self, object_document: documents.ObjectDocument) -> bool:
-        return self._is_out(object_document.object_domain, object_document.object_name, object_document.stage_kind)
-
-    def _is_source_out(self, source_document: documents.SourceDocument) -> bool:
-        return self._is_out(source_document.object_domain, source_document.object_name)
-
-    def _is_join_out(self, join_document: documents.JoinDocument) -> bool:
-        sides = [side for side in (join_document.node, join_document.join_object) if side is not None]
-        return any(self._is_out(side.object_domain, side.object_name) for side in sides)
-
-    def _is_policy_out(self, policy_document: documents.PolicyDocument) -> bool:
-        return self._is_out(policy_document.policy_kind, policy_document.policy_name)
+    def _is_element_out(self, element: Any) -> bool:
+        """Whether an element of an array names an object that is left out; columns are in their object."""
+        if isinstance(element, documents.ObjectDocument):
+            return self._is_out(element.object_domain, element.object_name, element.stage_kind)
+        if isinstance(element, documents.PolicyDocument):
+            return self._is_out(element.policy_kind, element.policy_name)
+        if isinstance(element, documents.JoinDocument):
+            sides = [side for side in (element.node, element.join_object) if side is not None]
+            return any(self._is_out(side.object_domain, side.object_name) for side in sides)
+        is_source = isinstance(element, documents.SourceDocument)
+        return is_source and self._is_out(element.object_domain, element.object_name)
 
     def _is_change_out(self, document: ChangeDocument) -> bool:
         """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""

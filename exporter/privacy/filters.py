@@ -159,9 +159,9 @@ class Filters:
     def active(self) -> list[str]:
         """The given filters, as names from :data:`REASONS`."""
         active = {
-            filter_field.name for filter_field in fields(self) if getattr(self, filter_field.name) not in {None, ()}
+            entry.name.rpartition("_")[2] for entry in fields(self) if getattr(self, entry.name) not in {None, ()}
         }
-        return [text for text in REASONS if active & {text, f"allow_{text}", f"deny_{text}"}]
+        return [text for text in REASONS if text in active]
 
     @property
     def of_users(self) -> bool:
@@ -184,10 +184,6 @@ class Filters:
     def object(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> str | None:
         """Why an object is left out; None if it is kept. ``domain``: as in :func:`database_and_schema`."""
         return _object(self, domain, name, stage_kind)
-
-    def in_database(self, domain: str | None, name: str | None, stage_kind: str | None = None) -> bool:
-        """Whether the object is in a database, or is a database itself."""
-        return database_and_schema(domain, name, stage_kind) != (None, None)
 
     def for_manifest(self, pseudonym_of: Callable[[str], str]) -> dict[str, Any]:
         """The given filters, for the manifest. ``pseudonym_of``: replaces a user's name."""
@@ -217,19 +213,22 @@ def _patterns(texts: tuple[str, ...], kind: str) -> tuple[Pattern, ...]:
     return tuple(pattern("filter", text, kind) for text in texts)
 
 
+def _lists(filters: Filters, kind: str) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+    """The allowed and the denied names of a kind."""
+    return _patterns(getattr(filters, f"allow_{kind}"), kind), _patterns(getattr(filters, f"deny_{kind}"), kind)
+
+
 @lru_cache(maxsize=20_000)
 def _user(filters: Filters, name: str) -> str | None:
-    allowed, denied = _patterns(filters.allow_users, USERS), _patterns(filters.deny_users, USERS)
-    return USERS if _is_out(allowed, denied, lambda entry: entry.matches(name)) else None
+    return USERS if _is_out(*_lists(filters, USERS), lambda entry: entry.matches(name)) else None
 
 
 @lru_cache(maxsize=20_000)
 def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: str | None) -> str | None:
     database, schema = database_and_schema(domain, name, stage_kind)
-    allowed, denied = _patterns(filters.allow_databases, DATABASES), _patterns(filters.deny_databases, DATABASES)
-    if database is not None and _is_out(allowed, denied, lambda entry: entry.matches(database)):
+    if database is not None and _is_out(*_lists(filters, DATABASES), lambda entry: entry.matches(database)):
         return DATABASES
-    allowed, denied = _patterns(filters.allow_schemas, SCHEMAS), _patterns(filters.deny_schemas, SCHEMAS)
+    allowed, denied = _lists(filters, SCHEMAS)
     if schema is not None:
         return SCHEMAS if _is_out(allowed, denied, lambda entry: _is_schema(entry, database, schema)) else None
     # A database is kept if one of its schemas may be allowed.

@@ -11,6 +11,7 @@ and sequences of up to five words (``jane.doe@a.com``) are tried.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
@@ -18,7 +19,7 @@ from msgspec import json
 from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
-from exporter.input.row import NOT_DECODED, lower_name, texts_of
+from exporter.input.row import lower_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +56,7 @@ def names_in_row(row: Row) -> Iterator[str]:
 
 def names_in_unreadable(text: str) -> Iterator[str]:
     """The user names in a line that is a JSON object but not a valid row."""
-    members = documented_form.members_of(text.removeprefix("\ufeff"))
+    members = documented_form.members_of(text)
     for member in members or ():
         name = lower_name(member.name)
         if name == "user_name":
@@ -86,11 +87,7 @@ def _of_sql(text: str) -> Iterator[str]:
 
 def columns_of_history(line: str) -> dict[str, str | None]:
     """All columns of a line of QUERY_HISTORY, names in lower case; empty if the line is not one JSON object."""
-    try:
-        return {lower_name(name): text for name, text in texts_of(line).items()}
-    except NOT_DECODED:
-        members = documented_form.members_of(line.removeprefix("\ufeff"))
-        return {lower_name(member.name): plain_text(member.value) for member in members or ()}
+    return {name: plain_text(text) for name, text in documented_form.texts_of_line(line).items()}
 
 
 def _of_invoker(text: str) -> Iterator[str]:
@@ -177,6 +174,8 @@ _SLASHES: Final = re.compile(r"\\+")
 _ESCAPED_QUOTE: Final = re.compile(r"\\?([\"'])(?:\\?\1)?")
 _is_digest: Final = re.compile(r"[0-9A-F]{16}").fullmatch
 _JOINS: Final = frozenset("_$")
+FoundName = tuple[int, int, str]
+"""Start, end and pseudonym of a name in a text."""
 SHORT: Final = 3
 """A name with fewer letters and digits is found only as a whole identifier: ``PK`` is not found in ``PK_ORDERS``."""
 
@@ -213,7 +212,7 @@ class EarlierUsers:
                 self._by_digest.setdefault(digest, []).append(pseudonym)
             else:
                 self._alone.add(pseudonym)
-        self._tried: dict[str, str | None] = {}
+        self._in_any_case = lru_cache(maxsize=_REMEMBERED)(self._look_up)
 
     def __bool__(self) -> bool:
         return bool(self._pseudonyms)
@@ -225,15 +224,8 @@ class EarlierUsers:
         pseudonym = self._key.pseudonym(name)
         return pseudonym if pseudonym in self._pseudonyms else None
 
-    def _in_any_case(self, spelling: str) -> str | None:
-        """The pseudonym of the user with this name in any letter case; None if there is none."""
-        if spelling not in self._tried:
-            if len(self._tried) >= _REMEMBERED:
-                self._tried.clear()
-            self._tried[spelling] = self._look_up(spelling)
-        return self._tried[spelling]
-
     def _look_up(self, spelling: str) -> str | None:
+        """The pseudonym of the user with this name in any letter case; None if there is none."""
         candidates = self._by_digest.get(self._key.folded(spelling), []) if self._by_digest else []
         if candidates or self._alone:
             for name in dict.fromkeys((spelling.upper(), spelling, spelling.lower(), spelling.title())):
@@ -246,14 +238,7 @@ class EarlierUsers:
         """The text with these names replaced by pseudonyms."""
         if not self:
             return text
-        pseudonym_of_text = self.of_name(text) or self._pseudonym_of_spelling(text)
-        if pseudonym_of_text is not None:
-            return pseudonym_of_text
-        pieces, end_of_last = [], 0
-        for start, end, pseudonym in self.find(text):
-            pieces += [text[end_of_last:start], pseudonym]
-            end_of_last = end
-        return "".join([*pieces, text[end_of_last:]]) if pieces else text
+        return self.of_name(text) or self._pseudonym_of_spelling(text) or replaced(text, self.find(text))
 
     def find(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Start, end and pseudonym of each of these names in a text, in order."""
@@ -279,6 +264,15 @@ class EarlierUsers:
         pseudonym = self._in_any_case(spelling)
         unescaped = _bare(spelling) if pseudonym is None else spelling
         return pseudonym if unescaped == spelling else self._in_any_case(unescaped)
+
+
+def replaced(text: str, names: Iterable[FoundName]) -> str:
+    """The text with the names that were found in it replaced by their pseudonyms."""
+    pieces, last_end = [], 0
+    for start, end, pseudonym in names:
+        pieces += [text[last_end:start], pseudonym]
+        last_end = end
+    return "".join([*pieces, text[last_end:]]) if pieces else text
 
 
 def _bare(spelling: str) -> str:

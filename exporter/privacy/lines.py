@@ -22,15 +22,11 @@ if TYPE_CHECKING:
     from exporter.privacy.pseudonyms import Key
     from exporter.privacy.user_text import JsonContainer
 
-_STRING: Final = re.compile(
-    rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL})?)?",
-    re.DOTALL,
-)
-"""A string. If it is the name of a member, also the colon and the value, if that is a string."""
 _NUMBER: Final = r"(?<![\w.+-])(?:0|[1-9][0-9]*+)(?![\w.+-])"
+_STRING: Final = re.compile(rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL})?)?", re.DOTALL)
+"""A string. If it is the name of a member, also the colon and the value, if that is a string."""
 _STRING_OR_NUMBER: Final = re.compile(
-    rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL}|{_NUMBER})?)?|{_NUMBER}",
-    re.DOTALL,
+    rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL}|{_NUMBER})?)?|{_NUMBER}", re.DOTALL
 )
 """The same where a number may be a name."""
 _REMEMBERED: Final = 20_000

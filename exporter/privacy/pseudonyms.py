@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from exporter.errors import UsageError
-from exporter.privacy.known_users import SHORT, EarlierUsers
+from exporter.privacy.known_users import SHORT, EarlierUsers, replaced
 from exporter.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from exporter.privacy.known_users import FoundName
 
 SHORTEST: Final = 16
 """Shortest key, in bytes."""
@@ -117,8 +119,6 @@ _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
 _OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
-FoundName = tuple[int, int, str]
-"""Start, end and pseudonym of a name in a text."""
 
 
 class _Spelling(NamedTuple):
@@ -176,8 +176,8 @@ class Names:
         pseudonym = self._stored.get(text)
         if pseudonym is not None:
             return pseudonym
-        replaced = self._earlier.in_text(_replaced(text, self._names_in(text)))
-        return self._in_escaped(replaced) if "\\" in replaced or "%" in replaced else replaced
+        shown = self._earlier.in_text(replaced(text, self._names_in(text)))
+        return self._in_escaped(shown) if "\\" in shown or "%" in shown else shown
 
     def _names_in(self, text: str) -> Iterable[FoundName]:
         folded = _folded(text)
@@ -194,7 +194,7 @@ class Names:
                 if plain is None:
                     break
                 decoded, starts = plain
-                text = _replaced(text, ((starts[start], starts[end], text) for start, end, text in names_in(decoded)))
+                text = replaced(text, ((starts[start], starts[end], text) for start, end, text in names_in(decoded)))
         return text
 
     def _find(self, text: str, folded: str) -> Iterator[FoundName]:
@@ -228,14 +228,6 @@ class Names:
             candidates.reverse()
         name = next((self._exact[candidate] for candidate in candidates if candidate in self._exact), None)
         return self._folded[_folded(spelling)] if name is None else name
-
-
-def _replaced(text: str, names: Iterable[FoundName]) -> str:
-    pieces, last_end = [], 0
-    for start, end, pseudonym in names:
-        pieces += [text[last_end:start], pseudonym]
-        last_end = end
-    return "".join([*pieces, text[last_end:]]) if pieces else text
 
 
 def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | None:
@@ -272,23 +264,20 @@ def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
         pair = b"".join(int(code, 16).to_bytes(2) for code in codes)
         yield pair.decode("utf-16-be", "replace"), match.start()
     else:
-        bytes_of = [(int(escape[0][-2:], 16), match.start() + escape.start()) for escape in _OF_URL.finditer(match[0])]
-        yield from _of_utf8(bytes_of, match)
+        yield from _of_utf8(match)
 
 
-def _of_utf8(encoded: list[tuple[int, int]], match: re.Match[str]) -> Iterator[tuple[str, int]]:
-    index = 0
-    while index < len(encoded):
-        first, offset = encoded[index]
-        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-        try:
-            yield bytes(number for number, _ in encoded[index : index + size]).decode(), offset
-            index += size
-        except UnicodeDecodeError:
-            index += 1
-            end = encoded[index][1] if index < len(encoded) else match.end()
-            for position in range(offset, end):
-                yield match.string[position], position
+def _of_utf8(match: re.Match[str]) -> Iterator[tuple[str, int]]:
+    escapes = list(_OF_URL.finditer(match.string, match.start(), match.end()))
+    decoded = bytes(int(escape[0][-2:], 16) for escape in escapes).decode("utf-8", "surrogateescape")
+    for character in decoded:
+        size = len(character.encode("utf-8", "surrogateescape"))
+        start = escapes[0].start()
+        if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
+            yield from zip(escapes[0][0], range(start, escapes[0].end()), strict=True)
+        else:
+            yield character, start
+        del escapes[:size]
 
 
 def _spellings(name: str) -> dict[str, None]:

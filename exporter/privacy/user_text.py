@@ -14,10 +14,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec.inspect as types
-from msgspec import Struct
-
 from exporter.input import aggregates
+from exporter.input.documented_form import COLUMNS as DOCUMENTED
 from exporter.input.properties import (
     KNOWN_COMPOUND,
     KNOWN_PROPERTIES,
@@ -26,13 +24,15 @@ from exporter.input.properties import (
     member_of_grant,
     policies_in,
 )
-from exporter.input.row import JSON_TEXTS, STRUCTURED, Document
+from exporter.input.row import JSON_TEXTS
 from exporter.input.row import TEXTS as TEXT_COLUMNS
 from exporter.model.identifiers import normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, KNOWN_OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from exporter.input.documented_form import Kind
 
 TEXT, WORD, ID, USER = "text", "word", "id", "user"
 """What a string is. TEXT: written by users. WORD: id of a query, time, account, privilege, never replaced. ID: the same
@@ -190,22 +190,14 @@ _KINDS: Final = {
 """Members of the documents that are not texts of users."""
 
 
-def _of_type(kind: types.Type) -> JsonContainer:
-    """The place of a value of a type of documents."""
-    kinds = kind.types if isinstance(kind, types.UnionType) else (kind,)
-    for member_type in kinds:
-        if isinstance(member_type, types.ListType):
-            return _of_type(member_type.item_type)
-        if isinstance(member_type, types.StructType):
-            return _fixed(dict(_members(member_type.cls)))
-    return TEXTS
-
-
-def _members(struct: type[Struct]) -> Iterator[tuple[str, Member]]:
-    for field in types.type_info(struct).fields:  # type: ignore[attr-defined] # of a struct
-        name = field.encode_name
-        inside = _PROPERTIES if name == "properties" else _of_type(field.type)
-        yield name, _own(_KINDS.get(name, TEXT), inside)
+def _of_kind(kind: Kind) -> JsonContainer:
+    """The place of a value of a kind of the documents."""
+    if isinstance(kind, list):
+        return _of_kind(kind[0])
+    if not isinstance(kind, dict):
+        return TEXTS
+    inside = {name: _PROPERTIES if name == "properties" else _of_kind(member) for name, member in kind.items()}
+    return _fixed({name: _own(_KINDS.get(name, TEXT), container) for name, container in inside.items()})
 
 
 _WORD_COLUMNS: Final = frozenset(
@@ -220,8 +212,8 @@ def _columns() -> Iterator[tuple[str, Member]]:
     for name in ("query_id", "query_start_time", *_WORD_COLUMNS, *aggregates.COLUMNS):
         yield name, _own(WORD)
     yield "user_name", _own(USER)
-    for name, (_, member) in zip(STRUCTURED, _members(Document), strict=True):
-        yield name, _own(TEXT, member.inside)
+    for name, kind in DOCUMENTED.items():
+        yield name, _own(TEXT, _of_kind(kind))
 
 
 def _column(name: str) -> str:

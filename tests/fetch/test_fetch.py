@@ -247,7 +247,7 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "2026-09-01.parquet").touch()
     source = RowsSource(views.SCHEMAS["account"], "ACME-RETAIL", query_text=False)
-    state.write_state(tmp_path, FetchState(source))
+    state.write_state(tmp_path, FetchState(1, source, {}))
     read = configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
     assert read.inputs == (str(tmp_path / "access_history"),)
     assert (read.query_history, read.account) == (str(tmp_path / "query_history"), "ACME-RETAIL")

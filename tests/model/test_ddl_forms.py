@@ -214,6 +214,7 @@ def test_what_names_keyed_may_come_in_arrays_also_if_the_name_is_new(name: str) 
         '{"columns":[{"objectName":"A","objectName":{"value":"B"},"subOperationType":"ALTER"}]}',
         '{"columns":[{"objectName":"A","objectName":"B","subOperationType":"ALTER"}]}',
         '{"columns":[{"objectName":"A","newName":"B","subOperationType":"ALTER"}]}',
+        '{"columns":[{"newName":"B","objectName":"A","subOperationType":"ALTER"}]}',
     ],
 )
 def test_a_renamed_column_in_an_array_has_two_names(given: str) -> None:
