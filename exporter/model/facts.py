@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Thing(Struct, frozen=True, order=True, gc=False):
+class Thing(Struct, array_like=True, frozen=True, order=True, gc=False):
     """An object as a row names it. ``domain`` is in upper case, ``object_id`` is digits, ``account`` is the row's
     accountName for an object of another account.
     """
@@ -42,14 +42,14 @@ class Thing(Struct, frozen=True, order=True, gc=False):
     account: str | None = None
 
 
-class Column(Struct, frozen=True, order=True, gc=False):
+class Column(Struct, array_like=True, frozen=True, order=True, gc=False):
     """A column that a row lists; ``column_id`` is None if the row gives none."""
 
     name: str
     column_id: str | None = None
 
 
-class Access(Struct, frozen=True, gc=False):
+class Access(Struct, array_like=True, frozen=True, gc=False):
     """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns by name (view, direct_objects_accessed)."""
 
     access: str
@@ -57,14 +57,14 @@ class Access(Struct, frozen=True, gc=False):
     columns: tuple[Column, ...] = ()
 
 
-class Write(Struct, frozen=True, gc=False):
+class Write(Struct, array_like=True, frozen=True, gc=False):
     """An object written, with its columns that were written (view, objects_modified)."""
 
     thing: Thing
     columns: tuple[Column, ...] = ()
 
 
-class Derivation(Struct, frozen=True, gc=False):
+class Derivation(Struct, array_like=True, frozen=True, gc=False):
     """A source of a written column. ``source_type``: DIRECT or BASE. ``source_column``: None if the source is a
     function or a procedure (guide, "Column lineage").
     """
@@ -77,7 +77,7 @@ class Derivation(Struct, frozen=True, gc=False):
     source_column: str | None
 
 
-class PolicyReference(Struct, frozen=True, gc=False):
+class PolicyReference(Struct, array_like=True, frozen=True, gc=False):
     """A policy that was enforced on an object or on one of its columns. ``policy_kind``: MASKING_POLICY,
     ROW_ACCESS_POLICY, or another (view, policies_referenced). ``provider``: it is a policy of the data's provider.
     """
@@ -92,7 +92,7 @@ class PolicyReference(Struct, frozen=True, gc=False):
     provider: bool
 
 
-class Join(Struct, frozen=True, gc=False):
+class Join(Struct, array_like=True, frozen=True, gc=False):
     """A join between two objects that a query read (guide, "Joins"). ``left``: the one that lists the other."""
 
     left: Thing
@@ -100,7 +100,7 @@ class Join(Struct, frozen=True, gc=False):
     right: Thing
 
 
-class Setting(Struct, frozen=True, gc=False):
+class Setting(Struct, array_like=True, frozen=True, gc=False):
     """An atomic property of a change (``element`` is None), or one element of a compound property. ``column_name``: the
     column that it is set on, None for the object itself. ``element_key``: the object key of a tag or policy.
     ``sub_operation``: ADD, DROP, ALTER.
@@ -117,7 +117,7 @@ class Setting(Struct, frozen=True, gc=False):
     value: str | None
 
 
-class Grant(Struct, frozen=True, gc=False):
+class Grant(Struct, array_like=True, frozen=True, gc=False):
     """A grant or, with ``is_revoked``, a revoke. ``privilege``: in upper case; it holds on ``thing``, or on all objects
     of the domain ``on_all`` in ``thing``. None: ``thing`` itself is granted (a role, or a share to an account).
     ``grantee``: None in a revoke means all accounts. A revoked privilege can be :data:`exporter.model.grants.ANY`.
@@ -130,7 +130,7 @@ class Grant(Struct, frozen=True, gc=False):
     is_revoked: bool
 
 
-class Change(Struct, frozen=True, gc=False):
+class Change(Struct, array_like=True, frozen=True, gc=False):
     """A DDL change (view, object_modified_by_ddl). ``operation``: the view's word in upper case. ``properties``: the
     JSON of the row; ``normal``: the same in the one form of :mod:`exporter.input.properties`. ``swap_*``: the partner
     of a SWAP; ``source_*``: the source of a CLONE or LIKE. Their values are as in the row; ``*_key`` is None if the row
@@ -157,7 +157,7 @@ class Change(Struct, frozen=True, gc=False):
     normal: str | None = None
 
 
-class Agent(Struct, frozen=True, gc=False):
+class Agent(Struct, array_like=True, frozen=True, gc=False):
     """A software agent of agents_info."""
 
     agent_type: str | None
@@ -165,7 +165,7 @@ class Agent(Struct, frozen=True, gc=False):
     agent_name: str | None
 
 
-class Content(Struct, frozen=True, gc=False):
+class Content(Struct, array_like=True, frozen=True, gc=False):
     """What a statement did, independent of who ran it and when. Every tuple is sorted by key, with each key once.
     ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that
     it does not name (:mod:`exporter.model.views`). ``truncates``: it was a TRUNCATE TABLE: what it wrote is empty
@@ -183,7 +183,7 @@ class Content(Struct, frozen=True, gc=False):
     truncates: bool = False
 
 
-class History(Struct, frozen=True, gc=False):
+class History(Struct, array_like=True, frozen=True, gc=False):
     """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds.
     ``is_temporary``: whether its text is a CREATE TEMPORARY; this is known also if SQL text is not exported.
     """
@@ -215,7 +215,7 @@ HISTORY_COLUMNS = History.__struct_fields__[:-1]
 NO_HISTORY = History()
 
 
-class QueryFacts(Struct, frozen=True, gc=False):
+class QueryFacts(Struct, array_like=True, frozen=True, gc=False):
     """A query: who ran it and when, and what it did. ``start``: the earliest query_start_time of its rows.
     ``row_count``: its rows in the view without exact duplicates. ``unknown_columns``: of each of its rows, the columns
     that this version does not know, as JSON; sorted. ``calls``: of a row of AGGREGATE_ACCESS_HISTORY the number of

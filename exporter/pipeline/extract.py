@@ -220,9 +220,12 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
             yield Message(To.PARENT, within(facts.account, relative), order(CHILD_OF, 0, facts.query_id), body)
 
 
-def _contradict_or_exceed(query_record: QueryRecord) -> bool:
-    """Whether the query is quarantined because of its rows alone."""
-    return disagree(query_record.rows) or beyond(query_record.facts().content) is not None
+def _of_context(account: str, rows: list[Row], history: History) -> QueryFacts | None:
+    """The facts of a query of another day; None if it has no rows there, or is quarantined because of them alone."""
+    if not rows or disagree(rows):
+        return None
+    facts = query_facts(account, rows, history)
+    return None if beyond(facts.content) else facts
 
 
 class _Extractor:
@@ -241,9 +244,10 @@ class _Extractor:
         """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
         if not query_messages.rows:
-            query_record = QueryRecord(account, distinct(query_messages.context), history, 0, 0)
-            if query_messages.context and not (query_messages.reasons or _contradict_or_exceed(query_record)):
-                yield from self._context(query_record, children, query_messages.job)
+            context = [] if query_messages.reasons else distinct(query_messages.context)
+            facts = _of_context(account, context, history)
+            if facts is not None:
+                yield from self._context(facts, children, query_messages.job)
             elif children:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             return
@@ -265,26 +269,22 @@ class _Extractor:
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
             )
         else:
-            query_record = QueryRecord(account, distinct_rows, history, new, self._job.run)
-            yield from self._of_query(
-                query_record, query_messages.job, is_parent=any(wants for _, _, wants in children)
-            )
-            if children and self._is_by_day(query_record):
+            facts = query_facts(account, distinct_rows, history)
+            is_parent = any(wants for _, _, wants in children)
+            yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job, is_parent=is_parent)
+            if children and self._is_by_day(facts):
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
 
-    def _context(
-        self, query_record: QueryRecord, children: list[tuple[str, str, bool]], job: str | None
-    ) -> Iterator[Message]:
+    def _context(self, facts: QueryFacts, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
         """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
         if that day knows it.
         """
-        if children and self._is_by_day(query_record):
-            yield Message(To.STATEMENT, within(query_record.account, query_record.rows[0].query_id), b"", b"")
+        parent = within(facts.account, facts.query_id)
+        if children and self._is_by_day(facts):
+            yield Message(To.STATEMENT, parent, b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
-        facts = query_record.facts()
-        parent = within(facts.account, facts.query_id)
-        yield self._parent(parent, encode(query_record), job)
+        yield self._parent(parent, encode(QueryRecord.of(facts, 0, 0)), job)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
 
@@ -297,9 +297,9 @@ class _Extractor:
             else Message(To.PARENT, key, AT_RANK[PARENT_JOB], encode(job))
         )
 
-    def _is_by_day(self, query_record: QueryRecord) -> bool:
+    def _is_by_day(self, facts: QueryFacts) -> bool:
         """Whether a query has no node of its own in the graph."""
-        return self._job.daily and only_reads(query_record.facts().content)
+        return self._job.daily and only_reads(facts.content)
 
     def _is_new(self, place: Place) -> bool:
         return file_of(place[0])[1] == self._job.run
@@ -313,18 +313,21 @@ class _Extractor:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
 
-    def _of_query(self, query_record: QueryRecord, job: str | None, *, is_parent: bool) -> Iterator[Message]:
-        facts = query_record.facts()
+    def _of_query(
+        self, facts: QueryFacts, new: int, content: bytes, job: str | None, *, is_parent: bool
+    ) -> Iterator[Message]:
+        """The messages of a query. ``new``: how many of its rows came with this run; ``content``: that of its first
+        row; ``job``: the name of its job, if another day knows it.
+        """
         too_much = beyond(facts.content)
         if too_much is not None:
             self.tally.numbers["quarantined_queries"] += 1
             yield quarantine_query(facts, too_much)
             return
-        account, body, uses = facts.account, encode(query_record), self._prepare(facts)
+        account, uses = facts.account, self._prepare(facts)
+        body = encode(QueryRecord.of(facts, new, self._job.run))
         ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
-        address = self._addresses.of(
-            query_record.rows, day_of(facts.end) if ends_later and facts.end > facts.start else ""
-        )
+        address = self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
         written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[FACTS_OF], body)
         if is_later(address, self._job.day):
             self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")

@@ -85,12 +85,11 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
             if to == To.NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
             elif to == To.WRITTEN and message.order[0] == FACTS_OF:
-                query_record = read_query_record(message.body)
-                facts = query_record.facts()
-                step_and_marks = step_of(facts, spellings.of(query_record.account, open_bucket(key)), job.openlineage)
+                facts = read_query_record(message.body).facts()
+                step_and_marks = step_of(facts, spellings.of(facts.account, open_bucket(key)), job.openlineage)
                 if step_and_marks is not None:
                     step, marks = step_and_marks
-                    account = within(query_record.account, To.HELPERS)
+                    account = within(facts.account, To.HELPERS)
                     if marks:
                         yield Message(To.HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
                     yield Message(To.HELPERS, account, order(USE, step.end, facts.query_id), encode((key, step)))

@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from exporter.input.row import Row  # noqa: TC001 - msgspec reads it
 from exporter.model.answers import Bridge
-from exporter.model.facts import History  # noqa: TC001 - msgspec reads it
+from exporter.model.facts import Content, QueryFacts
 from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
-from exporter.model.query import query_facts
+from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from exporter.model.facts import QueryFacts
 
 
 class To:
@@ -170,22 +168,52 @@ MARK: Final = 1
 
 
 class QueryRecord(Struct, array_like=True, gc=False):
-    """The facts of a query in a message. ``new``: how many of its rows came with the run ``run``."""
+    """The facts of a query in a message. ``content``: what its statement did, as :func:`encoded` makes it; that of
+    ``run_facts`` is empty. ``new``: how many of its rows came with the run ``run``.
+    """
 
-    account: str
-    rows: list[Row]
-    history: History
+    run_facts: QueryFacts
+    content: bytes
     new: int
     run: int
 
+    @classmethod
+    def of(cls, facts: QueryFacts, new: int, run: int) -> QueryRecord:
+        return cls(replace(facts, content=_NO_CONTENT), encoded(facts.content), new, run)
+
     def facts(self) -> QueryFacts:
-        """The facts, derived again from the rows; the result is always the same."""
-        return query_facts(self.account, self.rows, self.history)
+        """The facts; queries of one statement share their content."""
+        return replace(self.run_facts, content=decoded(self.content))
 
     def fresh(self, run: int) -> Fresh:
         """What of it came with a run."""
         rows = self.new if self.run == run else 0
-        return Fresh(rows, is_query=rows == len(self.rows))
+        return Fresh(rows, is_query=rows == self.run_facts.row_count)
+
+
+_NO_CONTENT: Final = Content()
+_CONTENTS: Final = 8_000
+"""Contents that a process caches, because statements recur."""
+_SHORT: Final = 16 * 1024
+"""Bytes of an encoded content. Longer ones are not cached: they would fill the memory."""
+_encoded: Final[Recent[bytes]] = Recent(_CONTENTS)
+_read_content: Final = msgspec.msgpack.Decoder(Content).decode
+_decoded: Final = lru_cache(maxsize=_CONTENTS)(_read_content)
+
+
+def encoded(content: Content) -> bytes:
+    """A content for a message."""
+    known = _encoded.get(content)
+    if known is None:
+        known = encode(content)
+        if len(known) <= _SHORT:
+            _encoded.keep(content, known)
+    return known
+
+
+def decoded(content: bytes) -> Content:
+    """The content that :func:`encoded` gave; queries of one statement share the result."""
+    return _decoded(content) if len(content) <= _SHORT else _read_content(content)
 
 
 class Fresh(NamedTuple):
@@ -230,9 +258,11 @@ class Addresses:
         self._length = next(enough, _MOST_DIGITS) + _KEY_DIGITS
         self._queries: Counter[bytes] = Counter()
 
-    def of(self, rows: list[Row], day: str = "") -> str:
-        """The address of a query with these rows. ``day``: the later day on which it ends; empty for the same day."""
-        digest = blake2b(rows[0].content, digest_size=8).digest()
+    def of(self, content: bytes, day: str = "") -> str:
+        """The address of a query whose first row has this content. ``day``: the later day on which it ends; empty for
+        the same day.
+        """
+        digest = blake2b(content, digest_size=8).digest()
         number = self._queries[digest]
         self._queries[digest] = number + 1
         if number >= _MOST:

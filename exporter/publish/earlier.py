@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
-FORM: Final = 3
+FORM: Final = 4
 """The form of the state in DIR. A new one is needed for every change after which older messages mean something else or
 are in other files.
 """

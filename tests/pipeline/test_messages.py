@@ -13,12 +13,12 @@ from tests.model.told import row_of
 def test_there_are_about_eight_buckets_for_each_partition(partitions: int, most: int) -> None:
     addresses = Addresses(partitions)
     rows = [row_of({**GOOD, "objects_modified": [{"objectDomain": "Table", "objectId": n}]}) for n in range(1_000)]
-    buckets = {bucket(addresses.of([row])) for row in rows}
+    buckets = {bucket(addresses.of(row.content)) for row in rows}
     assert min(most, 1_000) * 0.6 < len(buckets) <= most
 
 
 @pytest.mark.parametrize("partitions", [1, 10_000])
 def test_runs_of_a_statement_have_one_address_until_they_are_many(partitions: int) -> None:
     addresses, row = Addresses(partitions), row_of(GOOD)
-    keys = [written_at(addresses.of([row]), "A", str(number)) for number in range(1_001)]
+    keys = [written_at(addresses.of(row.content), "A", str(number)) for number in range(1_001)]
     assert len({statement_of(key) for key in keys}) == 3
