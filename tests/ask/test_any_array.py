@@ -47,6 +47,7 @@ STORIES: Final[dict[str, list[Json]]] = {
             "direct_objects_accessed": [{**VIEW, "objectId": 300}],
             "base_objects_accessed": [VIEW],
             "provider_base_objects_accessed": [PROVIDED],
+            "objects_modified": [thing("OUT", 9)],
             "provider_policies_referenced": [
                 {
                     **PROVIDED,
@@ -81,6 +82,10 @@ def test_what_a_provider_shares_is_read(whole: Store) -> None:
     assert [row[0] for row in asked("when-accessed", graph, object_name="P.S.T").rows] == ["q1"]
     assert told("columns-accessed", graph, object_name="P.S.T") == {"C"}
     assert [row[3:] for row in asked("user-history", graph).rows] == [("SHDB.S.V", "P.S.T, SHDB.S.V")]
+    assert told("end-up", graph, object_name="P.S.T") == {"D.S.OUT"}
+    movement = asked("sensitive-data-movement", graph, object_name="P.S.T")
+    assert not movement.rows
+    assert "end-up has where its data went" in " ".join(movement.notes), "it follows base objects alone"
     assert told("masking-policies", graph) == {"P.S.MASK"}
     assert told("row-access-policies", graph) == {"P.S.ROWS"}
 
