@@ -53,10 +53,10 @@ class Answer:
         return self.arrow().to_pandas()
 
 
-def first_of(texts: Sequence[str], most: int) -> str:
+def first_of(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """The first ``most`` texts as a list for a message: ``A, B and 3 more``."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{more}"
+    return f"{between.join(texts[:most])}{more}"
 
 
 def render(answer: Answer, fmt: str) -> str:

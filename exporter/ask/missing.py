@@ -68,6 +68,15 @@ SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
   OPTIONAL { ?query ah:queryId ?query_id }
 }
 """
+_NOT_AS_BASE: Final = """\
+ASK {
+  ?read prov:specializationOf @thing@ .
+  ?written prov:wasDerivedFrom ?read ; prov:wasGeneratedBy ?query .
+  ?query prov:qualifiedUsage|ah:accessPattern ?access .
+  ?access ah:accessedObject @thing@ .
+  FILTER NOT EXISTS { ?written ah:derivedFromBase ?read }
+}
+"""
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
@@ -89,7 +98,7 @@ def explain(asked: Asked) -> list[str]:
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, nameless.former_columns, nameless.letter_cases, _agents]
         if not asked.answer.rows:
-            notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds]
+            notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
         notes += [_shared]
     notes += [_truncated]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
@@ -216,6 +225,17 @@ def _kinds(asked: Asked) -> Iterator[str]:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
         elif domain == "Share" and needs & _ACCESSES:
             yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
+
+
+def _not_as_base(asked: Asked) -> Iterator[str]:
+    """For an empty answer of the question that follows base objects alone, as the documents' query does."""
+    for thing in sorted(asked.about) if asked.name == "sensitive-data-movement" else ():
+        domain = asked.graph.text(thing, "ah:domain") or ""
+        if domain not in _NO_DATA and asked.graph.holds(_NOT_AS_BASE, thing=iris([thing])):
+            yield (
+                f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
+                "this question follows. end-up has where its data went."
+            )
 
 
 def _agents(asked: Asked) -> Iterator[str]:

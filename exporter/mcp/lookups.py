@@ -38,6 +38,7 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "readers": "page-readers",
     "writers": "page-writes",
     "tags_and_policies": "page-settings",
+    "policies_enforced": "page-enforced",
     "set_on": "page-carriers",
     "behind": "page-behind",
     "views": "page-views",

@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
+from itertools import product
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
 
+from exporter.ask.answers import first_of
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, with_rows
@@ -36,6 +38,8 @@ HELPER: Final = "It is a helper: a load fills, reads and drops it."
 FROM: Final = "shows a query that wrote it and read something else"
 TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
+FORMER: Final = "No columns of today, but former names of columns: "
+ENFORCED: Final = "Enforced by queries, though no row sets it here: "
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 
 
@@ -150,7 +154,7 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[Asked]:
     """The parts of the page of a column."""
 
     def settings(_: float) -> Answer:
-        answer = _settings(site, thing)
+        answer = _settings(site, thing, column)
         return with_rows(answer, (row for row in answer.dicts() if row["column_name"] == column))
 
     behind = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
@@ -189,9 +193,13 @@ def _meanwhile(site: Site, thing: SiteObject, question: str, params: dict[str, s
 
 def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
-    that is what ``policy-coverage`` answers.
+    that is what ``policy-coverage`` answers. A note names the columns that have another name now.
     """
     answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", thing)
+    former = [f"{row['column_name']} (now {row['renamed_to']})" for row in answer.dicts() if row["renamed_to"]]
+    notes = [f"{FORMER}{first_of(former, _FEW)}."] if former else []
+    shown = tuple(column for column in answer.columns if column != "renamed_to")
+    answer = with_rows(replace(answer, columns=shown, notes=[*answer.notes, *notes]), answer.dicts())
     if params is None:
         return answer
     covered = _meanwhile(site, thing, "policy-coverage", params, until)
@@ -200,9 +208,10 @@ def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     return with_rows(answer, rows)
 
 
-def _settings(site: Site, thing: SiteObject) -> Answer:
+def _settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer:
     """The tags and policies of an object and its columns, when they held, and who set them; also the policies that it
-    has through its tags, each while both held.
+    has through its tags, each while both held. The notes have the policies, of one ``column`` if it is given, that were
+    enforced and that no row sets.
     """
     answer = site.ask("page-settings", {"object": thing.iri})
     settings = answer.dicts()
@@ -215,7 +224,28 @@ def _settings(site: Site, thing: SiteObject) -> Answer:
         if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy"
         if (setting := _policy_through_tag(tag, policy))
     ]
-    return with_rows(answer, sorted([*settings, *through], key=lambda row: row["valid_from"] or "", reverse=True))
+    rows = sorted([*settings, *through], key=lambda row: row["valid_from"] or "", reverse=True)
+    answer = with_rows(answer, rows)
+    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, thing, rows, column)])
+
+
+def _enforced_alone(site: Site, thing: SiteObject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
+    """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
+    that no row sets there: they were set before the record, or by the provider of shared data.
+    """
+    # By its IRI or its name: rows may give it without its id in one place. A tag on a table covers its columns.
+    is_set = {(row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")}
+    texts = [
+        (row["policy_name"] or site.path(row["policy_iri"] or ""))
+        + (f" on {row['column_name']}" if row["column_name"] else "")
+        + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
+        + f", last on {(row['last'] or '')[:10]}"
+        for row in site.rows("page-enforced", {"object": thing.iri})
+        if is_set.isdisjoint(product((row["policy_iri"], row["policy_name"]), (row["column_name"], None)))
+        and (column is None or row["column_name"] == column)
+    ]
+    if texts:
+        yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
 
 
 def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
@@ -307,7 +337,10 @@ def _brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequ
             continue
         if part.table is not None and part.table.rows:
             make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
-            yield Brief(title, name, make(name, part.table))
+            cells = make(name, part.table)
+            if name == "settings":
+                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
+            yield Brief(title, name, cells)
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
             yield Brief(title, name, [Cell(" ".join([part.words, *notes]))])
@@ -370,7 +403,8 @@ def _description(site: Site, thing: SiteObject, parts: Sequence[Part]) -> Brief:
     if row["schema"]:
         cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
     if (columns := tables.get("columns")) and columns.rows:
-        cells.append(Cell(f", {len(columns.rows):,} column{'s' if len(columns.rows) > 1 else ''}"))
+        count = sum(not column["renamed_to"] for column in site.rows("page-columns", {"object": thing.iri}))
+        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}"))
     if (names := tables.get("names")) and names.rows:
         since, seen, until = (
             [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")

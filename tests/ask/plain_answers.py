@@ -57,30 +57,34 @@ if TYPE_CHECKING:
     from tests.ask.plain_history import History, Query, State
 
 
-def _objects(history: History, query: Query, kind: str) -> str:
+def _objects(history: History, query: Query, *kinds: str) -> str:
     return listed(
         name or next(iter(history.names.places.get(key, ())), None)
         for (access, key), (name, _) in query.shown.items()
-        if access == kind
+        if access in kinds
     )
 
 
 def user_history(history: History, given: Given) -> set[Row]:
     return {
-        (one.user, one.query_id, one.start, _objects(history, one, "DIRECT"), _objects(history, one, "BASE"))
+        (
+            one.user,
+            one.query_id,
+            one.start,
+            _objects(history, one, "DIRECT"),
+            _objects(history, one, "BASE", "PROVIDER_BASE"),
+        )
         for one in queries(history, given)
         if "user_name" not in given or same_user(one.user, given["user_name"])
     }
 
 
 def _accesses(history: History, given: Given) -> Iterator[tuple[Query, set[str]]]:
-    """Queries that read a table as a base object, or anything else in whatever way, and its columns that they read."""
+    """Queries that read an object, in whatever array the row has it, and its columns that they read."""
     things = meant(history, given, of_id="Table")
     for query in queries(history, given):
-        for (kind, key), (_, columns) in query.shown.items():
-            if (kind == "BASE" or not key.startswith("table/")) and any(
-                one.key == key and one.at(query.start) for one in things
-            ):
+        for (_, key), (_, columns) in query.shown.items():
+            if any(one.key == key and one.at(query.start) for one in things):
                 yield query, columns
 
 
@@ -136,9 +140,7 @@ def column_lineage(history: History, given: Given) -> set[Row]:
 
 def _policy_names(history: History, given: Given, kind: str) -> set[Row]:
     return {
-        (policy["policyName"],)
-        for _, array, _, _, _, policy in enforced(history, given)
-        if array == "policies_referenced" and policy["policyKind"] == kind
+        (policy["policyName"],) for _, _, _, _, _, policy in enforced(history, given) if policy["policyKind"] == kind
     }
 
 

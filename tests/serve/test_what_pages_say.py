@@ -1,0 +1,88 @@
+"""What pages say where rows give an agent no name, where a column has another name now, and where no row sets a policy.
+
+All stories are one export; the accounts of their rows are one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.serve import server
+from exporter.serve.objects import ENFORCED, FORMER
+from tests import exports
+from tests.ask.test_any_array import STORIES
+from tests.ask.test_names import changed, copied, read, thing
+from tests.serve.conftest import sited
+from tests.serve.test_pages import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask.testing import FlaskClient
+
+Json = dict[str, Any]
+SOURCE, A, B, C = thing("SOURCE", 1), thing("A", 3, columns=("C", "D")), thing("B", 4), thing("C", 5)
+TO_E: Final[Json] = {"C": {"subOperationType": "ALTER", "objectName": {"value": "E"}}}
+TO_C: Final[Json] = {"E": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}
+AGENTS: Final[list[Json]] = [
+    {"agentType": "EXTERNAL_AGENT", "agentId": None, "agentName": None},
+    {"agentType": "CORTEX_AGENT", "agentId": 5, "agentName": "D.S.BOT"},
+]
+ROWS: Final[list[Json]] = [
+    {**read(SOURCE, "ANA"), "agents_info": AGENTS[:1]},
+    {**read(SOURCE, "ANA"), "agents_info": AGENTS},
+    # C of A is called E now; of B it was, and is called C again; of C another column has the name C now
+    read(A), changed(A, columns=TO_E),
+    copied(SOURCE, B), changed(B, columns=TO_E), changed(B, columns=TO_C),
+    copied(SOURCE, C), changed(C, columns=TO_E), changed(C, columns={"C": {"subOperationType": "ADD"}}),
+    {**read(B, masked=True), **STORIES["provider"][0]},
+    read(B, masked=True),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    folder = tmp_path_factory.mktemp("what-pages-say")
+    rows = [
+        {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
+        for day, row in enumerate(ROWS, 1)
+    ]
+    assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
+    with sited(folder / "out") as site:
+        yield server.make(site, "127.0.0.1").test_client()
+
+
+def _text(client: FlaskClient, path: str) -> str:
+    response = client.get(path)
+    assert response.status_code == 200
+    return " ".join(Page(response.text).text.split())
+
+
+def test_an_agent_without_a_name_is_on_the_page_of_its_query(client: FlaskClient) -> None:
+    """docs/graph.md: agents outside of Snowflake have neither an id nor a name."""
+    assert "EXTERNAL_AGENT without a name" in _text(client, "/query?id=q1")
+    chain = _text(client, "/query?id=q2")
+    assert "EXTERNAL_AGENT without a name" in chain
+    assert "D.S.BOT" in chain
+
+
+@pytest.mark.parametrize(("name", "columns", "former"), [("A", 2, "C (now E)."), ("B", 1, "E (now C)."), ("C", 2, "")])
+def test_a_renamed_column_counts_once(name: str, columns: int, former: str, client: FlaskClient) -> None:
+    text = _text(client, f"/object?name=D.S.{name}")
+    assert f", {columns} column{'s' if columns > 1 else ''};" in text
+    assert (f"{FORMER}{former}" in text) if former else (FORMER not in text)
+
+
+def test_the_page_of_a_provided_table_says_what_protects_it(client: FlaskClient) -> None:
+    for path in ("/object?name=P.S.T", "/column?name=P.S.T&column=C"):
+        text = _text(client, path)
+        assert ENFORCED in text
+        assert "P.S.MASK on C (of the data's provider), last on 2026-01-11" in text
+        assert ("P.S.ROWS (of the data's provider)" in text) == path.startswith("/object")
+
+
+def test_the_page_of_a_table_that_was_masked_before_the_record_says_so(client: FlaskClient) -> None:
+    assert f"{ENFORCED}D.S.MASK on C, last on 2026-01-12" in _text(client, "/object?name=D.S.B")
+    assert ENFORCED not in _text(client, "/object?name=D.S.A")
