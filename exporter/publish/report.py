@@ -17,15 +17,18 @@ import msgspec
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
-from exporter.graph.shapes.on_graph import shacl_report
+from exporter.graph.shapes.on_graph import ALLOWED, in_order, shacl_report
 from exporter.input.times import iso, parse_time
-from exporter.pipeline.outcome import LIMIT
+from exporter.pipeline.outcome import LIMIT, Counts
 from exporter.pipeline.read import LEFT_OUT
+from exporter.pipeline.texts import checks
 from exporter.publish.earlier import FORM, LOG, ROWS, STATE
 from exporter.publish.manifest import NAME
 from exporter.publish.set_aside import place_of
 
 if TYPE_CHECKING:
+    from exporter.graph.shapes.on_graph import Result
+    from exporter.graph.terms import Node
     from exporter.pipeline.outcome import Outcome
     from exporter.privacy.filters import Filters
     from exporter.publish.earlier import EarlierRuns
@@ -111,6 +114,11 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
 ) -> Report:
     """Make the report from the counts, and write it and the SHACL report to DIR."""
     counts, numbers = outcome.counts, outcome.counts.numbers
+    at, period = datetime.now(UTC).isoformat(timespec="seconds"), _period(earlier, outcome)
+    described = _described(settings.account, at, period) if "graph" in settings.outputs else []
+    results = [result for result in _validated(described, settings) if result not in outcome.results]
+    for result in results:
+        counts.join(Counts(shapes={(result.severity, result.shape): 1}))
     faulty = {"events of datasets that are not valid": numbers["faulty"]} if numbers["faulty"] else {}
     report = Report(
         rows_in=numbers["rows"],
@@ -128,8 +136,8 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         seconds=_seconds(progress),
         account=settings.account,
         out=str(settings.out),
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-        period=_period(earlier, outcome),
+        at=at,
+        period=period,
         skipped_files=list(skipped),
         not_understood={
             kind: {"count": number, "example": f"{file}, {unit} {number_in_file}"}
@@ -144,8 +152,9 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     if settings.update:
         report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.made)
     if "graph" in settings.outputs:
-        new.text(EXPORT_FILE, _provenance(report, settings.base))
-    new.text("shacl-report.ttl", shacl_report(outcome.results, is_cut=len(outcome.results) == LIMIT))
+        new.text(EXPORT_FILE, document(iter(described), settings.base))
+    shown = in_order([*outcome.results, *results])[:LIMIT]
+    new.text("shacl-report.ttl", shacl_report(shown, is_cut=len(shown) == LIMIT))
     if settings.update:
         new.text(LOG, log(earlier, report, outcome))
     if settings.forget_user or settings.forget_before:
@@ -160,13 +169,28 @@ def _forgotten(numbers: dict[str, int], new: Publication) -> dict[str, int]:
     return {"rows": numbers.get("forgotten", 0), "queries": numbers.get("forgotten_queries", 0), "files": len(files)}
 
 
-def _provenance(report: Report, base: str) -> str:
-    """The text of ``export.ttl``, which describes the graph in its own vocabulary."""
-    at, period = parse_time(report.at), report.period
-    assert at is not None, "the program wrote this time itself"
+def _described(account: str, at: str, period: dict[str, str] | None) -> list[Node]:
+    """The nodes of ``export.ttl``, which describes the graph in its own vocabulary."""
+    time = parse_time(at)
+    assert time is not None, "the program wrote this time itself"
     times = [parse_time(period[name]) or 0 for name in ("first", "last")] if period else None
-    nodes = of_export(report.account, at, (times[0], times[1]) if times else None, report.version, MODEL)
-    return document(nodes, base)
+    return list(of_export(account, time, (times[0], times[1]) if times else None, __version__, MODEL))
+
+
+def _validated(nodes: list[Node], settings: Settings) -> list[Result]:
+    """The results of the user's shapes at these nodes, which are a part of the graph. Raises UsageError for a
+    violation: the nodes belong to no query that could be kept out.
+    """
+    if not settings.validate:
+        return []
+    results = [result for node in nodes for result in checks(settings.shapes).check(node, settings.base)]
+    refusing = next((result.shape for result in results if result.severity not in ALLOWED), None)
+    if refusing is not None:
+        raise UsageError(
+            f"{refusing}: refuses the description of the export (export.ttl), which belongs to no query, so nothing "
+            "can be kept out. Give the shape other targets, or sh:severity sh:Warning. Nothing was written"
+        )
+    return results
 
 
 def _seconds(progress: Progress) -> dict[str, float]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store
 
 from exporter.cli import main
+from exporter.graph.validate import checked
 from tests import exports
 from tests.input.bad_rows import GOOD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MY: Final = "https://example.org/shapes#"
 SH: Final = "http://www.w3.org/ns/shacl#"
@@ -120,7 +119,7 @@ def test_a_severity_of_ones_own_refuses_as_it_does_in_validate(rows: Path, tmp_p
 UNUSABLE: Final = {
     "a shape that needs the whole graph": (
         """my:Far a sh:NodeShape ; sh:targetClass ah:Query ;
-            sh:property [ sh:path ( ah:user rdfs:label ) ; sh:minCount 1 ] .""",
+            sh:property [ sh:path ( <http://www.w3.org/ns/prov#wasAssociatedWith> rdfs:label ) ; sh:minCount 1 ] .""",
         (f"{MY}Far", "exporter validate --shapes"),
     ),
     "a target that the rows may not have": (
@@ -177,3 +176,24 @@ def test_several_folders_from_a_file_of_settings(rows: Path, tmp_path: Path) -> 
     assert exports.report(tmp_path / "out")["warnings"] == {f"{MY}UserInCapitals": 1, f"{MY}UserInLETTERS": 1}
     listed = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))["settings"]["shapes"]
     assert listed == folders
+
+
+def test_the_description_of_the_export_is_validated_as_the_rest_of_the_graph(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A validation of DIR had one result more than the export."""
+    text = "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> ."
+    text += " my:Labelled a sh:NodeShape ; sh:targetSubjectsOf rdf:type ; sh:property my:Label ."
+    text += " my:Label a sh:PropertyShape ; sh:path my:none ; sh:minCount 1 ; sh:severity sh:Warning ."
+    own = shapes(tmp_path, text)
+    assert exports.export([rows], tmp_path / "out", "--shapes", own) == 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    results, _ = checked(tmp_path / "out", by="compiled", shapes_dirs=[Path(own)])
+    assert report["warnings"] == {f"{MY}Label": len(results)}
+    assert any("/export/" in result.focus for result in results)
+    refused = "my:No a sh:NodeShape ; sh:targetClass ah:Export ; sh:property [ sh:path my:none ; sh:minCount 1 ] ."
+    capsys.readouterr()
+    (tmp_path / "more").mkdir()
+    assert exports.export([rows], tmp_path / "other", "--shapes", shapes(tmp_path / "more", refused)) == 2
+    assert "refuses the description of the export" in capsys.readouterr().err
+    assert not (tmp_path / "other" / "report.json").exists()

@@ -195,3 +195,45 @@ def test_an_error_of_python_is_told_in_words_of_the_shape(tmp_path: Path) -> Non
     (tmp_path / "graph.ttl").write_text("<https://example.org/a> <https://example.org/p> 1 .", "utf-8")
     with pytest.raises(UsageError, match=r"https://example\.org/S: sh:minExclusive takes a literal"):
         checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0]
+
+
+NEVER: Final = {
+    "ex:S a sh:NodeShape ; sh:targetClass ah:Tabel ; sh:nodeKind sh:IRI .": "S: ah:Tabel is not in the ontology. Perh",
+    PROPERTY + "sh:class ah:Usr .": "ah:Usr is not in the ontology",
+    NODE + "sh:property [ sh:path [ sh:inversePath ah:accesedObject ] ; sh:minCount 1 ] .": "Perhaps ah:accessedObject",
+    NODE + "sh:closed true ; sh:ignoredProperties ( ah:nmae ) .": "ah:nmae is not in the ontology",
+    "ex:S a sh:NodeShape ; sh:nodeKind sh:IRI .": "S: applies to nothing: it has no target",
+    "ex:S sh:path ex:p ; sh:minCount 1 .": "S: applies to nothing: it has no target",
+    "": "holds no shapes",
+    "ex:G a sh:PropertyGroup .": "holds no shapes",
+}
+
+
+@pytest.mark.parametrize("turtle", NEVER)
+@pytest.mark.parametrize("by", ["pyshacl", "compiled"])
+def test_what_can_never_apply_is_refused_by_export_and_validate(turtle: str, by: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(PREFIXES + turtle, "utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "graph.ttl").write_text(f"{PREFIXES} ex:a a ex:C .", "utf-8")
+    with pytest.raises(UsageError) as of_validate:
+        checked(tmp_path / "data", by=by, shapes_dirs=[tmp_path / "mine.ttl"])
+    with pytest.raises(UsageError) as of_export:
+        load([tmp_path / "mine.ttl"])
+    assert NEVER[turtle] in str(of_validate.value)
+    assert str(of_validate.value) == str(of_export.value)
+
+
+@pytest.mark.parametrize(
+    "turtle",
+    [
+        NODE + "sh:class <https://other.example/Absent> .",
+        "ex:S a sh:NodeShape ; sh:deactivated true ; sh:nodeKind sh:IRI .",
+        "ex:S a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .",
+        NODE + "sh:node ex:T . ex:T a sh:NodeShape ; sh:nodeKind sh:IRI .",
+        "ah:Mine a sh:NodeShape ; sh:targetClass ah:Table ; sh:node ah:Part . ah:Part sh:nodeKind sh:IRI .",
+    ],
+)
+def test_what_may_apply_is_taken(turtle: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.ttl").write_text(PREFIXES + turtle, "utf-8")
+    (tmp_path / "prefixes.ttl").write_text(f"{PREFIXES} ex:G a sh:PropertyGroup .", "utf-8")
+    assert load([tmp_path])

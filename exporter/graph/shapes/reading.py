@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pyoxigraph import Store
@@ -33,7 +35,8 @@ from exporter.graph.shapes.model import (
 )
 from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
 from exporter.graph.store import FORMATS
-from exporter.system.files import shapes_dir
+from exporter.graph.terms import AH
+from exporter.system.files import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,12 +64,16 @@ class ShapesGraph:
         own = own_files() if own is None else list(own)
         for file in own:
             self._add(documents.triples(file), file)
-        known, paths = set(self._files), {file.resolve() for file in own}
-        for file in (file for folder in extra_dirs for file in files_of(folder)):
+        known, paths, shipped = set(self._files), {file.resolve() for file in own}, len(self.triples)
+        folders = [
+            (folder, [file for file in files_of(folder) if file.resolve() not in paths]) for folder in extra_dirs
+        ]
+        for file in (file for _, files in folders for file in files):
             if file.resolve() not in paths:
                 paths.add(file.resolve())
                 self._add(documents.triples(file), file, known)
         self.graph = Graph(self.triples)
+        self._check_used(self.triples[shipped:], folders)
 
     def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
         for triple in triples:
@@ -78,6 +85,45 @@ class ShapesGraph:
                 )
             self.triples.append(triple)
             self._files.setdefault(subject, file)
+
+    def _check_used(self, given: list[Triple], folders: list[tuple[Path, list[Path]]]) -> None:
+        """Raises where a user's file or shape can never apply to anything: it would be silent for ever."""
+        shapes = self._shapes_of(given)
+        used = {triple.object for triple in self.triples}
+        holding, described = {self.file_of(subject) for subject in shapes}, set(map(str, self._files.values()))
+        for folder, files in folders:
+            empty = next((file for file in files if str(file) not in described), None)
+            if empty or (files and holding.isdisjoint(map(str, files))):
+                raise UsageError(f"{empty or folder}: holds no shapes. Write some, or leave it out")
+        for triple in given:
+            term = triple.object
+            of_shacl = triple.predicate.value.startswith(SH) or triple.predicate == _FIRST
+            if of_shacl and isinstance(term, NamedNode) and is_unknown(term) and term not in self.graph.by_subject:
+                raise self.refused(
+                    cast("Term", triple.subject), f"{_short(term)} is not in the ontology{_nearest(term)}"
+                )
+        for subject in shapes:
+            if subject not in used and not self._has_target(subject) and not self.values(subject, "deactivated"):
+                why = "applies to nothing: it has no target, and no other shape refers to it"
+                raise self.refused(subject, f"{why}. Give it one, such as sh:targetClass, or sh:deactivated true")
+
+    def _shapes_of(self, triples: list[Triple]) -> list[Term]:
+        """The shapes that the triples describe, in their order."""
+        marks, kinds = {sh(name) for name in (*PARAMETERS, *_TARGETS)}, {sh("NodeShape"), sh("PropertyShape")}
+        found = (
+            triple.subject
+            for triple in triples
+            if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds)
+        )
+        return list(dict.fromkeys(cast("Term", subject) for subject in found))
+
+    def _has_target(self, subject: Term) -> bool:
+        has_any = any(self.values(subject, name) for name in (*_TARGETS, "target"))
+        return has_any or not self.classes_of_classes().isdisjoint(self.graph.objects(subject, TYPE))
+
+    def classes_of_classes(self) -> set[Term]:
+        """The classes whose instances are classes, so that a shape which is one targets its own instances."""
+        return {_CLASS, _OWL_CLASS, *self.graph.subjects(SUBCLASS, _CLASS)}
 
     def count(self) -> int:
         """The number of shapes: of nodes, and of properties."""
@@ -140,6 +186,28 @@ class ShapesGraph:
         if len(found) < least:
             raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
         return found
+
+
+@cache
+def _ontology() -> frozenset[str]:
+    """The IRIs of the ontology's terms."""
+    triples = Documents().triples(ontology_dir() / "access-history.ttl")
+    return frozenset(text(cast("Term", triple.subject)) for triple in triples if triple.predicate == TYPE)
+
+
+def is_unknown(term: NamedNode) -> bool:
+    """Whether an IRI is one of the ontology's namespace, but none of its terms: no graph has it."""
+    return term.value.startswith(AH) and term.value not in _ontology()
+
+
+def _short(term: NamedNode) -> str:
+    return f"ah:{term.value.removeprefix(AH)}"
+
+
+def _nearest(term: NamedNode) -> str:
+    names = [f"ah:{iri.removeprefix(AH)}" for iri in sorted(_ontology()) if iri.startswith(AH)]
+    near = get_close_matches(_short(term), names, n=1)
+    return f". Perhaps {near[0]} is meant" if near else ""
 
 
 def own_files() -> list[Path]:
@@ -226,8 +294,7 @@ class _Reader:
         self._source = source
         self._shapes: dict[Term, Shape] = {}
         self._open: list[Term] = []
-        graph = source.graph
-        self._classes = {_CLASS, _OWL_CLASS, *graph.subjects(SUBCLASS, _CLASS)}
+        self._classes = source.classes_of_classes()
 
     def shapes(self) -> list[Shape]:
         self._check_known()

@@ -29,10 +29,11 @@ from openlineage.client.transport.transport import Transport, TransportFactory
 from openlineage.client.utils import import_from_string
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.answers import Secrets, without_secrets
+from exporter.openlineage.push.answers import without_secrets
 from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.profiles import profile_of
-from exporter.openlineage.push.transports import KafkaSender, Sender, TransportSender, as_event
+from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.transports import KAFKA_WAIT, KafkaSender, Sender, TransportSender, as_event
 from exporter.openlineage.settings import PRODUCER
 from exporter.system.terminal import visible
 
@@ -52,7 +53,8 @@ _SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or
 class Backend:
     """A backend as the settings name it, without a connection. ``name``: for people. ``folder``: of its ledger.
     ``profile``: what its address or kind shows, None where unknown. ``address``: for events, where it is sent to by
-    HTTP, else None; only an answer can show that it is a Marquez. ``settings``: of its transport.
+    HTTP, else None; only an answer can show that it is a Marquez. ``secrets``: of all backends, since an answer of one
+    can repeat what another one got. ``settings``: of its transport.
     """
 
     name: str
@@ -63,20 +65,18 @@ class Backend:
     settings: Json
 
     @classmethod
-    def of(cls, settings: Json) -> Backend:
+    def of(cls, settings: Json, address: str | None, secrets: Secrets) -> Backend:
         """Raises UsageError for settings that have no sense."""
-        address, secrets = None, Secrets.of(settings, os.environ)
         with _faults_of_settings(secrets):
             kind = _kind(settings)
-            if kind in _HTTP:
-                address = _http_address(settings)
-                secrets, where = Secrets.of({**settings, "address": address}, os.environ), without_secrets(address)
+            if address is not None:
+                where = without_secrets(address)
             elif kind in _KAFKA:
                 where = f"{(settings.get('config') or {}).get('bootstrap.servers', '')}/{settings.get('topic', '')}"
             else:
                 own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
                 where = str(settings.get("log_file_path") or json.dumps(own, default=str))
-        name = secrets.hide(f"{kind} {where}".strip())
+        name = secrets.masked(f"{kind} {where}".strip())
         plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
         folder = f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return cls(name, folder, profile_of(where, kind), address, secrets, settings)
@@ -85,8 +85,12 @@ class Backend:
         """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
         UsageError where the client cannot use the settings.
         """
+        wait = min(KAFKA_WAIT, patience or KAFKA_WAIT)
         with _quiet_client(), _faults_of_settings(self.secrets):
-            transport = get_default_factory().create(dict(self.settings))
+            settings = dict(self.settings)
+            if _kind(settings) in _KAFKA and isinstance(settings.get("config"), dict):
+                settings["config"] = {**_settings_of_kafka(settings["config"], wait), **settings["config"]}
+            transport = get_default_factory().create(settings)
         if isinstance(transport, NoopTransport):
             raise UsageError(_DISABLED)
         if self.address and isinstance(transport, HttpTransport | AsyncHttpTransport):
@@ -94,7 +98,7 @@ class Backend:
             transport.close(0)
             return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
-            return KafkaSender(transport, self.secrets)
+            return KafkaSender(transport, self.secrets, wait)
         return TransportSender(transport, self.secrets)
 
 
@@ -147,8 +151,11 @@ def client() -> Client:
         file = os.environ.get("OPENLINEAGE_CONFIG")
         if file and not Path(file).is_file():
             texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
-        raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.hide(line)}" for line in texts))
-    return Client(openlineage_client, tuple(map(Backend.of, parts)))
+        raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.shown(line)}" for line in texts))
+    secrets = Secrets.of(parts, os.environ)
+    addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none of them
+    backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
+    return Client(openlineage_client, tuple(backends))
 
 
 def _of_environment() -> Json:
@@ -210,7 +217,27 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
             hint = "In a user and a password, /, #, ? and @ are percent-encoded"
             raise UsageError(f"{_UNUSABLE}: the address is no valid URL. {_SCHEMES}. {hint}") from None
         hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
-        raise UsageError(f"{_UNUSABLE}: " + secrets.hide(f"{type(error).__name__}: {error}") + hint) from None
+        raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
+
+
+def _settings_of_kafka(config: Json, wait: float) -> Json:
+    """What Kafka's client does unless its settings say otherwise: it gives up a message after so many seconds, so that
+    none is still on its way when the event is sent again; and it logs as others do, and not straight to the terminal.
+    """
+    lingers = float(config.get("linger.ms") or config.get("queue.buffering.max.ms") or 0)
+    is_own = {"message.timeout.ms", "delivery.timeout.ms"} & set(config)
+    timeout = {} if is_own else {"message.timeout.ms": int(max(wait * 1000, lingers)) + 1}
+    return {**timeout, "logger": logging.getLogger("confluent_kafka")}
+
+
+def _address_of(settings: Json, secrets: Secrets) -> str | None:
+    """Where a transport by HTTP sends events, whose secrets are added; None for others. Raises UsageError."""
+    with _faults_of_settings(secrets):
+        if _kind(settings) not in _HTTP:
+            return None
+        address = _http_address(settings)
+        secrets.add_address(address)
+        return address
 
 
 def _http_address(settings: Json) -> str:

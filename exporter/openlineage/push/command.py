@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager
@@ -12,7 +14,6 @@ from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
-from exporter.openlineage.push.answers import Secrets, shortened
 from exporter.openlineage.push.attempts import Attempts, Pace
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.delivery import Delivery
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from exporter.openlineage.push.secrecy import Secrets
     from exporter.openlineage.push.verify import Verification, Verified
 
 Json = dict[str, Any]
@@ -48,6 +50,9 @@ _PAUSE: Final = 0.5
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
 _GAP: Final = 0.2
+_NUMBERS: Final = re.compile(r"\d+")
+_MOST_LOGS: Final = 20
+"""The most different lines of libraries' logs that are shown."""
 
 
 class Progress:
@@ -189,10 +194,12 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
     settings = client()
     pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
     for backend_push in pushes if sample else ():
-        backend_push.require_api()
+        with _logs_as_messages(backend_push.secrets):
+            backend_push.require_api()
     finished, interrupted = list[_Push](), False
     for backend_push in pushes:
-        interrupted = backend_push.run()
+        with _logs_as_messages(backend_push.secrets):
+            interrupted = backend_push.run()
         finished.append(backend_push)
         if interrupted:
             break
@@ -256,6 +263,10 @@ class _Push:
             self._profile = "marquez"
 
     @property
+    def secrets(self) -> Secrets:
+        return self._backend.secrets
+
+    @property
     def counts(self) -> Counts:
         return self._plan.counts
 
@@ -304,7 +315,8 @@ class _Push:
 
     def _why(self) -> str | None:
         """Why the push ended before all events were sent."""
-        return self._delivery.why and self._backend.secrets.hide(self._delivery.why)
+        fault = self._delivery.fault
+        return f"a fault of the program: {_described(fault, self._backend.secrets)}" if fault else self._delivery.why
 
     def _verify(self, index: Index) -> bool:
         """Reads back what was sent, where that is asked for; returns whether a person interrupted it."""
@@ -356,9 +368,35 @@ def _faults_as_messages(secrets: Secrets) -> Iterator[None]:
             raise
         message = faults.words(fault, _ON_RECORD)
         if message:
-            raise ExporterError(secrets.hide(message)) from fault
-        description = shortened(secrets.hide(f"{type(fault).__name__}: {fault}"))
+            raise ExporterError(secrets.masked(message)) from fault
         raise ExporterError(
-            f"a fault of the program: {description}; {_ON_RECORD}\n"
+            f"a fault of the program: {_described(fault, secrets)}; {_ON_RECORD}\n"
             "  Set EXPORTER_DEBUG=1 to see where, and please report it."
         ) from fault
+
+
+@contextmanager
+def _logs_as_messages(secrets: Secrets) -> Iterator[None]:
+    """Shows what libraries log, such as the client's transports, as any foreign text. Where nobody has set up logging,
+    Python would print it as it is. What is logged again and again, with other numbers at most, is shown once.
+    """
+    told: set[str] = set()
+
+    class _Messages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info and record.exc_info[1]
+            text = f"{record.getMessage()} {error}" if error else record.getMessage()
+            kind = _NUMBERS.sub("", text)
+            if kind not in told and len(told) < _MOST_LOGS:
+                told.add(kind)
+                say(f"{record.name}: {secrets.shown(text)}")
+
+    former, logging.lastResort = logging.lastResort, _Messages(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.lastResort = former
+
+
+def _described(fault: Exception, secrets: Secrets) -> str:
+    return f"{type(fault).__name__}: {secrets.shown(str(fault))}"

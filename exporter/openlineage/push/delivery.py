@@ -119,12 +119,15 @@ class _Failure(NamedTuple):
 
 
 class Delivery:
-    """Sends the events of an index. ``why``: the reason why it stopped before the end, None if it did not."""
+    """Sends the events of an index. ``why``: the reason why it stopped before the end, None if it did not. ``fault``:
+    of the program, which ended it.
+    """
 
     def __init__(self, index: Index, attempts: Attempts, ledger: Ledger, pace: Pace, *, is_parallel: bool) -> None:
         self._index, self._ledger, self._pace = index, ledger, pace
         self._attempts, self._is_parallel = attempts, is_parallel
         self.why: str | None = None
+        self.fault: Exception | None = None
         self.refusals: Counter[str] = Counter()
         self.reduced = 0
         self._order, self._done = Order(), queue.SimpleQueue[Future[AttemptResult]]()
@@ -151,7 +154,7 @@ class Delivery:
                 self._set_aside_suspects(Kind.SICK, Kind.MISPLACED)  # against the backend
                 self.why = self._suspects[-1].answer.text if self._suspects else None
         except Exception as fault:  # of any kind: it ends the push, and is raised again once it is recorded
-            self.why = f"a fault of the program: {type(fault).__name__}: {fault}"
+            self.fault = fault
             raise
         finally:
             while not self._done.empty():  # what threads still finished after an interruption or a fault

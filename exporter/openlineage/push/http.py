@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError, InsecureRequestWarning, SSLError
 
 from exporter import __version__
 from exporter.errors import UsageError
-from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, Secrets, of_status, without_secrets
+from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from openlineage.client.transport.async_http import AsyncHttpConfig
     from openlineage.client.transport.http import HttpConfig
     from urllib3.response import BaseHTTPResponse
+
+    from exporter.openlineage.push.secrecy import Secrets
 
 CONNECT: Final = 10.0
 READ: Final = 30.0
@@ -61,7 +63,7 @@ class HttpSender:
         secrets: Secrets,
         patience: float = 0,
     ) -> None:
-        self._config, self._timeout, self._secrets = config, timeout, secrets
+        self._config, self._timeout, self.secrets = config, timeout, secrets
         self._longest_wait = patience or READ
         self._url, self._headers = _split(address, dict(config.custom_headers))
         self._is_zipped = config.compression == HttpCompression.GZIP
@@ -82,16 +84,17 @@ class HttpSender:
         else:  # the status counts, even if the rest of the response never arrives
             response.close()
         status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
-        if 300 <= status < 400:
-            location = without_secrets(response.headers.get("Location", "nowhere"))
-            text = f"a redirect to {location}, not followed: give the address that takes events"
-        elif 200 <= status < 300 and is_page:
+        if 200 <= status < 300 and is_page:
             return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
-        elif 200 <= status < 300:
+        if 200 <= status < 300:
             status = _related_code(text)
             if status < 400:
                 return TAKEN
-        return of_status(status, self._secrets.hide(text), response.headers.get("Retry-After"))
+        return self._of_status(response, status, text)
+
+    def _of_status(self, response: BaseHTTPResponse, status: int, text: str) -> BackendAnswer:
+        headers = response.headers
+        return of_status(status, text, headers.get("Retry-After"), self.secrets, headers.get("Location"))
 
     def _response(
         self, method: str, address: str, limit: urllib3.Timeout, body: bytes | None = None, **options: Any
@@ -100,9 +103,10 @@ class HttpSender:
         try:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's
-            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"no token: {error}"))
+            return BackendAnswer(Kind.DENIED, f"no token: {self.secrets.shown(str(error))}")
         if bearer and not _VALUE.fullmatch(bearer):
             return BackendAnswer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
+        self.secrets.add(bearer or "")  # a token endpoint may have given it just now
         headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
         if body is not None and self._is_zipped:
             body, headers = gzip.compress(body, compresslevel=3), {**headers, "Content-Encoding": "gzip"}
@@ -111,9 +115,14 @@ class HttpSender:
             return self._pool.request(method, address, **options)
         except SSLError as error:
             hint = "check the certificate, or give sslContext.caCertPath in the settings"
-            return BackendAnswer(Kind.DENIED, self._secrets.hide(f"TLS: {_message_of(error)}: {hint}"))
+            return BackendAnswer(Kind.DENIED, f"TLS: {self._message_of(error)}: {hint}")
         except (HTTPError, OSError) as error:
-            return BackendAnswer(Kind.SILENT, self._secrets.hide(_message_of(error)))
+            return BackendAnswer(Kind.SILENT, self._message_of(error))
+
+    def _message_of(self, error: Exception) -> str:
+        """The message of a connection error, without the objects that urllib3 names in it."""
+        text = self.secrets.shown(str(error).rpartition(": ")[2])
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     def _limit(self, size: int) -> urllib3.Timeout:
         if self._timeout is not None:
@@ -146,8 +155,7 @@ class HttpSender:
         if isinstance(response, BackendAnswer):
             return response, {}
         if response.status != 200:
-            text = self._secrets.hide(response.data.decode("utf-8", "replace"))
-            return of_status(response.status, text, response.headers.get("Retry-After")), {}
+            return self._of_status(response, response.status, response.data.decode("utf-8", "replace")), {}
         try:
             document = response.json()
         except ValueError:
@@ -249,9 +257,3 @@ def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
             chunks.append(chunk)
             size += len(chunk)
     return b"".join(chunks).decode("utf-8", "replace"), False
-
-
-def _message_of(error: Exception) -> str:
-    """The message of a connection error, without the objects that urllib3 names in it."""
-    text = str(error).rpartition(": ")[2]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -13,19 +13,24 @@ from openlineage.client.facet_v2 import parent_run
 from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
-from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status, shortened
+from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
     from openlineage.client.transport.kafka import KafkaTransport
 
-    from exporter.openlineage.push.answers import Secrets
+    from exporter.openlineage.push.secrecy import Secrets
 
 Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
 _TAKE_DICTS: Final = ("file", "console")
 """Transports that write what they get as it is; given an object, they would add empty facets."""
-_KAFKA_WAIT: Final = 20.0
+KAFKA_WAIT: Final = 20.0
+"""The most seconds in which a broker confirms an event, where the user's patience is not less."""
+_REPORT: Final = 1.0
+"""Seconds after which Kafka's client has reported at the latest that it gave a message up."""
+_NO_BROKER: Final = {"_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"}
+"""Errors of Kafka's client that say that no broker was reached."""
 
 
 class Sender(Protocol):
@@ -58,34 +63,41 @@ class TransportSender:
             self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
         except HTTPError as error:
             if error.response is None:
-                return BackendAnswer(Kind.SILENT, self._hidden(error))
+                return BackendAnswer(Kind.SILENT, self._shown(error))
             response = error.response
+            headers = response.headers
             return of_status(
-                response.status_code, self._secrets.hide(response.text), response.headers.get("Retry-After")
+                response.status_code,
+                response.text,
+                headers.get("Retry-After"),
+                self._secrets,
+                headers.get("Location"),
             )
         except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
-            return BackendAnswer(Kind.SILENT, self._hidden(error))
+            return BackendAnswer(Kind.SILENT, self._shown(error))
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
-            return BackendAnswer(Kind.SICK, self._hidden(error))
+            return BackendAnswer(Kind.SICK, self._shown(error))
         return TAKEN
 
-    def _hidden(self, error: Exception) -> str:
-        return shortened(self._secrets.hide(f"{type(error).__name__}: {error}"))
+    def _shown(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {self._secrets.shown(str(error))}"
 
     def close(self) -> str | None:
         try:
             return None if self._transport.close() else "the transport closed before all events were sent"
         except Exception as error:  # noqa: BLE001 - as above
-            return self._hidden(error)
+            return self._shown(error)
 
 
 class KafkaSender:
-    """Kafka, with the broker's answer for each message, which the client's own transport only writes to its log."""
+    """Kafka, with the broker's answer for each message, which the client's own transport only writes to its log.
+    ``wait``: the seconds in which it has to come.
+    """
 
     parallel = True
 
-    def __init__(self, transport: KafkaTransport, secrets: Secrets) -> None:
-        self._transport, self._secrets = transport, secrets
+    def __init__(self, transport: KafkaTransport, secrets: Secrets, wait: float = KAFKA_WAIT) -> None:
+        self._transport, self._secrets, self._wait = transport, secrets, wait + _REPORT
         self._producer: Any = transport.producer
 
     def send(self, body: bytes) -> BackendAnswer:
@@ -97,24 +109,29 @@ class KafkaSender:
             self._producer.produce(
                 topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)
             )
-            until = time.monotonic() + _KAFKA_WAIT
+            until = time.monotonic() + self._wait
             while not errors and time.monotonic() < until:
                 self._producer.poll(0.05)
         except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
-            return BackendAnswer(Kind.SICK, self._hidden(error))
+            return BackendAnswer(Kind.SICK, self._shown(error))
         if not errors:
             return BackendAnswer(Kind.SILENT, "the broker does not answer")
         if errors[0] is None:
             return TAKEN
-        is_passing = getattr(errors[0], "retriable", lambda: False)()
-        return BackendAnswer(Kind.SILENT if is_passing else Kind.SICK, self._hidden(errors[0]))
+        is_passing = getattr(errors[0], "retriable", lambda: False)() or _name_of(errors[0]) in _NO_BROKER
+        return BackendAnswer(Kind.SILENT if is_passing else Kind.SICK, self._shown(errors[0]))
 
-    def _hidden(self, error: object) -> str:
-        return shortened(self._secrets.hide(str(error)))
+    def _shown(self, error: object) -> str:
+        return self._secrets.shown(str(error))
 
     def close(self) -> str | None:
-        unsent = self._producer.flush(_KAFKA_WAIT)
+        unsent = self._producer.flush(self._wait)
         return f"{unsent} messages were not sent before the producer closed" if unsent else None
+
+
+def _name_of(error: Any) -> str:
+    """The name of an error of Kafka's client."""
+    return str(getattr(error, "name", str)())
 
 
 def as_event(event: Json) -> Event:

@@ -388,7 +388,7 @@ class Verification(ABC):
     def _run_findings(self, run: str, state: str | None) -> Iterator[Finding]:
         shown, why = self._state_of(run)
         if not why and state is not None and shown != state:
-            why = f"its state is {shown} and not {state}"
+            why = f"its state is {self._sender.secrets.shown(str(shown))} and not {state}"
         yield Finding("runs", run, why)
 
 

@@ -112,7 +112,7 @@ class OpenMetadataVerification(Verification):
         for fqn in names:
             answer, why = self._read("tables", "name", fqn, fields="columns")
             if why:
-                reasons.append(f"{fqn}: {why}")
+                reasons.append(f"{self._sender.secrets.shown(fqn)}: {why}")
                 continue
             fqns.append(fqn)
             columns |= {str(column.get("name")) for column in answer.get("columns") or ()}

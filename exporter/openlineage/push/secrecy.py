@@ -1,0 +1,197 @@
+"""What a push must not show: the secrets of the client's settings, also in what a backend says.
+
+Nothing can name every way in which a backend may repeat a secret: in part, escaped, encoded. So no secret is cut out of
+a foreign text. A text that has a part of one, however it is written, is not shown at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import json
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PART: Final = 6
+"""So many characters in a row are a part of a secret. Fewer are no help to anybody who guesses at a token, and servers
+show the last four to say which one they mean; but chance brings them into many texts, above all where they are letters.
+"""
+SHORTEST: Final = 4
+"""A shorter value is not taken for a secret: it would be found in every text."""
+LONGEST_TEXT: Final = 500
+"""Characters of a foreign text that are shown."""
+HIDDEN: Final = "***"
+WITHHELD: Final = "(not shown: it repeats a part of a secret)"
+_SECRET_KEY: Final = re.compile(r"auth|key|token|secret|passw|credential|header|cookie|sasl|jaas|bearer", re.IGNORECASE)
+_NO_SECRET: Final = re.compile(
+    r"message_?key|type$|endpoint|path$|file$|fields?$|method$|mechanism|^accept|^content-|^user-agent$", re.IGNORECASE
+)
+_VARIABLES: Final = ("OPENLINEAGE", "AWS_")
+"""Beginnings of the names of variables that the client and its transports read."""
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
+_SCHEME: Final = re.compile(r"(bearer|basic|token|api-?key)\s+", re.IGNORECASE)
+_USER_INFO: Final = re.compile(r"//[^/@\s]+@")
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|([abfnrtv])|([^\w\s]))")
+_TAG: Final = re.compile(r"<[^<>]*>")
+_LAYERS: Final = 4
+"""So often a text may be escaped: JSON within HTML within JSON, and so on."""
+_BEYOND: Final = 200
+"""Characters that are looked at after those that are shown, so that no part of a secret stands where a text is cut."""
+_IN_BASE64, _IN_HEX = 7, 2 * PART
+"""As many characters have the whole of PART bytes or more in them, wherever these begin (in base64: 42 of 48 bits)."""
+
+
+class Secrets:
+    """The secrets of all transports. Thread-safe, also while tokens that are fetched later are added."""
+
+    def __init__(self, *texts: str) -> None:
+        self._values: set[str] = set()
+        self._parts: dict[int, set[str]] = {}
+        for text in texts:
+            self.add(text)
+
+    @classmethod
+    def of(cls, settings: Any, environ: Mapping[str, str]) -> Secrets:
+        """The values that may be secret in the settings (nested dicts and lists), in the variables of the client and of
+        its transports, and in the addresses of proxies.
+        """
+        variables = {name: value for name, value in environ.items() if name.startswith(_VARIABLES)}
+        proxies = [value for name, value in environ.items() if name.lower() in _PROXIES]
+        addresses = [value if "://" in value else f"http://{value}" for value in proxies]
+        return cls(*_secret_texts([settings, variables, addresses], secret=False))
+
+    def add_address(self, address: str) -> None:
+        """User, password and query of an address."""
+        for text in _in_text(address, secret=False):
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """One more secret: a value of the settings, or of a header, whose scheme (``Bearer``) is none."""
+        secret = _SCHEME.sub("", text.strip(), count=1)
+        if len(secret) < SHORTEST or secret in self._values:
+            return
+        with suppress(ValueError):  # user and password, if it is that
+            if text.lower().startswith("basic "):
+                self.add(base64.b64decode(secret, validate=True).decode())
+        for reading in _readings(secret):
+            octets = reading.encode("utf-8", "replace").decode(
+                "latin-1"
+            )  # as a program reads them that expects no UTF-8
+            for part in (part for spelled in (reading, reading[::-1], octets) for part in _parts_of(spelled)):
+                self._parts.setdefault(len(part), set()).add(part)
+        self._values |= {text.strip(), secret}
+
+    def shown(self, text: str) -> str:
+        """A foreign text on one line of limited length, without control characters; :data:`WITHHELD` in its place if
+        it, or what comes right after it, has a part of a secret.
+        """
+        plain = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
+        seen = plain[: LONGEST_TEXT + _BEYOND]
+        if any(self._has_part(form) for reading in _readings(seen) for form in _forms(reading)):
+            return WITHHELD
+        return _USER_INFO.sub(f"//{HIDDEN}@", plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …")
+
+    def masked(self, text: str) -> str:
+        """A text of ours, made of the settings, with ``***`` in the place of whole secrets."""
+        spelled = {form for value in self._values for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))}
+        for value in sorted(spelled, key=len, reverse=True):
+            text = text.replace(value, HIDDEN)
+        return _USER_INFO.sub(f"//{HIDDEN}@", text)
+
+    def _has_part(self, text: str) -> bool:
+        return any(
+            text[start : start + length] in parts
+            for length, parts in list(self._parts.items())
+            for start in range(len(text) - length + 1)
+        )
+
+
+def _secret_texts(value: Any, *, secret: bool) -> Iterator[str]:
+    """The texts below a value that may be secret. Environment variables can hold whole tables as JSON, and an address a
+    user, a password and a query. ``secret``: whether the value belongs to a key that says so.
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            is_public = _NO_SECRET.search(str(key))
+            yield from _secret_texts(item, secret=not is_public and (secret or bool(_SECRET_KEY.search(str(key)))))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _secret_texts(item, secret=secret)
+    elif isinstance(value, int) and not isinstance(value, bool):  # YAML reads a password of digits so
+        yield from [str(value)] if secret and len(str(value)) >= PART else []
+    elif isinstance(value, str):
+        yield from _in_text(value, secret=secret)
+
+
+def _in_text(value: str, *, secret: bool) -> Iterator[str]:
+    if value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):  # else it only looks like JSON
+            yield from _secret_texts(json.loads(value), secret=secret)
+            return
+    if secret:
+        yield value
+    with suppress(ValueError):  # it only looks like an address
+        if "://" in value:
+            parts = urlsplit(value)
+            yield from (text for text in (parts.password, parts.username) if text)
+            yield from (text for _, text in parse_qsl(parts.query))
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text as it is, and without one and more layers of what JSON, HTML, URLs and programs escape; each of them
+    with and without what looks like HTML's tags.
+    """
+    for _ in range(_LAYERS):
+        yield text
+        if "<" in text:
+            yield _TAG.sub("", text)
+        plain = unquote(html.unescape(_ESCAPED.sub(_meant, text)))
+        if plain == text:
+            return
+        text = plain
+    yield text
+
+
+def _meant(escaped: re.Match[str]) -> str:
+    code = escaped[1] or escaped[2] or escaped[3]
+    with suppress(ValueError, OverflowError):  # beyond Unicode
+        return chr(int(code, 16)) if code else escaped[5] or " "
+    return " "
+
+
+def _forms(text: str) -> tuple[str, str]:
+    """The text in one letter case without white space; and also without anything but letters and digits, since escapes
+    and lines bring punctuation.
+    """
+    tight = "".join(text.split()).casefold()
+    return tight, "".join(filter(str.isalnum, tight))
+
+
+def _parts_of(secret: str) -> Iterator[str]:
+    """The parts of a secret, all of it if it is short: as it is, in hex, and in base64, wherever it begins there."""
+    tight, plain = _forms(secret)
+    yield from _pieces(tight, PART)
+    if len(plain) >= PART:  # of fewer letters and digits, many words have some
+        yield from _pieces(plain, PART)
+    octets = secret.encode("utf-8", "replace")
+    digits = binascii.hexlify(octets).decode()
+    yield from (digits[start : start + _IN_HEX] for start in range(0, max(len(digits) - _IN_HEX, 0) + 1, 2))
+    for before in range(3):
+        first, bits = -(-before * 8 // 6), 8 * (before + len(octets))
+        encoded = base64.b64encode(bytes(before) + octets).decode()[first : bits // 6]
+        for form in (encoded, encoded.translate(str.maketrans("+/", "-_"))):
+            for spelled in _forms(form):
+                if len(spelled) >= PART - 1:
+                    yield from _pieces(spelled, _IN_BASE64)
+
+
+def _pieces(text: str, length: int) -> Iterator[str]:
+    """Each piece of the length; the text itself where it is shorter, if it is long enough to mean something."""
+    if len(text) >= SHORTEST:
+        yield from (text[start : start + length] for start in range(max(len(text) - length, 0) + 1))
