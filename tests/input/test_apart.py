@@ -30,6 +30,9 @@ REPLACE, UPDATE = ("--replace",), ("--update",)
 LATER = {**GOOD, "query_id": "later"}
 
 
+_SHAPE = "<urn:s> <http://www.w3.org/ns/shacl#targetNode> <urn:n> ; <http://www.w3.org/ns/shacl#deactivated> true ."
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A DIR of --update, and the rows that it is made from."""
@@ -327,7 +330,7 @@ def test_dir_in_an_input_folder_is_left_out_and_said(
 
 
 def test_other_files_that_options_name_are_refused_in_dir(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, text in (("settings.toml", ""), ("key", "k" * 32), ("shapes.ttl", "")):
+    for name, text in (("settings.toml", ""), ("key", "k" * 32), ("shapes.ttl", _SHAPE)):
         (out / name).write_text(text)
         option = {"settings.toml": "--config", "key": "--pseudonyms", "shapes.ttl": "--shapes"}[name]
         assert added(out, *REPLACE, option, str(out / name)) == 2
