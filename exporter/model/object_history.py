@@ -281,7 +281,7 @@ class VersionHistory:
 
     def _pass_absences(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Apply the DROPs and UNDROPs that ended before a time and query; all if None. An object that was shown between
-        the two, or was not where the DROP was made, is not concerned.
+        the two, had ended before, or was not where the DROP was made, is not concerned.
         """
         coming = []
         for absence in self._absences:
@@ -291,6 +291,7 @@ class VersionHistory:
                 self._now.first is not None
                 and self._now.dropped is None
                 and absence.known <= self.passed <= absence.dropped
+                and absence.taken < self.passed
             ):
                 name, _ = self._names.present() or ("", 0)
                 if canonical_name(name) == absence.name:

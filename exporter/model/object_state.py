@@ -297,13 +297,15 @@ class Event(NamedTuple):
 class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
     """The time between a DROP and the UNDROP of a schema or database, in which nothing with ``name`` was there: the end
     (microseconds since 1970) and the id of each query. ``known``: an object that was not shown after this time may have
-    been elsewhere when the DROP was made, or gone before.
+    been elsewhere when the DROP was made, or gone before. ``taken``: when another object took the name last before the
+    DROP: one that was not shown after that had ended.
     """
 
     dropped: Take
     restored: Take
     known: Take
     name: str
+    taken: Take = NEVER, ""
 
 
 class Restored(Struct, array_like=True, frozen=True, gc=False):

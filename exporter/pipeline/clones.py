@@ -37,7 +37,6 @@ from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Event, Take
 from exporter.model.objects import containers
 from exporter.pipeline.messages import (
-    ABSENCES,
     AT_RANK,
     CLONES,
     COPIES,
@@ -91,7 +90,19 @@ class _Content(Struct, array_like=True, frozen=True, gc=False):
 
 
 _read_content: Final = msgspec.msgpack.Decoder(_Content).decode
-read_ends: Final = msgspec.msgpack.Decoder(tuple[str, list[Take]]).decode
+
+
+class Ended(Struct, array_like=True, frozen=True, gc=False):
+    """What a DROP, REPLACE or UNDROP of its schema or database did to an object (``key``) with a name. ``ends``: its
+    end after it was shown last, or nothing. ``absences``: the times in which nothing of the name was there.
+    """
+
+    key: str
+    ends: list[Take]
+    absences: list[Absence]
+
+
+read_ended: Final = msgspec.msgpack.Decoder(Ended).decode
 _read_event: Final = msgspec.msgpack.Decoder(Event).decode
 _read_member: Final = msgspec.msgpack.Decoder(_Member).decode
 read_copy: Final = msgspec.msgpack.Decoder(Copy).decode
@@ -321,17 +332,14 @@ def is_event(message: Message) -> bool:
 
 def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
     kind, shown = object_key.split("/", 1)[0], max(content.shown for content in contents)
-    absences: list[Absence] = []
     for name in sorted({name for content in contents for name in content.names}):
         places = _places(kind, name)
         own = sorted(event for event in events if event.target in places)
         if own:
             undone = _undone(own)
             key = within(account, f"{kind}/{name}")
-            yield Message(To.NAME, key, order(ENDED, 0, object_key), encode((object_key, _ends(own, undone, shown))))
-            absences += _absences(own, undone, name)
-    if absences:
-        yield Message(To.OBJECT, within(account, object_key), AT_RANK[ABSENCES], encode(absences))
+            ended = Ended(object_key, _ends(own, undone, shown), list(_absences(own, undone, name)))
+            yield Message(To.NAME, key, order(ENDED, 0, object_key), encode(ended))
 
 
 def _undone(events: Iterable[Event]) -> dict[Event, Event]:
@@ -363,13 +371,15 @@ def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[i
 
 
 def _absences(events: Iterable[Event], undone: Mapping[Event, Event], name: str) -> Iterator[Absence]:
-    """The times in which nothing of the name was there."""
-    known = NEVER, ""
+    """The times in which nothing of the name was there. ``events``: in order of time."""
+    before: list[Event] = []
     for event in events:
         if event in undone:
-            yield Absence(event[:2], undone[event][:2], known, name)
-        elif event.operation != RESTORES:
-            known = event[:2]
+            # Of what had the name before, an UNDROP may have brought back that which is dropped now.
+            gone = [one[:2] for one in before if one not in undone or undone[one] > event]
+            yield Absence(event[:2], undone[event][:2], max(gone, default=(NEVER, "")), name)
+        if event.operation != RESTORES:
+            before.append(event)
 
 
 def _places(kind: str, name: str) -> list[str]:

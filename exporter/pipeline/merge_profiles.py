@@ -23,8 +23,9 @@ from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
 from exporter.openlineage.facets import lifecycle
-from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, read_ends, to_databases, to_ends, to_holders
+from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, Ended, read_ended, to_databases, to_ends, to_holders
 from exporter.pipeline.messages import (
+    ABSENCES,
     AT_RANK,
     DATASETS,
     DROPS,
@@ -253,6 +254,7 @@ class _Holder(Struct, array_like=True, gc=False):
 
 
 _read_holder: Final = msgspec.msgpack.Decoder(_Holder).decode
+_NOT_ENDED: Final = Ended("", [], [])
 
 
 def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
@@ -265,12 +267,14 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
     for message in by_rank.get(_HAS_ID, ()):
         holder = _read_holder(message.body)
         known[holder.key] = _after(known[holder.key], holder) if holder.key in known else holder
-    ends = dict(read_ends(message.body) for message in (*by_rank.get(ENDED_BEFORE, ()), *by_rank.get(ENDED, ())))
-    messages = _taken(account, known, ends)
+    now = [read_ended(message.body) for message in by_rank.get(ENDED, ())]
+    before = [read_ended(message.body) for message in by_rank.get(ENDED_BEFORE, ())]
+    ends = {ended.key: ended for ended in (*before, *now)}
+    messages = [*_taken(account, known, ends), *_absent(account, known, now)]
     if COPY_OF in by_rank:
         messages += to_holders(account, by_rank[COPY_OF], sorted(nameless | known.keys()))
     if job.day:
-        state = [(ENDED_BEFORE, object_key, encode((object_key, ends[object_key]))) for object_key in sorted(ends)]
+        state = [(ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
         unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]
         state += [(_NAMELESS, holder.key, encode(holder)) for holder in unnamed]
         state += [(_HAS_ID, object_key, encode(known[object_key])) for object_key in sorted(known)]
@@ -286,23 +290,57 @@ def _after(before: _Holder, now: _Holder) -> _Holder:
     return replace(now, takes=sorted({*before.takes, *now.takes}), taken=before.taken)
 
 
-def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, list[Take]]) -> list[Message]:
+def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, Ended]) -> list[Message]:
     """Send to objects that their name was taken after all that is known of them, where that is news. An object that is
     shown again later had its name all the time: a temporary table only hid it. ``ends``: of the schemas and databases
     of objects, which take the name as well.
     """
-    every = sorted((take, holder.key) for holder in holders.values() for take in holder.takes)
+    every = _takes(holders)
     messages: list[Message] = []
     for key, holder in sorted(holders.items()):
-        takes = sorted([*every, *((end, "") for end in ends[key])]) if key in ends else every
-        later = (take for take, taker in takes if taker != key and take >= holder.shown) if holder.is_last else iter(())
-        taken = next(later, None)
+        taken = _taken_from(holder, every, ends.get(key, _NOT_ENDED)) if holder.is_last else None
         if taken != holder.taken:
             holder.taken = taken
             # A former name may say on the same day that it was not taken after all. The last message counts.
             phase, of_object = int(taken is not None), within(account, key)
             messages.append(Message(To.OBJECT, of_object, order(TAKEN, phase=phase), encode(taken)))
             messages.append(Message(To.ELEMENT, of_object, order(_TAKEN, phase=phase), encode(taken)))
+    return messages
+
+
+def _takes(holders: dict[str, _Holder]) -> list[tuple[Take, str]]:
+    """When the name was taken, and by which object, in order of time."""
+    return sorted((take, holder.key) for holder in holders.values() for take in holder.takes)
+
+
+def _taken_from(holder: _Holder, takes: list[tuple[Take, str]], ended: Ended) -> Take | None:
+    """When something else took the name first after all that is known of a holder; None if nothing did. While its
+    schema or database was dropped, and restored later, the name was that of something in another one.
+    """
+    shown = holder.shown
+    for absence in sorted(ended.absences):
+        if absence.known <= shown <= absence.dropped and _last_take(holder, takes, absence.dropped) < shown:
+            shown = absence.restored
+    own_end = next((end for end in ended.ends if end >= shown), None)
+    for take, taker in takes:
+        if taker != holder.key and take >= shown:
+            return take if own_end is None else min(take, own_end)
+    return own_end
+
+
+def _last_take(holder: _Holder, takes: list[tuple[Take, str]], until: Take) -> Take:
+    """When another object took the name of a holder last before a time."""
+    return max((take for take, taker in takes if taker != holder.key and take <= until), default=(NEVER, ""))
+
+
+def _absent(account: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Message]:
+    """Send to objects when nothing of their name was there, and who took it before."""
+    takes, messages = _takes(holders), list[Message]()
+    for ended in now:
+        if ended.absences and ended.key in holders:
+            holder = holders[ended.key]
+            absences = [replace(one, taken=_last_take(holder, takes, one.dropped)) for one in ended.absences]
+            messages.append(Message(To.OBJECT, within(account, ended.key), AT_RANK[ABSENCES], encode(absences)))
     return messages
 
 
