@@ -128,9 +128,9 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
 def _member(profile: Profile) -> Iterator[Message]:
     account, (start, query_id, creates) = profile.account, profile.first
     (since, _), name = min((seen, name) for name, seen in profile.names.items())
-    member = _Member(
-        start, None, profile.key, sorted({place for each in profile.names for place in schema_and_database(each)})
-    )
+    # A name that a RENAME or SWAP gave counts before any row shows it: it may be the one under which a CLONE copied it.
+    names = {*profile.names, *profile.given}
+    member = _Member(start, None, profile.key, sorted({place for each in names for place in schema_and_database(each)}))
     if not creates and since == start and schema_and_database(name):
         no_event = Event(0, "", 0, "", "", "", "")
         copy = Copy(profile.key, name, query_id, sorted(profile.columns), no_event, "", NEVER)

@@ -18,6 +18,7 @@ from exporter.graph.store import load
 from tests import exports
 from tests.ask.stories import days, exported, flat
 from tests.ask.test_names import changed, copied, read
+from tests.ask.test_names import swapped as swap_of_tables
 from tests.engines.test_updates import UPDATE, triples
 
 if TYPE_CHECKING:
@@ -128,6 +129,11 @@ STORIES: Final[dict[str, list[Json]]] = {
                        read(table("D2.S.A", 54)), read(X)],
     "renamed-into": [copied(SOURCE, table("E.S.B", 3)),
                      changed(table("E.S.B", 3), objectName={"value": "D.S.A"}), CLONE, read(X)],
+    # the name in the source is only given before the CLONE, and rows show another one afterwards
+    "given-by-rename": [changed(table("E.S.B", 3), objectName={"value": "D.S.A"}), CLONE, named("D.S", "D.OLD", 50),
+                        read(table("D.OLD.A", 3)), read(X)],
+    "given-by-swap": [*swap_of_tables(table("D.S.A", 4), table("E.S.B", 3)), CLONE, read(table("E.S.C", 3)),
+                      changed(X, "DROP")],
     "columns": [copied(SOURCE, A), read(table("D.S.A", 3, ("C", "E"))), CLONE,
                 changed(A, columns={"F": {"subOperationType": "ADD"}}), read(table("D2.S.A", 53, ("C", "E", "F")))],
     "undropped": [FILL, changed(A, "DROP"), changed(A, "UNDROP"), CLONE, read(X)],
@@ -152,6 +158,7 @@ INFERRED: Final = {
     "read": {"53": "3/version/q1"}, "written": {"53": "3/version/q1"}, "written-first": {"53": "3/version/q1"},
     "database": {"53": "3/version/q1"}, "chain": {"53": "3/version/q1", "63": "53/before/q3"},
     "replaced-daily": {"53": "3/version/q1", "54": "3/version/q4"}, "renamed-into": {"53": "3/version/q1"},
+    "given-by-rename": {"53": "3/before/q1"}, "given-by-swap": {"53": "3/before/q1"},
     "columns": {"53": "3/version/q1"}, "undropped": {"53": "3/version/q3"},
     "by-name": {"name/D2.S.A": "name/D.S.A/version/q1"},
 }  # fmt: skip
@@ -200,6 +207,20 @@ def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], t
     for part in (slice(1, None, 2), slice(0, None, 2)):
         out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
     assert triples(out) == triples(told(name))
+
+
+@pytest.mark.parametrize("name", ["given-by-rename", "given-by-swap", "renamed-into"])
+def test_each_split_of_the_rows_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+    rows, lines = days(name, STORIES[name])
+    whole = triples(told(name))
+    for number in range(1, 2 ** len(rows) - 1):
+        first = [bool(number >> day & 1) for day in range(len(rows))]
+        for is_first in (True, False):
+            part = [day for day, is_in in enumerate(first) if is_in == is_first]
+            out = exported(
+                flat([rows[day] for day in part]), flat([lines[day] for day in part]), tmp_path / str(number), *UPDATE
+            )
+        assert triples(out) == whole, first
 
 
 def cells(out: Path, question: str, place: int = 0, **given: str) -> set[str | None]:
