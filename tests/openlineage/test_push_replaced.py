@@ -119,13 +119,13 @@ def test_a_folder_that_is_replaced_while_it_is_opened_is_not_mixed(
 ) -> None:
     out, opened = replaced(tmp_path / "out", EVENTS), Path.open
 
-    def late(path: Path, *given: Any) -> Any:
+    def late(path: Path, *given: Any, **options: Any) -> Any:
         if path.suffix == ".ndjson":
             monkeypatch.setattr(Path, "open", opened)
             other = Thread(target=replaced, args=(out, EVENTS[:5]))
             other.start()
             other.join()
-        return opened(path, *given)
+        return opened(path, *given, **options)
 
     from exporter.cli import main  # noqa: PLC0415
 
