@@ -36,6 +36,7 @@ from exporter.model.object_state import (
     NEVER,
     Absence,
     Drop,
+    NamePeriod,
     Names,
     ObjectHistory,
     Requester,
@@ -89,7 +90,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     taken_elements: dict[str, Take] = {}
     unrecorded: dict[str, Ending | None] = {}
     unrecorded_columns: list[tuple[str, str]] = []
-    names: list[tuple[str, int, int]] = []
+    names: list[NamePeriod] = []
     definitions: list[Definition] = []
     taken: Take | None = None
     moments: dict[str, Moment] = {}
@@ -273,10 +274,12 @@ class VersionHistory:
         self._unrecorded_columns.add((column, state))
         return state
 
-    # --- while its schema or database was dropped -------------------------------------------------------------------
+    # --- while it, its schema or its database was dropped -----------------------------------------------------------
 
-    def containers_dropped(self, absences: Iterable[Absence]) -> None:
-        """Record when schemas and databases of the object's names were dropped and restored."""
+    def absent(self, absences: Iterable[Absence]) -> None:
+        """Record when schemas and databases of the object's names were dropped and restored, and who took its name
+        before an UNDROP of its own.
+        """
         self._absences = sorted({*self._absences, *absences})
 
     def _pass_absences(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
@@ -285,7 +288,7 @@ class VersionHistory:
         """
         coming = []
         for absence in self._absences:
-            if before is not None and absence.restored > before:
+            if not absence.is_over(before):
                 coming.append(absence)
             elif (
                 self._now.first is not None
@@ -308,6 +311,9 @@ class VersionHistory:
         (dropped, drop), (at, query_id) = absence.dropped, absence.restored
         self._life += 1
         yield from self._drop(Requester(drop, ""), dropped)
+        if absence.of_one:  # its use makes the next version
+            self._names.end(dropped)
+            return
         maker = Requester(query_id, "")
         self._sources.undrop()
         yield from self._ended(self._settings.make(maker, at, creates=False))

@@ -165,19 +165,25 @@ def _dropped(drops: Iterable[Drop], since: int, until: int | None = None) -> int
     return number
 
 
+NamePeriod = tuple[str, int, int, int | None]
+"""A name, the times when it was first and last seen, and when another object took it, if this one has it again later
+(microseconds since 1970).
+"""
+
+
 class Names:
     """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
     another object takes it, or when the object is dropped. Another spelling of the name is no other name: the first one
     stays.
     """
 
-    def __init__(self, names: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, names: Iterable[NamePeriod] = ()) -> None:
         self._at = 0
         self._pending: dict[str, int] = {}
         self._held = list(names)
 
-    def kept(self) -> list[tuple[str, int, int]]:
-        """The state for the next day: the names in order, each with the times when it was first and last seen."""
+    def kept(self) -> list[NamePeriod]:
+        """The state for the next day: the names in order."""
         self._append_pending()
         return self._held
 
@@ -198,12 +204,19 @@ class Names:
             # A given name is later than a name that is seen at the same time, so each name begins once at a time.
             self._pending[name] = max(after, self._pending.get(name, 0))
 
+    def end(self, at: int) -> None:
+        """Another object took the present name. If this one has it again later, the name begins anew."""
+        self._append_pending()
+        if self._held:
+            name, since, last, _ = self._held[-1]
+            self._held[-1] = name, since, last, max(at, last + 1)
+
     def _append_pending(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
-            if self._held and match_name(self._held[-1][0]) == match_name(name):
-                self._held[-1] = *self._held[-1][:2], self._at
+            if self._held and match_name(self._held[-1][0]) == match_name(name) and self._held[-1][3] is None:
+                self._held[-1] = *self._held[-1][:2], self._at, None
             else:
-                self._held.append((name, self._at, self._at))
+                self._held.append((name, self._at, self._at, None))
         self._pending = {}
 
     def periods(
@@ -215,8 +228,9 @@ class Names:
         """
         self._append_pending()
         names = self._held
-        if len({match_name(name) for name in chain((name for name, _, _ in names), seen)}) < 2:
-            names = [_whole(seen)] if seen else []
+        if len({match_name(name) for name in chain((name for name, *_ in names), seen)}) < 2:
+            has_gap = any(until is not None for *_, until in names)
+            names = names if has_gap else [_whole(seen)] if seen else []
         if not names:
             return []
         last_seen = names[-1][2]
@@ -224,14 +238,17 @@ class Names:
         if dropped is not None and dropped >= last_seen:
             over.append(dropped)
         end = max(min(over), last_seen + 1) if over else None
-        ends = [*(since for _, since, _ in names[1:]), end]
-        return [Named(since, name, until, last) for (name, since, last), until in zip(names, ends, strict=True)]
+        ends = [*(since for _, since, *_ in names[1:]), end]
+        return [
+            Named(since, name, following if until is None else until, last)
+            for (name, since, last, until), following in zip(names, ends, strict=True)
+        ]
 
 
-def _whole(seen: dict[str, tuple[int, int]]) -> tuple[str, int, int]:
+def _whole(seen: dict[str, tuple[int, int]]) -> NamePeriod:
     """The spellings of one name as one: the first of them, and when any was first and last seen."""
     since, name = min((first, name) for name, (first, _) in seen.items())
-    return name, since, max(last for _, last in seen.values())
+    return name, since, max(last for _, last in seen.values()), None
 
 
 class Fate(NamedTuple):
@@ -295,7 +312,8 @@ class Event(NamedTuple):
 
 
 class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
-    """The time between a DROP and the UNDROP of a schema or database, in which nothing with ``name`` was there: the end
+    """The time between a DROP and the UNDROP of a schema or database, in which nothing with ``name`` was there; or, if
+    it is ``of_one``, between the CREATE or REPLACE that took the name of an object, and the UNDROP of that one: the end
     (microseconds since 1970) and the id of each query. ``known``: an object that was not shown after this time may have
     been elsewhere when the DROP was made, or gone before. ``taken``: when another object took the name last before the
     DROP: one that was not shown after that had ended.
@@ -306,6 +324,14 @@ class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
     known: Take
     name: str
     taken: Take = NEVER, ""
+    of_one: bool = False
+
+    def is_over(self, before: tuple[int, str] | None) -> bool:
+        """Whether it was over before a time and query; None: after all. An object that the UNDROP itself names is
+        restored by its query.
+        """
+        is_own = self.of_one and before is not None and before[1] == self.restored[1]
+        return before is None or is_own or self.restored <= before
 
 
 class Restored(Struct, array_like=True, frozen=True, gc=False):

@@ -269,7 +269,7 @@ class _Received:
         elif what == TAKEN:
             version_history.name_taken(_take(decode(message.body)))
         elif what == ABSENCES:
-            version_history.containers_dropped(_read_absences(message.body))
+            version_history.absent(_read_absences(message.body))
         elif what == CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
         elif what == COPIES:

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from exporter.graph.nodes.agents import owners
 from exporter.model.answers import Dataset, Signs
+from exporter.model.clones import RESTORES
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Take
+from exporter.model.object_state import NEVER, Absence, Take
 from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
@@ -140,9 +141,10 @@ def _to_names(profile: Profile) -> list[Message]:
     else:
         return []
     last, messages = canonical_name(profile.called[2]), list[Message]()
+    undrops = sorted((at, query_id) for at, query_id, operation in profile.drops if operation == RESTORES)
     for name in names:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
-        holder = _Holder(profile.key, profile.shown, last == name, takes)
+        holder = _Holder(profile.key, profile.shown, last == name, takes, undrops=undrops)
         key = within(profile.account, f"{kind}/{name}")
         messages.append(Message(To.NAME, key, order(known_by, 0, profile.key, _NOW), encode(holder)))
     return messages
@@ -244,6 +246,7 @@ def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
 class _Holder(Struct, array_like=True, gc=False):
     """An object that has or had a name. ``shown``: the latest query that names it. ``is_last``: whether this is its
     latest name. ``takes``: when it took the name. ``taken``: who took it from this object, as the object knows already.
+    ``undrops``: its UNDROPs; in an update those of the day.
     """
 
     key: str
@@ -251,6 +254,7 @@ class _Holder(Struct, array_like=True, gc=False):
     is_last: bool
     takes: list[Take]
     taken: Take | None = None
+    undrops: list[Take] = []
 
 
 _read_holder: Final = msgspec.msgpack.Decoder(_Holder).decode
@@ -270,14 +274,14 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
     now = [read_ended(message.body) for message in by_rank.get(ENDED, ())]
     before = [read_ended(message.body) for message in by_rank.get(ENDED_BEFORE, ())]
     ends = {ended.key: ended for ended in (*before, *now)}
-    messages = [*_taken(account, known, ends), *_absent(account, known, now)]
+    messages = [*_taken(account, known, ends), *_absent(key, known, now)]
     if COPY_OF in by_rank:
         messages += to_holders(account, by_rank[COPY_OF], sorted(nameless | known.keys()))
     if job.day:
         state = [(ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
         unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]
         state += [(_NAMELESS, holder.key, encode(holder)) for holder in unnamed]
-        state += [(_HAS_ID, object_key, encode(known[object_key])) for object_key in sorted(known)]
+        state += [(_HAS_ID, object_key, encode(replace(known[object_key], undrops=[]))) for object_key in sorted(known)]
         messages += [snapshot(Message(To.NAME, key, order(what, 0, by), body)) for what, by, body in state]
     if known and nameless:
         at, same = AT_RANK[SAME_NAMES], encode(sorted(known))
@@ -333,15 +337,29 @@ def _last_take(holder: _Holder, takes: list[tuple[Take, str]], until: Take) -> T
     return max((take for take, taker in takes if taker != holder.key and take <= until), default=(NEVER, ""))
 
 
-def _absent(account: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Message]:
-    """Send to objects when nothing of their name was there, and who took it before."""
-    takes, messages = _takes(holders), list[Message]()
+def _absent(key: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Message]:
+    """Send to objects when nothing of their name was there, and who took it before; and who took it before an UNDROP of
+    their own: it proves that the first of these after they were shown ended them.
+    """
+    (account, named), takes, absences = parts(key), _takes(holders), dict[str, list[Absence]]()
+    name = named.split("/", 1)[1]
     for ended in now:
         if ended.absences and ended.key in holders:
             holder = holders[ended.key]
-            absences = [replace(one, taken=_last_take(holder, takes, one.dropped)) for one in ended.absences]
-            messages.append(Message(To.OBJECT, within(account, ended.key), AT_RANK[ABSENCES], encode(absences)))
-    return messages
+            absences[ended.key] = [replace(one, taken=_last_take(holder, takes, one.dropped)) for one in ended.absences]
+    for holder in (holder for holder in holders.values() if holder.undrops):
+        others = [take for take, taker in takes if taker != holder.key]
+        absences.setdefault(holder.key, []).extend(
+            Absence(take, undrop, (NEVER, ""), name, of_one=True)
+            for undrop in holder.undrops
+            for take in others
+            if take < undrop
+        )
+    return [
+        Message(To.OBJECT, within(account, object_key), AT_RANK[ABSENCES], encode(each))
+        for object_key, each in sorted(absences.items())
+        if each
+    ]
 
 
 def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:

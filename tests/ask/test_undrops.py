@@ -13,7 +13,7 @@ from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests.ask.stories import days, exported, flat
 from tests.ask.test_clones import place
-from tests.ask.test_names import changed, copied, read, thing
+from tests.ask.test_names import changed, copied, read, renamed, thing
 from tests.engines.test_updates import UPDATE, applied, triples
 
 if TYPE_CHECKING:
@@ -51,6 +51,32 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(place("D.S", 51), "DROP"), changed(place("D.S", 51), "UNDROP"),
         changed(place("D.S", 51), objectName={"value": "D.S2"}), changed(S, "UNDROP"), read(OTHER),
     ],
+    # T is replaced, the new one is called BAD, and the old one is brought back: a usual way to recover
+    "recovered": [
+        copied(SOURCE, T1), copied(OTHER, T2, "REPLACE"), read(T2), renamed(T2, "BAD"), changed(T1, "UNDROP"),
+        read(OTHER),
+    ],
+    # the same by a statement that reads the old one; it takes an hour, as does the UNDROP
+    "recovered-from-itself": [
+        copied(SOURCE, T1), {**copied(T1, T2, "REPLACE"), "line": {"end_time": "2026-01-02T07:00:00Z"}},
+        renamed(T2, "BAD"), {**changed(T1, "UNDROP"), "line": {"end_time": "2026-01-04T07:00:00Z"}}, read(OTHER),
+    ],
+    # twice, with two more DROPs that have rows
+    "recovered-again": [
+        copied(SOURCE, T1), copied(OTHER, T2, "REPLACE"), renamed(T2, "BAD"), changed(T1, "UNDROP"),
+        changed(T1, "DROP"), changed(T1, "UNDROP"), copied(OTHER, thing("T", 3), "REPLACE"),
+        changed(thing("T", 3), "DROP"), changed(T1, "UNDROP"),
+    ],
+    # the schema is dropped and brought back while the new one has the name
+    "recovered-with-its-schema": [
+        copied(SOURCE, T1), copied(OTHER, T2, "REPLACE"), changed(S, "DROP"), changed(S, "UNDROP"), renamed(T2, "BAD"),
+        changed(T1, "UNDROP"), read(OTHER),
+    ],
+    # another T took the name before T1 had it, and so ended nothing of it
+    "named-later": [
+        copied(SOURCE, thing("Z", 1)), copied(OTHER, T2, "CREATE"), renamed(T2, "Y"), renamed(thing("Z", 1), "T"),
+        changed(T1, "DROP"), changed(T1, "UNDROP"), read(OTHER),
+    ],
 }  # fmt: skip
 
 
@@ -70,6 +96,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def asked(out: Path, question: str, **given: str) -> set[tuple[str | None, ...]]:
     return set(ask(load(out), find(question), given).rows)
+
+
+def test_a_table_that_another_replaced_has_no_name_until_it_is_brought_back(told: Callable[[str], Path]) -> None:
+    out = told("recovered")
+    periods = {row[2:4] for row in asked(out, "former-names", object_id="1", domain="Table")}
+    assert {row[0] for row in asked(out, "lineage-as-of", object_name="D.S.T", at=at(3))} == {"D.S.OTHER"}
+    assert {row[0] for row in asked(out, "lineage-as-of", object_name="D.S.T", at=at(5))} == {"D.S.SOURCE"}
+    assert periods == {("2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z"), ("2026-01-05T06:00:00Z", None)}
 
 
 def at(day: int) -> str:
@@ -118,6 +152,12 @@ def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str
         ("beside-and-replaced", T1, "S....S.."),
         ("one-in-the-other", T1, "S......SS"),
         ("one-in-the-other", T2, "...O.OOOO"),
+        ("recovered", T1, "S...SS"),
+        ("recovered", T2, ".OOOOO"),
+        ("recovered-from-itself", T1, "S..SS"),
+        ("recovered-again", T1, "S..S.S..S"),
+        ("recovered-with-its-schema", T1, "S....SS"),
+        ("named-later", T1, "SSSS.SS"),
     ],
 )
 def test_what_a_table_holds_after_each_day(name: str, table: Json, after: str, told: Callable[[str], Path]) -> None:
