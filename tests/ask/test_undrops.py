@@ -106,6 +106,24 @@ def test_a_table_that_another_replaced_has_no_name_until_it_is_brought_back(told
     assert periods == {("2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z"), ("2026-01-05T06:00:00Z", None)}
 
 
+@pytest.mark.parametrize(
+    ("name", "day", "note"),
+    [
+        ("replaced", 5, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+        ("created-in-a-database", 3, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+        ("recovered", 3, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+    ],
+)
+def test_an_empty_answer_says_that_another_table_took_the_name(
+    name: str, day: int, note: str, told: Callable[[str], Path]
+) -> None:
+    for question, more in (("lineage-as-of", {}), ("root-cause", {"column_name": "C"})):
+        given = {"object_id": "1", "domain": "Table", "at": at(day), **more}
+        answer = ask(load(told(name)), find(question), given)
+        assert not answer.rows
+        assert any(note in one for one in answer.notes), answer.notes
+
+
 def at(day: int) -> str:
     """Noon of a day is after its query."""
     return f"2026-01-{day:02}T12:00:00Z"
