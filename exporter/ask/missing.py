@@ -62,6 +62,13 @@ SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
     ?state prov:specializationOf ?thing ; prov:wasInvalidatedBy|prov:wasGeneratedBy ?query .
     ?change_around dcterms:isPartOf ?query ; ah:operation ?done ; ah:changedObject/ah:domain ?around .
     FILTER(?around IN ("Schema", "Database") && ?done IN ("DROP", "REPLACE", "UNDROP"))
+  } UNION {
+    # By another one of its name.
+    ?state prov:specializationOf ?thing ; prov:wasInvalidatedBy ?query .
+    ?change_of_other dcterms:isPartOf ?query ; ah:operation ?made ; ah:changedObject ?other .
+    ?other ah:domain ?domain .
+    FILTER(?made IN ("CREATE", "REPLACE") && ?other != ?thing && ?domain NOT IN ("Schema", "Database"))
+    BIND("REPLACE" AS ?done)
   }
   ?query prov:startedAtTime ?start .
   OPTIONAL { ?query prov:endedAtTime ?end }

@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import literals
+from exporter.model.clones import RESTORES, taken_back
 from exporter.model.identifiers import match_name
+from exporter.model.object_state import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -197,11 +199,12 @@ def _brought(asked: Asked) -> Iterator[str]:
 # --- schemas and databases that were dropped, replaced, renamed or swapped --------------------------------------------
 
 _OF_CONTAINERS: Final = """\
-SELECT DISTINCT ?made ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+SELECT DISTINCT ?made ?id ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   VALUES ?domain { "Schema" "Database" }
   ?made ah:domain ?domain .
   ?change ah:changedObject ?made ; ah:operation ?operation ; prov:startedAtTime ?time ;
     dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?made ah:objectId ?id }
   OPTIONAL { ?change ah:newName ?new }
   OPTIONAL { ?change ah:swappedWithName ?swapped }
   FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new) || BOUND(?swapped))
@@ -212,6 +215,8 @@ SELECT DISTINCT ?made ?operation ?name ?new ?swapped ?time ?query_id WHERE {
 }
 """
 _DONE: Final = {"DROP": "dropped", "REPLACE": "replaced"}
+_OPERATIONS: Final = {"": RESTORES, **{done: operation for operation, done in _DONE.items()}}
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 UNLISTED: Final = "No row lists what was in it: the answer may have"
 """Part of each note of :func:`containers`."""
 _AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
@@ -221,8 +226,9 @@ _between_names: Final = re.compile(r", |=").split
 
 class _Event(NamedTuple):
     """What a statement did to a schema or database. ``name``, ``other``: its names before and after a RENAME, or of
-    both sides of a SWAP; ``other`` is empty for a DROP. ``iri``: the schema or database. ``is_undone``: whether an
-    UNDROP took it back later. Objects with an id were dropped and restored with it.
+    both sides of a SWAP; ``other`` is empty for a DROP. ``done``: empty for an UNDROP. ``iri``: the schema or database;
+    ``has_id``: whether rows give its id. ``is_undone``: whether an UNDROP took it back later. Objects with an id were
+    dropped and restored with it.
     """
 
     time: datetime
@@ -232,6 +238,7 @@ class _Event(NamedTuple):
     name: str
     other: str
     iri: str
+    has_id: bool
     is_undone: bool = False
 
     @property
@@ -251,10 +258,14 @@ class _Event(NamedTuple):
                 return match_name(other) + name.removeprefix(match_name(text))
         return ""
 
-    def is_reverted_by(self, undrop: _Event) -> bool:
-        """Whether it is a DROP before an UNDROP of the same schema or database."""
-        is_same = self.iri == undrop.iri or match_name(self.name) == match_name(undrop.name)
-        return is_same and self.done == _DONE["DROP"] and self.time <= undrop.time
+    def as_recorded(self, place: int) -> list[Event]:
+        """The events of the rows, one for each name. ``place``: in the order of time."""
+        operation = _OPERATIONS.get(self.done, "ALTER")
+        return [
+            Event(place, self.query_id, place, "", match_name(name), "", operation, self.iri if self.has_id else "")
+            for name in (self.name, self.other)
+            if name
+        ]
 
     def is_of(self, holders: Iterable[NameHolder]) -> bool:
         """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
@@ -296,28 +307,26 @@ def containers(asked: Asked) -> Iterator[str]:
 
 
 def _events(asked: Asked) -> list[_Event]:
-    """All until the time that is asked for, in order, but for a DROP that an UNDROP took back by then. A SWAP is one
-    event, though it has a change for each side.
+    """All until the time that is asked for, in order, but for what an UNDROP took back by then. A SWAP is one event,
+    though it has a change for each side.
     """
     until = asked.until
     events: dict[tuple[str, frozenset[str]], _Event] = {}
-    restored, pending = list[_Event](), list[_Event]()
     for row in asked.graph.select(_OF_CONTAINERS):
         name, at, query_id, other = row["name"], row["time"], row["query_id"], row["swapped"] or row["new"]
         done = "swapped with" if row["swapped"] else "renamed to" if row["new"] else _DONE.get(row["operation"], "")
-        event = _Event(datetime.fromisoformat(at), at, query_id, done, name, other, row["made"])
-        if done:
-            key = query_id, frozenset((done, name, other))
-            events[key] = min(event, events.get(key, event))
-        else:
-            restored.append(event)
-    for event in sorted(restored):
-        dropped = [key for key, earlier in events.items() if earlier.is_reverted_by(event)]
-        if dropped:
-            undone = events.pop(max(dropped, key=lambda key: events[key]))
-            if until is not None and event.time > until:
-                pending.append(undone._replace(is_undone=True))
-    return sorted(event for event in (*events.values(), *pending) if until is None or event.time <= until)
+        event = _Event(datetime.fromisoformat(at), at, query_id, done, name, other, row["made"], bool(row["id"]))
+        key = query_id, frozenset((done, name, other))
+        events[key] = min(event, events.get(key, event))
+    every = sorted(events.values())
+    recorded = [each for place, event in enumerate(every) for each in event.as_recorded(place)]
+    undone = {end.end: every[undrop.end].time for end, undrop in taken_back(recorded).items()}
+    return [
+        event._replace(is_undone=place in undone)
+        for place, event in enumerate(every)
+        if event.done and (until is None or event.time <= until < undone.get(place, _NEVER))
+        if until is not None or place not in undone
+    ]
 
 
 def _within(asked: Asked, events: Iterable[_Event]) -> set[str]:

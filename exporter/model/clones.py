@@ -92,6 +92,41 @@ def in_source(name: str, target: str, source: str) -> str:
     return ".".join([source, *rest])
 
 
+def taken_back(events: Iterable[Event]) -> dict[Event, Event]:
+    """DROP or REPLACE -> the UNDROP that takes it back, of events in order of time."""
+    ended: list[tuple[Event, str]] = []  # with the key of what ended, empty if it is not known
+    has_name: dict[str, str] = {}
+    undone: dict[Event, Event] = {}
+    for event in events:
+        if event.operation in ENDS:
+            former = has_name.pop(event.target, "")
+            ended.append((event, event.key or former if event.operation == "DROP" else former))
+        if event.operation == RESTORES and (end := _end_before(event, ended)) is not None:
+            ended.remove(end)
+            undone[end[0]] = event
+        if event.operation in {"REPLACE", RESTORES}:
+            has_name[event.target] = event.key
+        elif event.operation not in ENDS:
+            has_name.pop(event.target, None)
+    return undone
+
+
+def _end_before(undrop: Event, ended: list[tuple[Event, str]]) -> tuple[Event, str] | None:
+    """What an UNDROP takes back: the last end of the same id, under whatever name. If the row gives no id, the last
+    DROP of the name; if it gives one, the last DROP or REPLACE of the name for which no id of what ended is known.
+    """
+    if undrop.key:
+        same = [end for end in ended if end[1] == undrop.key]
+        same = same or [
+            (event, key)
+            for event, key in ended
+            if event.target == undrop.target and not key and event.key != undrop.key
+        ]
+    else:
+        same = [end for end in ended if end[0].target == undrop.target and end[0].operation == "DROP"]
+    return same[-1] if same else None
+
+
 class Copy(Struct, array_like=True, frozen=True, gc=False):
     """A table that a CLONE brought, as is inferred. ``key``, ``name``: its key, and its name when a query named it
     first; ``first``: that query. ``columns``: its columns in all rows, sorted. ``event``: the CLONE; ``source``: the

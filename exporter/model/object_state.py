@@ -299,7 +299,8 @@ NEVER: Final = -(1 << 62)
 
 class Event(NamedTuple):
     """A schema or database is made, dropped, restored or renamed (:class:`exporter.model.clones.Remade`) by a query:
-    its end, id and start (microseconds since 1970). Events sort by their end.
+    its end, id and start (microseconds since 1970). ``key``: of the schema or database, if the row gives its id, else
+    empty. Events sort by their end.
     """
 
     end: int
@@ -309,6 +310,7 @@ class Event(NamedTuple):
     target: str
     source: str
     operation: str = ""
+    key: str = ""
 
 
 class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):

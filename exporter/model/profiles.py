@@ -246,7 +246,8 @@ def _add_times(profile: Profile, attributes: Attributes, facts: QueryFacts) -> N
     end, query_id = facts.end, facts.query_id
     profile.drops.update((end, query_id, drop) for drop in attributes.drops)
     profile.takes.update((end, query_id, name) for name in attributes.takes)
-    profile.remade.update(Event(end, query_id, facts.start, *container) for container in attributes.remade)
+    own = "" if attributes.object_id is None else profile.key
+    profile.remade.update(Event(end, query_id, facts.start, *container, own) for container in attributes.remade)
     profile.shown = max(profile.shown, (end if attributes.changes else facts.start, query_id))
     if attributes.names:
         profile.first = min(profile.first, (facts.start, query_id, attributes.creates))

@@ -32,6 +32,7 @@ from exporter.model.clones import (
     database,
     in_source,
     schema_and_database,
+    taken_back,
 )
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Event, Take
@@ -293,9 +294,12 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
     account, messages = profile.account, list[Message]()
     for event in sorted(profile.remade):
         if event.operation != BEGINS:
-            messages.append(
-                Message(To.CONTAINED, within(account, database(event.target)), AT_RANK[_EVENT], encode(event))
-            )
+            texts = {database(event.target)}
+            if event.operation == RESTORES and event.key:  # its database may have had another name before
+                texts.update(database(canonical_name(name)) for name in names)
+            messages += [
+                Message(To.CONTAINED, within(account, text), AT_RANK[_EVENT], encode(event)) for text in sorted(texts)
+            ]
     own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
     content = encode(_Content(profile.key, own, profile.shown))
     for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
@@ -334,24 +338,14 @@ def _to_names(account: str, object_key: str, contents: list[_Content], events: I
     kind, shown = object_key.split("/", 1)[0], max(content.shown for content in contents)
     for name in sorted({name for content in contents for name in content.names}):
         places = _places(kind, name)
-        own = sorted(event for event in events if event.target in places)
-        if own:
-            undone = _undone(own)
+        named = {event for event in events if event.target in places}
+        keys = {event.key for event in named if event.key}
+        own = sorted(named.union(event for event in events if event.operation == RESTORES and event.key in keys))
+        if named:
+            undone = taken_back(own)
             key = within(account, f"{kind}/{name}")
             ended = Ended(object_key, _ends(own, undone, shown), list(_absences(own, undone, name)))
             yield Message(To.NAME, key, order(ENDED, 0, object_key), encode(ended))
-
-
-def _undone(events: Iterable[Event]) -> dict[Event, Event]:
-    """DROP -> the UNDROP that takes it back, of events in order of time. It takes back the last one of its name."""
-    dropped: dict[str, list[Event]] = {}
-    undone: dict[Event, Event] = {}
-    for event in events:
-        if event.operation == "DROP":
-            dropped.setdefault(event.target, []).append(event)
-        elif event.operation == RESTORES and dropped.get(event.target):
-            undone[dropped[event.target].pop()] = event
-    return undone
 
 
 def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[int, str]) -> list[Take]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 T1, T2, SOURCE, OTHER = thing("T", 1), thing("T", 2), thing("SOURCE", 5), thing("OTHER", 6)
 S, D = place("D.S", 50), place("D", 60)
+NO_ID: Final[Json] = {"objectDomain": "Schema", "objectName": "D.S"}
 STORIES: Final[dict[str, list[Json]]] = {
     # T is replaced, and the schema of the new one is dropped and brought back
     "replaced": [copied(SOURCE, T1), copied(OTHER, T2, "REPLACE"), changed(S, "DROP"), changed(S, "UNDROP"), read(T2)],
@@ -77,6 +78,28 @@ STORIES: Final[dict[str, list[Json]]] = {
         copied(SOURCE, thing("Z", 1)), copied(OTHER, T2, "CREATE"), renamed(T2, "Y"), renamed(thing("Z", 1), "T"),
         changed(T1, "DROP"), changed(T1, "UNDROP"), read(OTHER),
     ],
+    # the database is renamed before its schema is brought back
+    "in-a-renamed-database": [
+        copied(SOURCE, T1), changed(S, "DROP"), changed(D, objectName={"value": "E"}),
+        changed(place("E.S", 50), "UNDROP"), changed(place("Q.Z", 99), "CREATE"),
+    ],
+    # the schema is replaced, the new one renamed, and the old one brought back
+    "schema-recovered": [
+        copied(SOURCE, T1), changed(place("D.S", 72), "REPLACE"), copied(OTHER, T2, "CREATE"),
+        changed(place("D.S", 72), objectName={"value": "D.BAD"}), changed(S, "UNDROP"), read(thing("Z", 9)),
+    ],
+    # of two that were replaced, the first is brought back; then the other one
+    "first-schema-recovered": [
+        copied(SOURCE, T1), changed(place("D.S", 72), "REPLACE"), copied(OTHER, T2, "CREATE"),
+        changed(place("D.S", 73), "REPLACE"), changed(place("D.S", 73), objectName={"value": "D.BAD"}),
+        changed(S, "UNDROP"), changed(S, objectName={"value": "D.GOOD"}), changed(place("D.S", 72), "UNDROP"),
+        read(thing("Z", 9)),
+    ],
+    # another schema is brought back, of which no row says that it was dropped
+    "another-id": [copied(SOURCE, T1), changed(S, "DROP"), changed(place("D.S", 51), "UNDROP"), read(thing("Z", 9))],
+    # the UNDROP, or the DROP, gives no id: the name decides
+    "undrop-without-an-id": [copied(SOURCE, T1), changed(S, "DROP"), changed(NO_ID, "UNDROP"), read(thing("Z", 9))],
+    "drop-without-an-id": [copied(SOURCE, T1), changed(NO_ID, "DROP"), changed(S, "UNDROP"), read(thing("Z", 9))],
 }  # fmt: skip
 
 
@@ -104,6 +127,24 @@ def test_a_table_that_another_replaced_has_no_name_until_it_is_brought_back(told
     assert {row[0] for row in asked(out, "lineage-as-of", object_name="D.S.T", at=at(3))} == {"D.S.OTHER"}
     assert {row[0] for row in asked(out, "lineage-as-of", object_name="D.S.T", at=at(5))} == {"D.S.SOURCE"}
     assert periods == {("2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z"), ("2026-01-05T06:00:00Z", None)}
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "note"),
+    [
+        ("replaced", 5, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+        ("created-in-a-database", 3, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+        ("recovered", 3, "D.S.T was replaced at 2026-01-02T06:00:00Z (query q2): what it held"),
+    ],
+)
+def test_an_empty_answer_says_that_another_table_took_the_name(
+    name: str, day: int, note: str, told: Callable[[str], Path]
+) -> None:
+    for question, more in (("lineage-as-of", {}), ("root-cause", {"column_name": "C"})):
+        given = {"object_id": "1", "domain": "Table", "at": at(day), **more}
+        answer = ask(load(told(name)), find(question), given)
+        assert not answer.rows
+        assert any(note in one for one in answer.notes), answer.notes
 
 
 def at(day: int) -> str:
@@ -157,6 +198,13 @@ def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str
         ("recovered-from-itself", T1, "S..SS"),
         ("recovered-again", T1, "S..S.S..S"),
         ("recovered-with-its-schema", T1, "S....SS"),
+        ("in-a-renamed-database", T1, "S..SS"),
+        ("schema-recovered", T1, "S...SS"),
+        ("first-schema-recovered", T1, "S....SSSS"),
+        ("first-schema-recovered", T2, "..O....OO"),
+        ("another-id", T1, "S..."),
+        ("undrop-without-an-id", T1, "S.SS"),
+        ("drop-without-an-id", T1, "S.SS"),
         ("named-later", T1, "SSSS.SS"),
     ],
 )
