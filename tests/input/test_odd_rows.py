@@ -11,8 +11,7 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from exporter.input.times import parse_time
-from exporter.openlineage import datasets as check
-from exporter.openlineage.events import Event
+from exporter.openlineage.events import Event, problems
 from exporter.system import files as compressed
 from tests import exports
 from tests.input.input_forms import FORMS
@@ -162,4 +161,4 @@ def valid(out: Path) -> None:
         at = parse_time(event["eventTime"])
         assert at is not None
         job = event.get("job", {}).get("name")
-        assert check.problems(Event(at, event.get("eventType", "DATASET"), job, text.encode())) == []
+        assert problems(Event(at, event.get("eventType", "DATASET"), job, text.encode())) == []
