@@ -162,7 +162,8 @@ def test_every_option_is_documented_and_every_documented_one_is_there(name: str)
 
 
 def test_exit_codes() -> None:
-    raised = {error.exit_code for error in (errors.ExporterError, *errors.ExporterError.__subclasses__())}
+    kinds: list[type[errors.ExporterError]] = [errors.ExporterError, *errors.ExporterError.__subclasses__()]
+    raised = {kind.exit_code for kind in kinds}
     assert {int(code) for code in named(INTERFACE["Exit codes"])} == raised | {0, 3, 130}, "3 is what a push returns"
 
 

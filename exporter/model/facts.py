@@ -140,18 +140,18 @@ class Change(Struct, array_like=True, frozen=True, gc=False):
     change_key: str
     thing: Thing
     operation: str
-    new_name: str | None
-    swap_key: str | None
-    swap_name: str | None
-    swap_id: str | None
-    swap_domain: str | None
-    source_key: str | None
-    source_name: str | None
-    source_id: str | None
-    source_domain: str | None
-    policy_body: str | None
-    comment: str | None
-    properties: str | None
+    new_name: str | None = None
+    swap_key: str | None = None
+    swap_name: str | None = None
+    swap_id: str | None = None
+    swap_domain: str | None = None
+    source_key: str | None = None
+    source_name: str | None = None
+    source_id: str | None = None
+    source_domain: str | None = None
+    policy_body: str | None = None
+    comment: str | None = None
+    properties: str | None = None
     settings: tuple[Setting, ...] = ()
     grants: tuple[Grant, ...] = ()
     normal: str | None = None

@@ -172,15 +172,15 @@ def _grants(history: History) -> Iterator[Event]:
     every = opened(history)
     for one in every:
         yield "grant made", one.grant.query, one.grant.key, None
-    for one in taken_back(history):
-        query, share = one.query, one.share
+    for taken in taken_back(history):
+        query, share = taken.query, taken.share
         given = {(two.grant.key, two.grant.to) for two in every if two.grant.query.query_id == query.query_id}
         ended = {
             two.grant.key
             for two in every
             if two.grant.share == share and two.until == query.start and (two.grant.key, two.grant.to) not in given
         }
-        unknown = {share} if one.to != EVERYBODY else ()
+        unknown = {share} if taken.to != EVERYBODY else ()
         yield from (("grant revoked", query, key, None) for key in ended or unknown)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from exporter import cli
 from exporter.ask import shipped
-from exporter.cli import messages as terminal
 from exporter.engines import session
+from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("number", "expected"), [(0, "0 queries"), (1, "1 query"), (1200, "1,200 queries")])
 def test_one_query_and_several_queries(number: int, expected: str) -> None:
-    assert terminal.counted(number, "query", "queries") == expected
+    assert counted(number, "query", "queries") == expected
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from exporter.engines import export as run
 from exporter.engines import local, on_spark, session, updates
 from exporter.engines.local import LocalEngine
+from exporter.engines.spark import SparkEngine
 from exporter.graph.terms import SYNTAXES
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
@@ -446,13 +447,13 @@ def test_a_small_input_on_spark_is_the_local_export_to_the_byte(
 ) -> None:
     """And needs nobody else's rows: nothing is exchanged between partitions."""
     plans: list[str] = []
-    stored = on_spark.SparkEngine.write_texts
+    stored = SparkEngine.write_texts
 
     def noted(engine: Any, messages: Sequence[Any], name: str) -> Any:
         plans.extend(str(one._jdf.queryExecution().executedPlan().toString()) for one in messages)
         return stored(engine, messages, name)
 
-    monkeypatch.setattr(on_spark.SparkEngine, "write_texts", noted)
+    monkeypatch.setattr(SparkEngine, "write_texts", noted)
     assert spark
     given_ = ["--query-history", str(COMPANY / "query_history.csv"), *ALL_OUTPUTS]
     for engine in ("spark", "local"):

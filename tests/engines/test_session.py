@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from exporter.engines import session
 from exporter.engines import session as classes
 from exporter.engines import session as java_log
+from exporter.engines.local import SMALL
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def asked_for(sessions: Sessions, size: int | None) -> dict[str, str]:
 
 
 def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
-    sizes = 0, session.SMALL - 1, session.SMALL, session.LARGE - 1, session.LARGE, None
+    sizes = 0, SMALL - 1, SMALL, session.LARGE - 1, session.LARGE, None
     tiny, small, middle, under, large, unknown = (asked_for(sessions, size) for size in sizes)
     assert tiny["spark.sql.shuffle.partitions"] == "1"
     assert all("TieredStopAtLevel=1" in one[OPTIONS] for one in (small, middle))
@@ -124,7 +125,7 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
 
 
 def test_a_session_on_this_machine_uses_the_cache_of_classes(sessions: Sessions) -> None:
-    for size in (0, session.SMALL, None):
+    for size in (0, SMALL, None):
         assert "GC -cache-of-classes" in asked_for(sessions, size)[OPTIONS]
 
 

@@ -90,6 +90,8 @@ def _cannot_be_ordered(first: Term, second: Term) -> bool:
         return False
     pair = graph_of([Triple(NamedNode("a:b"), NamedNode(f"a:{name}"), one) for name, one in zip("pq", (first, second))])  # noqa: B905
     one, other = (next(pair.objects(None, rdflib.URIRef(f"a:{name}"))) for name in "pq")
+    assert isinstance(one, rdflib.Literal)
+    assert isinstance(other, rdflib.Literal)
     if isinstance(one.value, str) or isinstance(other.value, str):
         return False
     with warnings.catch_warnings():

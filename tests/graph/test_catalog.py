@@ -56,7 +56,7 @@ def tagged(change: str, key: str, tag: str, value: str | None, what: str = "ADD"
 
 def altered(query_id: str, *settings: Setting, start: int = NINE) -> QueryFacts:
     changes = tuple(
-        Change(one.change_key, Thing(one.object_key, "table"), "ALTER", *[None] * 12, (one,)) for one in settings
+        Change(one.change_key, Thing(one.object_key, "table"), "ALTER", settings=(one,)) for one in settings
     )
     content = Content(changes=changes, writes=(Write(table(501)),))
     return QueryFacts(ACCOUNT, query_id, start, "ETL", content)
@@ -156,7 +156,7 @@ def test_a_schema_is_a_catalog_by_its_name(catalog: Graph) -> None:
 def test_what_a_dataset_says_of_itself(catalog: Graph) -> None:
     one = URIRef(f"{BASE}table/501")
     said_ = {term: {str(value) for value in catalog.objects(one, term)} for term in catalog.predicates(one)}
-    assert {term: said_[term] for term in said_ if term.startswith(str(DCTERMS))} == {
+    assert {term: said_[term] for term in said_ if str(term).startswith(str(DCTERMS))} == {
         DCTERMS.title: {"DB.SCH.PEOPLE"},
         DCTERMS.description: {"Table DB.SCH.PEOPLE"},
         DCTERMS.identifier: {"table/501"},

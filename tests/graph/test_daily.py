@@ -17,7 +17,7 @@ from exporter.input.row import Row
 from exporter.model.accesses import only_reads, reads
 from exporter.model.facts import NO_HISTORY
 from exporter.model.query import query_facts
-from exporter.serve.server import OWN_QUESTIONS
+from exporter.serve.site import OWN_QUESTIONS
 from tests import exports
 from tests.graph.prov_constraints import violations
 from tests.graph.test_constraints import ontology

@@ -33,7 +33,7 @@ def of_hard(text: str, number: int, iris: Iris = IRIS) -> list[Node]:
     """A query and an object that have this text wherever a text may stand."""
     source, target = table(2 * number, text), table(2 * number + 1, text)
     setting = Setting("c", target.key, text, "tags", text, "tag/1", text, "ADD", text)
-    change = Change("c", target, text, text, *[None] * 8, text, text, text, (setting,))
+    change = Change("c", target, text, text, policy_body=text, comment=text, properties=text, settings=(setting,))
     content = copied(source, text, target, text)
     whole = Content(
         content.accesses, content.writes, content.derivations, changes=(change,), agents=(Agent(text, text, text),)

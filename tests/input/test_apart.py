@@ -18,6 +18,7 @@ from exporter.errors import UsageError
 from exporter.input.find import OutputFolder
 from exporter.publish import manifest
 from exporter.publish.publication import Publication
+from exporter.publish.report import summarise
 from exporter.system import folders
 from tests import exports
 from tests.input.bad_rows import GOOD
@@ -212,8 +213,6 @@ def test_an_empty_folder_is_filled(options: tuple[str, ...], out: Path) -> None:
 def test_a_file_that_appears_during_the_work_is_kept_and_said(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    summarise = pipeline.summarise
-
     def meanwhile(*given: Any) -> Any:
         (out / "graph" / "mine.ttl").write_text("mine")
         (out / "report.json").write_text("edited")

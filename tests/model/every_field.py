@@ -31,9 +31,15 @@ _NUMBERS: Final = {
 }
 
 
+def _fields(struct: type) -> tuple[types.Field, ...]:
+    told = types.type_info(struct)
+    assert isinstance(told, types.StructType)
+    return told.fields
+
+
 OBJECT_ARRAYS: Final[dict[str, types.Type]] = {
     name: field.type
-    for name, field in zip(STRUCTURED, types.type_info(documents.Document).fields, strict=True)
+    for name, field in zip(STRUCTURED, _fields(documents.Document), strict=True)
     if name not in ("object_modified_by_ddl", "agents_info")
 }
 """The arrays of objects of a row, each with its type."""

@@ -29,7 +29,7 @@ def setting(property_: str, **more: Any) -> Setting:
 
 
 def change(operation: str, *settings: Setting, policy_body: str | None = None) -> Change:
-    return Change(f"{operation.lower()}/table/1", T, operation, *[None] * 9, policy_body, None, None, settings)
+    return Change(f"{operation.lower()}/table/1", T, operation, policy_body=policy_body, settings=settings)
 
 
 def done(*changes: Change, **content: Any) -> Effect:

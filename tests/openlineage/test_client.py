@@ -26,7 +26,7 @@ def _classes() -> dict[str, type]:
     found = [
         one for module in modules for one in vars(module).values() if hasattr(one, "_get_schema") and attr.has(one)
     ]
-    return {one._get_schema(): one for one in found}
+    return {typing.cast("Any", one)._get_schema(): one for one in found}
 
 
 CLASSES: Final = _classes()

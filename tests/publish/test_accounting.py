@@ -10,7 +10,7 @@ import pytest
 
 from exporter.engines import export as pipeline
 from exporter.errors import ExporterError
-from exporter.publish.report import Report, check_account
+from exporter.publish.report import Report, check_account, summarise
 from exporter.settings import Settings
 from exporter.system.progress import Progress
 from tests import exports
@@ -49,8 +49,7 @@ def test_one_row_too_many_or_too_few_is_reported_with_all_numbers(part: str, by:
 def test_an_export_whose_account_does_not_add_up_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = pipeline.summarise
-    monkeypatch.setattr(pipeline, "summarise", lambda *given: replace(true(*given), duplicates=1))
+    monkeypatch.setattr(pipeline, "summarise", lambda *given: replace(summarise(*given), duplicates=1))
     rows = exports.ndjson(list(exports.all_rows())[:3], tmp_path / "rows.ndjson")
     with pytest.raises(ExporterError, match="please report this"):
         pipeline.export(Settings((str(rows),), str(tmp_path / "out"), engine="local"), Progress())

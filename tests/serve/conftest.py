@@ -8,8 +8,7 @@ import pytest
 from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.serve import forms, objects, overview, queries
-from exporter.serve.server import OWN_QUESTIONS
-from exporter.serve.site import Site
+from exporter.serve.site import OWN_QUESTIONS, Site
 from tests import exports, golden
 from tests.graph.shape_graphs import VALID
 from tests.hostile import payloads

@@ -15,8 +15,8 @@ from pyoxigraph import RdfFormat, parse
 from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.serve import protocol
-from exporter.serve.server import OWN_QUESTIONS, make
-from exporter.serve.site import Site
+from exporter.serve.server import make
+from exporter.serve.site import OWN_QUESTIONS, Site
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from exporter.cli import main
 from exporter.engines import export as pipeline
 from exporter.openlineage.push.ledger import Ledger
 from exporter.openlineage.run_files import RunFilesConfig, RunFilesTransport
+from exporter.publish.report import summarise
 from tests import exports
 from tests.input.bad_rows import GOOD
 
@@ -57,7 +58,7 @@ def export(folder: Path, *options: str) -> int:
 def test_an_export_is_for_its_owner_alone_under_any_umask(
     mask: int, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summarise, during = pipeline.summarise, set[int]()
+    during = set[int]()
 
     def look(*given: object) -> object:
         during.update(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(".out.*"))

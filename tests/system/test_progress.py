@@ -181,7 +181,7 @@ def test_sparks_own_pages_call_jobs_by_the_stage(spark: SparkSession) -> None:
     with shown.stage("read"):
         assert context.getLocalProperty(name) == "reading rows"
     assert context.getLocalProperty(name) == "of the notebook"
-    context.setLocalProperty(name, None)  # type: ignore[arg-type] - as Java's own takes it
+    context.setLocalProperty(name, None)  # type: ignore[arg-type]
     with shown.stage("write"):
         assert context.getLocalProperty(name) == "validating and writing"
     assert context.getLocalProperty(name) is None
@@ -213,7 +213,7 @@ def test_an_export_without_spark_is_one_stage(tmp_path: Path) -> None:
 
 def test_stages_that_run_side_by_side_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     shown = Progress(io.StringIO())
     with shown.stage("read"):
         now += 2
