@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.places import Places, Statement, Step, clone_rows, moved, places_of
+from exporter.ask.places import Places, Statement, Step, clone_rows, moved
 from exporter.ask.way import FOLLOWING, Way
 from exporter.model.identifiers import match_name
 
@@ -83,11 +83,11 @@ class _Gap(NamedTuple):
 def clones(asked: Asked) -> Iterator[str]:
     """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
     if asked.name in FOLLOWING:
-        places, made = places_of(asked.graph), list(asked.graph.select(_MADE))
-        if made or any(statement.source for each in places.values() for statement in each.statements):
+        made = list(asked.graph.select(_MADE))
+        if made or any(statement.source for each in asked.places.values() for statement in each.statements):
             way = Way(asked)
-            steps = _Steps(asked, way, places)
-            yield from _inferred(asked, _with_sources(steps.inferred(), places))
+            steps = _Steps(asked, way)
+            yield from _inferred(asked, _with_sources(steps.inferred(), asked.places))
             yield from _missing(asked, way, steps)
             yield from _made(asked, way, made)
     if asked.name in _OF_SETTINGS:
@@ -100,8 +100,8 @@ def clones(asked: Asked) -> Iterator[str]:
 class _Steps:
     """The steps through a CLONE on the way of an answer."""
 
-    def __init__(self, asked: Asked, way: Way, places: dict[str, Places]) -> None:
-        self._asked, self._graph, self._way, self._places = asked, asked.graph, way, places
+    def __init__(self, asked: Asked, way: Way) -> None:
+        self._asked, self._graph, self._way, self._places = asked, asked.graph, way, asked.places
 
     def inferred(self) -> list[_Row]:
         """The steps through a CLONE that are inferred."""
@@ -314,7 +314,7 @@ def _made(asked: Asked, way: Way, rows: Iterable[_Row]) -> Iterator[str]:
 
 def _brought(asked: Asked) -> Iterator[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
-    inferred = _with_sources(asked.graph.select(_INFERRED), places_of(asked.graph))
+    inferred = _with_sources(asked.graph.select(_INFERRED), asked.places)
     rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
     names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
     names |= asked.match_names()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.places import RENAME, SWAP, Statement, places_of
+from exporter.ask.places import RENAME, SWAP, Statement
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
 
@@ -92,7 +92,7 @@ def _events(asked: Asked) -> list[_Event]:
     """All until the time that is asked for, in order, but for what an UNDROP took back by then."""
     until = asked.until
     found = list[_Event]()
-    for places in places_of(asked.graph).values():
+    for places in asked.places.values():
         undone = {end: places.statements[undrop].time for end, undrop in places.undone.items()}
         found += [
             _Event(statement, place in undone)

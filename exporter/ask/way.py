@@ -11,7 +11,10 @@ from exporter.ask.lookups import iris, literals
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
 
 _FOLLOWING_UP: Final = ("lineage-as-of", "root-cause", "page-up", "page-up-at", "page-column-up", "page-column-up-at")
 _FOLLOWING_DOWN: Final = (
@@ -27,26 +30,18 @@ _OF_COLUMNS: Final = (
     *("column-copies", "root-cause", "tag-reach", "unmasked-copies"),
     *("page-column-up", "page-column-up-at", "page-column-down"),
 )
-_UP: Final = {
-    "path": "(prov:wasDerivedFrom|ah:priorVersion|ah:priorColumnVersion)*",
-    "holder": "?object (^ah:view/ah:sourceObject)? ?holder .",
+_STEPS: Final = ("prov:wasDerivedFrom", "ah:priorVersion", "ah:priorColumnVersion")
+_HOLDERS: Final = {
+    True: "?object (^ah:view/ah:sourceObject)? ?holder .",
+    False: "BIND(?object AS ?holder)",
 }
-"""The way of data up. What a view or stream shows is in the objects behind it."""
-_DOWN: Final = {
-    "path": "(^prov:wasDerivedFrom|^ah:priorVersion|^ah:priorColumnVersion)*",
-    "holder": "BIND(?object AS ?holder)",
-}
-_REACHED: Final = """\
-SELECT DISTINCT ?state WHERE {
-  {
-    SELECT DISTINCT ?start WHERE {
-      VALUES ?object { @objects@ }
-      @holder@
-      ?start prov:specializationOf ?holder .
-      @at@
-    }
-  }
-  ?start @path@ ?state .
+"""Where the data is that is asked for, up or not: what a view or stream shows is in the objects behind it."""
+_STARTS: Final = """\
+SELECT DISTINCT ?start WHERE {
+  VALUES ?object { @objects@ }
+  @holder@
+  ?start prov:specializationOf ?holder .
+  @at@
 }
 """
 _AT: Final = """\
@@ -58,18 +53,13 @@ OPTIONAL { ?start prov:generatedAtTime ?made }
         ?later prov:specializationOf ?holder ; prov:generatedAtTime ?later_made . FILTER(?later_made <= @time@)
       })
 """
-_REACHED_COLUMNS: Final = """\
-SELECT DISTINCT ?state WHERE {
-  {
-    SELECT DISTINCT ?start WHERE {
-      VALUES ?object { @objects@ }
-      @holder@
-      ?column ah:columnOf ?holder ; ah:matchName ?name .
-      FILTER(?holder != ?object || ?name IN (@columns@))
-      ?start prov:specializationOf ?column .
-    }
-  }
-  ?start @path@ ?state .
+_STARTS_OF_COLUMNS: Final = """\
+SELECT DISTINCT ?start WHERE {
+  VALUES ?object { @objects@ }
+  @holder@
+  ?column ah:columnOf ?holder ; ah:matchName ?name .
+  FILTER(?holder != ?object || ?name IN (@columns@))
+  ?start prov:specializationOf ?column .
 }
 """
 
@@ -97,8 +87,8 @@ class Way:
             place = asked.answer.columns.index("version")
             found = {version for row in asked.answer.rows if (version := row[place])}
             return (set(map(self.whole, found)), found) if self.is_of_columns else (found, None)
-        of_objects = self._select(_REACHED)
-        columns = self._select(_REACHED_COLUMNS) if asked.values("column_name") else set()
+        of_objects = self._select(_STARTS)
+        columns = self._select(_STARTS_OF_COLUMNS) if asked.values("column_name") else set()
         columns = {column for column in columns if not self.is_up or self.whole(column) in of_objects}
         if not columns:
             return of_objects, None
@@ -112,8 +102,22 @@ class Way:
         time = max(self._asked.times("at"), default=None)
         at = "" if time is None else _AT.replace("@time@", f'"{time.isoformat()}"^^xsd:dateTime')
         columns = ", ".join(literals([name]) for name in sorted(self._asked.match_names("column_name")))
-        terms = {**(_UP if self.is_up else _DOWN), "at": at, "columns": columns, "objects": iris(self.asked_things)}
-        return {row["state"] for row in self._graph.select(query, **terms)} if self.asked_things else set()
+        terms = {"at": at, "columns": columns, "objects": iris(self.asked_things), "holder": _HOLDERS[self.is_up]}
+        return self._walk({row["start"] for row in self._graph.select(query, **terms)}) if self.asked_things else set()
+
+    def _walk(self, starts: set[str]) -> set[str]:
+        """All versions that the data of these came from, or went to, and themselves. Each is looked up once, which a
+        path in SPARQL does once for each start.
+        """
+        step = self._graph.objects if self.is_up else _backwards(self._graph)
+        reached, waiting = set(starts), list(starts)
+        while waiting:
+            state = waiting.pop()
+            for other in (other for term in _STEPS for other in step(state, term)):
+                if other not in reached:
+                    reached.add(other)
+                    waiting.append(other)
+        return reached
 
     def whole(self, column: str) -> str:
         """The version of an object that a version of a column is part of."""
@@ -133,6 +137,10 @@ class Way:
         """Their names, and those that are asked for."""
         names = {match_name(holder.name) for thing in self.things for holder in self._graph.names_of(thing)}
         return names | self._asked.match_names()
+
+
+def _backwards(graph: Lookups) -> Callable[[str, str], Iterator[str]]:
+    return lambda iri, term: graph.subjects(term, iri)
 
 
 def _meant_then(asked: Asked) -> set[str]:
