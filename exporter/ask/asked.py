@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.parameters import instant, values_of
+from exporter.ask.places import places_of
 from exporter.ask.shipped import is_shipped
 from exporter.model.identifiers import match_name
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from exporter.ask.answers import Answer
     from exporter.ask.lookups import Lookups
     from exporter.ask.parameters import ParameterValues
+    from exporter.ask.places import Places
     from exporter.ask.shipped import Question
 
 MOST: Final = 1_000
@@ -39,6 +42,11 @@ class Asked:
     def name(self) -> str:
         """The name of the question."""
         return self.question.name
+
+    @cached_property
+    def places(self) -> dict[str, Places]:
+        """What happened to schemas and databases, by account."""
+        return places_of(self.graph)
 
     @property
     def is_of_page(self) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import left_out, nameless, protection, unrecorded, views
+from exporter.ask import clones, left_out, nameless, protection, unrecorded, views
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
 from exporter.ask.parameters import as_text, instant, values_of
@@ -101,7 +101,9 @@ def explain(asked: Asked) -> list[str]:
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
-        notes += [protection.enforced_before, unrecorded.clones, nameless.objects_by_name, views.views_and_streams]
+        notes += [protection.enforced_before, clones.clones, nameless.objects_by_name, views.views_and_streams]
+    elif asked.is_of_page:
+        notes += [clones.clones]
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, nameless.former_columns, nameless.letter_cases, _agents]
         if not asked.answer.rows:

@@ -324,8 +324,8 @@ def test_the_step_is_marked_with_the_clone(told: Callable[[str], Path]) -> None:
         ("read", "downstream-users", {"object_name": "D2.S.A"}, []),
         ("written-first", "root-cause", {"object_name": "E.S.B", "column_name": "C"}, ["D2.S.A from D.S.A"]),
         ("read", "unmasked-copies", {}, ["D2.S.A from D.S.A"]),
-        ("read", "sensitive-data-movement", {"object_id": "3", "domain": "Table"}, ["ask for the object of the same"]),
-        ("dropped", "root-cause", {"object_id": "53", "column_name": "C"}, ["ask for the object of the same name"]),
+        ("read", "sensitive-data-movement", {"object_id": "3", "domain": "Table"}, ["Ask for D2.S.A, too."]),
+        ("dropped", "root-cause", {"object_id": "53", "column_name": "C"}, ["Ask for D.S.A, too."]),
     ],
 )
 def test_answers_say_what_is_inferred_and_what_is_not_followed(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from exporter.ask.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.unrecorded import UNLISTED
 from exporter.serve.site import MOST_ROWS
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
+_NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID)
+"""Parts of the notes on answers that are about the lineage, too."""
 Direction = Literal["up", "down"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")
 
@@ -149,9 +152,12 @@ class ExportLineage(Lineage):
                 self._add_query_flows(direction, fresh)
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
-        """The rows of an answer. Its notes on schemas that were renamed, dropped … become notes of the lineage."""
+        """The rows of an answer. Its notes on schemas that were renamed, dropped … and on clones become notes of the
+        lineage.
+        """
         answer = self.site.ask(question, params, most)
-        self.notes += [note for note in answer.notes if UNLISTED in note and note not in self.notes]
+        notes = [note for note in answer.notes if any(part in note for part in _NOTES)]
+        self.notes += [note for note in notes if note not in self.notes]
         return answer.dicts()
 
     def moves(self, direction: Direction, place: LineageNode, other: LineageNode) -> Params:
@@ -323,7 +329,7 @@ def _upwards(lineage: ExportLineage, place: LineageNode) -> Ends:
 
 def _ends(lineage: ExportLineage, question: str, params: Mapping[str, str]) -> Ends:
     """The versions of the answer to ``question`` that have no other version of the answer ``beside`` them."""
-    rows = lineage.site.rows(question, params, MOST)
+    rows = lineage.rows_of(question, params, MOST)
     if len(rows) == MOST:
         lineage.notes.append(
             f"There are more than {MOST:,} versions; the picture leaves some out. A day makes them fewer."

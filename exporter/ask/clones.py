@@ -1,0 +1,332 @@
+"""Notes on what came with a CLONE or LIKE, and no row lists.
+
+- Questions and pages that follow data: what a CLONE of a schema or database brought. Its row names the two, and not the
+  objects in them: which table came from which is inferred from their names, and not known where the source was not on
+  record. And what came with a CLONE or LIKE of a table whose row gives the source as a property alone. They are about
+  all objects that the data went through.
+- ``policy-coverage``, ``exposure``, ``tag-reach``: what is set on a clone from the beginning.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.places import Places, Statement, Step, clone_rows, moved
+from exporter.ask.way import FOLLOWING, Way
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
+
+_SHOWN: Final = 5
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_Row = dict[str, str]
+_OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach")
+"""Questions about tags, policies and grants: a clone can have them without a row that sets them."""
+INFERRED: Final = "Inferred from names, as the row of a CLONE does not list what was in the schema or database"
+NO_STEP: Final = "No row lists what was in it, so the answer has no step"
+NOT_SAID: Final = "Its row does not say what came with it, so the answer has no step"
+"""Parts of the notes on questions that follow data."""
+_INFERRED: Final = """\
+SELECT DISTINCT ?made ?change ?target ?time ?state ?from WHERE {
+  ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target ; prov:wasDerivedFrom ?state .
+  OPTIONAL { ?made ^dcterms:isPartOf/prov:wasDerivedFrom ?from }
+}
+ORDER BY ?time ?target
+"""
+"""The tables that a CLONE brought, as is inferred. ``?state``, ``?from``: the versions of the table and of the column
+that was copied.
+"""
+_BEGINNINGS: Final = """\
+SELECT DISTINCT ?state WHERE {
+  ?state a @class@ .
+  FILTER NOT EXISTS { ?state prov:wasDerivedFrom|ah:priorVersion|ah:priorColumnVersion ?before }
+}
+"""
+"""The states in which the first row found objects or columns, and of which nothing says where they came from."""
+_MADE: Final = """\
+SELECT DISTINCT ?change ?target ?source ?time ?has_data ?has_columns WHERE {
+  ?change ah:madeFromName ?source ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time ;
+    dcterms:isPartOf ?query .
+  ?made ah:domain ?domain .
+  FILTER(?domain NOT IN ("Schema", "Database"))
+  BIND(EXISTS {
+    ?version prov:specializationOf ?made ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?state
+  } AS ?has_data)
+  BIND(EXISTS {
+    ?column ah:columnOf ?made .
+    ?column_version prov:specializationOf ?column ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?column_state
+  } AS ?has_columns)
+}
+ORDER BY ?time ?target ?source
+"""
+"""What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
+
+
+class _Gap(NamedTuple):
+    """A step through a CLONE that the answer lacks. ``thing``: what came by it, empty where it is not on record.
+    ``column``: the column that lacks the step, empty for the whole object.
+    """
+
+    step: Step
+    account: str
+    thing: str = ""
+    column: str = ""
+
+
+def clones(asked: Asked) -> Iterator[str]:
+    """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
+    if asked.name in FOLLOWING:
+        made = list(asked.graph.select(_MADE))
+        if made or any(statement.source for each in asked.places.values() for statement in each.statements):
+            way = Way(asked)
+            steps = _Steps(asked, way)
+            yield from _inferred(asked, _with_sources(steps.inferred(), asked.places))
+            yield from _missing(asked, way, steps)
+            yield from _made(asked, way, made)
+    if asked.name in _OF_SETTINGS:
+        yield from _brought(asked)
+
+
+# --- steps through a CLONE of a schema or database --------------------------------------------------------------------
+
+
+class _Steps:
+    """The steps through a CLONE on the way of an answer."""
+
+    def __init__(self, asked: Asked, way: Way) -> None:
+        self._asked, self._graph, self._way, self._places = asked, asked.graph, way, asked.places
+
+    def inferred(self) -> list[_Row]:
+        """The steps through a CLONE that are inferred."""
+        return [
+            row
+            for row in self._graph.select(_INFERRED)
+            if self._way.is_of_all or (row["made"] in self._way.states and (self._way.is_up or self._is_followed(row)))
+        ]
+
+    def _is_followed(self, row: _Row) -> bool:
+        """Whether data is followed through an inferred step down."""
+        if self._way.is_from_reads and self._way.thing(row["state"]) in self._way.asked_things:
+            return False  # its first step is a query that reads the asked object, and no CLONE does
+        return row["state"] in self._way.states or row["from"] in (self._way.columns or ())
+
+    def gaps(self) -> Iterator[_Gap]:
+        """The steps that the answer lacks, by the time that is asked for."""
+        every = [*(self._gaps_up() if self._way.is_up else self._gaps_down()), *self._gaps_of_unknown()]
+        until = self._asked.until
+        return (gap for gap in dict.fromkeys(every) if until is None or gap.step.clone.time <= until)
+
+    def _gaps_up(self) -> Iterator[_Gap]:
+        whole = self._beginnings("ah:UnrecordedVersion")
+        if self._way.columns is None:
+            states = whole if self._way.is_of_all else whole & self._way.states
+            begun = {(self._way.thing(state), "") for state in states}
+            things = {self._way.thing(row["made"]) for row in self.inferred()} & self._way.asked_things
+            begun |= {  # of which rows show no version
+                (thing, column)
+                for column in self._asked.match_names("column_name")
+                for thing in things
+                if self._graph.has_column(column, [thing])
+            }
+        else:
+            begun = {
+                (self._way.thing(version), "" if version in whole else self._column(column))
+                for column in self._beginnings("ah:UnrecordedColumnVersion") & self._way.columns
+                if (version := self._way.whole(column)) in whole or self._graph.text(version, "ah:inferredFrom")
+            }
+        for thing, column in sorted(begun):
+            for number, (account, step) in enumerate(self._origins(thing)):
+                yield _Gap(step, account, "" if number else thing, column)
+
+    def _beginnings(self, name: str) -> set[str]:
+        return {row["state"] for row in self._graph.select(_BEGINNINGS, **{"class": name})}
+
+    def _column(self, state: str) -> str:
+        return self._graph.text(self._way.thing(state), "ah:columnName") or ""
+
+    def _origins(self, thing: str) -> Iterator[tuple[str, Step]]:
+        """The CLONEs that an object may have come by, by the name under which rows show it first."""
+        names = self._graph.names_of(thing)
+        if names and (places := self._places.get(names[0].account)):
+            since = places.until(datetime.fromisoformat(names[0].since))
+            for step in places.origins(match_name(names[0].name), since):
+                yield names[0].account, step
+
+    def _gaps_down(self) -> Iterator[_Gap]:
+        inferred = [row for row in self._graph.select(_INFERRED) if self._is_followed(row)]
+        whole = {(row["change"], self._way.thing(row["state"])) for row in inferred}
+        of_columns = {
+            (row["change"], self._way.thing(row["state"]))
+            for row in inferred
+            if row["from"] in (self._way.columns or ())
+        }
+        columns: dict[str, set[str]] = {}
+        for column in self._way.columns or ():
+            columns.setdefault(self._way.thing(self._way.whole(column)), set()).add(self._column(column))
+        for thing, periods in sorted(self._periods().items()):
+            for account, place, step in self._copies_of(thing):
+                key = step.clone.change, thing
+                if key in (of_columns if thing in columns else whole) or not any(
+                    since <= step.clone.time and (until is None or step.clone.time < until) for since, until in periods
+                ):
+                    continue
+                missing = sorted(columns[thing]) if key in whole else [""]
+                yield from (_Gap(step, account, "", column) for column in missing)
+                if key not in whole:
+                    yield from self._copies_of_copies(account, step.target, place + 1)
+
+    def _periods(self) -> dict[str, list[tuple[datetime, datetime | None]]]:
+        """When each object held the data. What a column got is there also when others of its columns are written."""
+        found: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        for state in self._way.states:
+            made = self._graph.text(state, "prov:generatedAtTime")
+            ends = [*self._graph.objects(state, "ah:validUntil"), *self._graph.objects(state, "prov:invalidatedAtTime")]
+            until = min(map(datetime.fromisoformat, ends), default=None) if self._way.columns is None else None
+            period = datetime.fromisoformat(made) if made else _FIRST, until
+            found.setdefault(self._way.thing(state), []).append(period)
+        return found
+
+    def _copies_of(self, thing: str) -> Iterator[tuple[str, int, Step]]:
+        """The CLONEs that copied an object, each with its place."""
+        for holder in self._graph.names_of(thing):
+            if places := self._places.get(holder.account):
+                begin = places.since(datetime.fromisoformat(holder.since))
+                until = datetime.fromisoformat(holder.until) if holder.until else None
+                for step, place in places.copies(match_name(holder.name), begin, until):
+                    yield holder.account, place, step
+
+    def _copies_of_copies(self, account: str, name: str, place: int) -> Iterator[_Gap]:
+        """The CLONEs that copied what no row names."""
+        waiting, visited = [(name, place)], set[tuple[str, int]]()
+        while waiting:
+            name, place = waiting.pop()
+            for step, found in self._places[account].copies(name, place):
+                yield _Gap(step, account)
+                if (step.target, found) not in visited:
+                    visited.add((step.target, found))
+                    waiting.append((step.target, found + 1))
+
+    def _gaps_of_unknown(self) -> Iterator[_Gap]:
+        """Of what is asked for by a name that no row gives, at any time."""
+        until = self._asked.until
+        for name in sorted(self._asked.match_names()) if not self._way.is_of_all else ():
+            if self._graph.holders(name):
+                continue
+            for account, places in self._places.items():
+                end = len(places.statements) if until is None else places.until(until)
+                ends = [place for place in places.ends(name) if until is None and place < end]
+                if self._way.is_up:
+                    for place in (end, *ends):
+                        yield from (_Gap(step, account) for step in places.origins(name, place))
+                else:
+                    for place in (0, *(place + 1 for place in ends)):
+                        yield from self._copies_of_copies(account, name, place)
+
+    @cached_property
+    def arrived(self) -> dict[tuple[str, str], str]:
+        """CLONE and name in its target -> the object that came by it, as far as rows name it later."""
+        things = sorted({self._way.thing(state) for state in self._beginnings("ah:UnrecordedVersion")})
+        first = ((thing, next(self._origins(thing), None)) for thing in things)
+        return {(found[1].clone.change, found[1].target): thing for thing, found in first if found}
+
+
+def _with_sources(steps: Iterable[_Row], places: dict[str, Places]) -> Iterator[_Row]:
+    """Inferred steps with the name that the source had at the time of the CLONE."""
+    clones = {one.change: one for each in places.values() for one in each.statements if one.source}
+    for step in steps:
+        if clone := clones.get(step["change"]):
+            yield {**step, "source": moved(match_name(step["target"]), clone.name, clone.source)}
+
+
+def _inferred(asked: Asked, steps: Iterable[_Row]) -> Iterator[str]:
+    """A note that steps are inferred."""
+    until = asked.until
+    texts = dict.fromkeys(
+        f"{step['target']} from {step['source']} at {step['time']}"
+        for step in steps
+        if until is None or datetime.fromisoformat(step["time"]) <= until
+    )
+    if texts:
+        yield f"{INFERRED}: {first_of(list(texts), _SHOWN)}."
+
+
+def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
+    """A note for each CLONE through which the answer has no step: the last ones."""
+    by_clone: dict[Statement, list[_Gap]] = {}
+    for gap in steps.gaps():
+        by_clone.setdefault(gap.step.clone, []).append(gap)
+    for clone, gaps in sorted(by_clone.items())[-_SHOWN:]:
+        lacking, others = list[str](), dict[str, None]()
+        for step, account, thing, column in gaps:
+            arrived = thing or steps.arrived.get((clone.change, step.target), "")
+            source, target = _source(asked.graph, step, account), _called(asked.graph, step.target, arrived)
+            lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
+            others[source if way.is_up else target] = None
+        ask = "" if way.is_of_all else f" Ask for {first_of(list(others), _SHOWN)}, too."
+        yield (
+            f"{clone.name} was cloned from {clone.source} at {clone.at}. {NO_STEP} {first_of(lacking, _SHOWN)}.{ask}"
+        )
+    if len(by_clone) > _SHOWN:
+        yield f"There are {len(by_clone) - _SHOWN} more such clones before these."
+
+
+def _source(graph: Lookups, step: Step, account: str) -> str:
+    """What a CLONE copied, as it can be asked for."""
+    holders = [one for one in graph.holders(step.source) if one.account == account and one.holds(step.clone.time)]
+    return _called(graph, step.source, holders[0].iri if len(holders) == 1 else "")
+
+
+def _called(graph: Lookups, name: str, thing: str) -> str:
+    """A name that an object had, with the id where the name means another one, or none."""
+    holders = graph.holders(name)
+    names = graph.names_of(thing) if thing else []
+    is_known = {holder.iri for holder in holders} == {thing} and holders[-1].until is None
+    return name if is_known or not names or not names[0].ident else f"{name} (object_id={names[0].ident})"
+
+
+# --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
+
+
+def _made(asked: Asked, way: Way, rows: Iterable[_Row]) -> Iterator[str]:
+    """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
+    ours, theirs = ("target", "source") if way.is_up else ("source", "target")
+    lacking = [
+        row
+        for row in rows
+        if row["has_columns" if way.is_of_columns else "has_data"] != "true"
+        if way.is_of_all or match_name(row[ours]) in way.names
+        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
+    ]
+    for row in lacking[:_SHOWN]:
+        yield (
+            f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
+            f"{'their columns' if way.is_of_columns else 'them'}."
+            + ("" if way.is_of_all else f" Ask for {row[theirs]}, too.")
+        )
+
+
+def _brought(asked: Asked) -> Iterator[str]:
+    """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
+    inferred = _with_sources(asked.graph.select(_INFERRED), asked.places)
+    rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
+    names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
+    names |= asked.match_names()
+    ends = asked.times("at")
+    texts = [
+        f"{target} from {source} at {time}"
+        for time, target, source in sorted({(row["time"], row["target"], row["source"]) for row in rows})
+        if not any(datetime.fromisoformat(time) > end for end in ends)
+        and (not names or any(f"{name}.".startswith(f"{match_name(target)}.") for name in names))
+    ]
+    if texts:
+        yield (
+            "No row records which tags, policies and grants came with a CLONE or LIKE; the answer has those that were "
+            f"set later: {first_of(texts, _SHOWN)}. Ask for the source, too."
+        )

@@ -1,0 +1,275 @@
+"""What statements did to schemas and databases, and so where the name of an object leads, back and forth in time.
+
+Rows name a schema or database that is cloned, dropped, restored, renamed or swapped, and not the objects in it. What
+such an object was called before and after, and from which object a CLONE made it, follows from its name alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
+from exporter.model.identifiers import match_name, parts_of
+from exporter.model.object_state import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from exporter.ask.lookups import Lookups
+
+_OF_CHANGES: Final = """\
+SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
+  VALUES ?operation { "CREATE" "REPLACE" }
+  VALUES ?domain { "Schema" "Database" }
+  ?change ah:operation ?operation ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time .
+  ?made ah:domain ?domain .
+  { ?change ah:madeFromName ?source } UNION {
+    ?change dcterms:isPartOf ?query .
+    ?query prov:qualifiedUsage|ah:accessPattern ?access .
+    ?access ah:accessedObject ?read ; ah:objectName ?source .
+    ?read ah:domain ?domain .
+  }
+  FILTER(?source != ?target)
+}
+ORDER BY ?time ?target ?source
+"""
+"""CLONEs of schemas and databases. The row has the source in the change, or among what it read (view, "Read query
+notes").
+"""
+_OF_WRITES: Final = """\
+SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
+  VALUES ?domain { "Schema" "Database" }
+  ?made ah:domain ?domain .
+  ?change prov:specializationOf ?made ; prov:wasDerivedFrom ?copied .
+  ?copied prov:specializationOf ?read .
+  ?read ah:domain ?domain .
+  ?change prov:wasGeneratedBy ?query .
+  ?query prov:startedAtTime ?time .
+  FILTER NOT EXISTS { ?query ah:hasChange ?other }
+  OPTIONAL { ?query ah:queryId ?query_id }
+  OPTIONAL { ?made ah:objectId ?id }
+  OPTIONAL { ?made rdfs:label ?made_label }
+  OPTIONAL { ?read rdfs:label ?read_label }
+  OPTIONAL { ?change ah:objectName ?written }
+  OPTIONAL {
+    ?query prov:qualifiedUsage|ah:accessPattern ?access .
+    ?access ah:accessedObject ?read ; ah:objectName ?spelled .
+  }
+  BIND(COALESCE(?written, ?made_label) AS ?target)
+  BIND(COALESCE(?spelled, ?read_label) AS ?source)
+  FILTER(?source != ?target)
+}
+ORDER BY ?time ?target ?source
+"""
+"""CLONEs whose row has no change: it has the new schema or database among what was written (view, "Write operation
+notes"). ``?change``: the version.
+"""
+_CHANGES: Final = """\
+SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?domain { "Schema" "Database" }
+  ?made ah:domain ?domain .
+  ?change ah:changedObject ?made ; ah:operation ?operation ; prov:startedAtTime ?time ;
+    dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?made ah:objectId ?id }
+  OPTIONAL { ?change ah:newName ?new }
+  OPTIONAL { ?change ah:swappedWithName ?swapped }
+  FILTER(?operation IN ("CREATE", "DROP", "REPLACE", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+  OPTIONAL { ?change ah:objectName ?own }
+  OPTIONAL { ?made rdfs:label ?label }
+  BIND(COALESCE(?own, ?label) AS ?name)
+  FILTER(BOUND(?name))
+}
+"""
+RENAME: Final = "RENAME"
+SWAP: Final = "SWAP"
+
+
+class Statement(NamedTuple):
+    """What a statement did to a schema or database. ``operation``: CREATE, REPLACE, DROP, UNDROP, RENAME or SWAP.
+    ``name``, ``other``: its names before and after a RENAME, or of both sides of a SWAP; else ``other`` is empty.
+    ``iri``: the schema or database; ``has_id``: whether rows give its id. ``change``: the change, or the version that
+    was written. ``source``: the name of what was cloned, empty if it is no CLONE.
+    """
+
+    time: datetime
+    at: str
+    query_id: str
+    operation: str
+    name: str
+    other: str
+    iri: str
+    has_id: bool
+    change: str
+    source: str
+
+    @property
+    def account(self) -> str:
+        """The part of its IRI that the IRIs of all objects of its account begin with."""
+        return self.iri.rsplit("/", 2 if self.has_id else 3)[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names before and after it."""
+        return [name for name in (self.name, self.other) if name]
+
+    def counterpart(self, name: str) -> str:
+        """The name that an object has after a RENAME or SWAP, or had before; empty if there is none."""
+        return moved(name, self.name, self.other) or moved(name, self.other, self.name)
+
+    def recorded(self, place: int) -> list[Event]:
+        """The events of the rows, one for each name. ``place``: in the order of time."""
+        operation = "ALTER" if self.other else self.operation
+        key = self.iri if self.has_id else ""
+        return [Event(place, self.query_id, place, "", match_name(name), "", operation, key) for name in self.names]
+
+
+class Step(NamedTuple):
+    """A CLONE, and the names of an object in its target and its source at that time."""
+
+    clone: Statement
+    target: str
+    source: str
+
+
+def moved(name: str, before: str, after: str) -> str:
+    """The name of an object of a schema or database ``before`` in the one ``after``; empty if it is not in it, or if
+    either is empty.
+
+    >>> moved("D.S.T", "d.s", "E"), moved("D.S2.T", "D.S", "E")
+    ('E.T', '')
+    """
+    prefix = f"{match_name(before)}."
+    return f"{match_name(after)}.{name.removeprefix(prefix)}" if before and after and name.startswith(prefix) else ""
+
+
+def around(name: str) -> list[str]:
+    """The database and the schema that a name, as it is compared, is in."""
+    parts = parts_of(name)
+    return [".".join(parts[:count]) for count in range(1, min(len(parts), 3))]
+
+
+class Places:
+    """The statements on schemas and databases of one account, in the order of time. ``undone``: the place of a DROP or
+    REPLACE -> that of the UNDROP that takes it back.
+    """
+
+    def __init__(self, statements: Iterable[Statement]) -> None:
+        self.statements = sorted(statements)
+        recorded = [
+            event
+            for place, statement in enumerate(self.statements)
+            if statement.operation != BEGINS
+            for event in statement.recorded(place)
+        ]
+        self.undone = {end.end: undrop.end for end, undrop in taken_back(recorded).items()}
+        self._restored = {undrop: end for end, undrop in self.undone.items()}
+        self._times = [statement.time for statement in self.statements]
+        self._of_name: dict[str, list[int]] = {}
+        for place, statement in enumerate(self.statements):
+            for name in {match_name(name) for name in (*statement.names, statement.source) if name}:
+                self._of_name.setdefault(name, []).append(place)
+
+    def until(self, time: datetime) -> int:
+        """How many statements there were until a time."""
+        return bisect_right(self._times, time)
+
+    def since(self, time: datetime) -> int:
+        """How many statements there were before a time."""
+        return bisect_left(self._times, time)
+
+    def ends(self, name: str) -> list[int]:
+        """The places of all statements after which another schema or database may have what is in the name."""
+        places = (place for text in around(name) for place in self._of_name.get(text, ()))
+        return [place for place in places if self.statements[place].operation in {*ENDS, RENAME, SWAP}]
+
+    def origins(self, name: str, place: int) -> Iterator[Step]:
+        """The CLONEs that an object may have come by that has a name before the statement at ``place``, and that no row
+        made: the last one first, with that by which its source may have come, and so on.
+        """
+        while (place := self._last(name, place)) >= 0:
+            statement = self.statements[place]
+            if statement.source and (source := moved(name, statement.name, statement.source)):
+                yield Step(statement, name, source)
+                name = source
+            elif place in self._restored:
+                end = self._restored[place]
+                name, place = moved(name, statement.name, self.statements[end].name), end
+            elif statement.operation in {RENAME, SWAP}:
+                former = moved(name, statement.other, statement.name)
+                former = former or (moved(name, statement.name, statement.other) if statement.operation == SWAP else "")
+                if not former:
+                    return
+                name = former
+            elif statement.operation != RESTORES:
+                return
+
+    def copies(self, name: str, place: int, until: datetime | None = None) -> Iterator[tuple[Step, int]]:
+        """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
+        statements on its schema and database make of it, ``until`` a time: each with its place.
+        """
+        place -= 1
+        while (place := self._next(name, place)) < len(self.statements):
+            statement = self.statements[place]
+            if until is not None and statement.time >= until:
+                return
+            if statement.source and (target := moved(name, statement.source, statement.name)):
+                yield Step(statement, target, name), place
+            elif place in self.undone:
+                undrop = self.undone[place]
+                name, place = moved(name, statement.name, self.statements[undrop].name), undrop
+            elif statement.operation in ENDS:
+                return
+            elif statement.operation == SWAP or moved(name, statement.name, statement.other):
+                name = statement.counterpart(name)
+
+    def _last(self, name: str, before: int) -> int:
+        """The place of the last statement on what a name is in, before a place; -1 if there is none. A CLONE of it
+        does nothing to it.
+        """
+        found = -1
+        for text in around(name):
+            places = self._of_name.get(text, [])
+            number = bisect_left(places, before) - 1
+            while number >= 0 and not self._is_on(places[number], text):
+                number -= 1
+            found = max(found, places[number] if number >= 0 else -1)
+        return found
+
+    def _next(self, name: str, after: int) -> int:
+        """The place of the next statement that a name is in, after a place; their number if there is none."""
+        every = (self._of_name.get(text, []) for text in around(name))
+        later = (places[number] for places in every if (number := bisect_right(places, after)) < len(places))
+        return min(later, default=len(self.statements))
+
+    def _is_on(self, place: int, text: str) -> bool:
+        return text in map(match_name, self.statements[place].names)
+
+
+def clone_rows(graph: Lookups) -> list[dict[str, str]]:
+    """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
+    return [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
+
+
+def places_of(graph: Lookups) -> dict[str, Places]:
+    """What happened to schemas and databases, by account."""
+    clones = {row["change"]: row for row in clone_rows(graph)}
+    found: dict[tuple[str, frozenset[str]], Statement] = {}
+    for row in graph.select(_CHANGES):
+        other = row["swapped"] or row["new"]
+        operation = SWAP if row["swapped"] else RENAME if row["new"] else row["operation"]
+        source = clones.pop(row["change"], {}).get("source", "")
+        statement = _statement(row, operation, row["name"], other, source)
+        # A SWAP has a change for each side.
+        key = f"{statement.account}/{row['query_id']}", frozenset((operation, row["name"], other))
+        found[key] = min(statement, found.get(key, statement))
+    every = [*found.values(), *(_statement(row, BEGINS, row["target"], "", row["source"]) for row in clones.values())]
+    accounts = sorted({statement.account for statement in every})
+    return {account: Places(one for one in every if one.account == account) for account in accounts}
+
+
+def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> Statement:
+    time = datetime.fromisoformat(row["time"]).astimezone(UTC)
+    iri, change = row["made"], row["change"]
+    return Statement(time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source)
