@@ -36,6 +36,10 @@ def _around(kind: str, name: str, operation: str) -> Json:
     return {"user_name": "OPS", "object_modified_by_ddl": changed}
 
 
+def _by_id(number: int) -> Json:
+    return {"objectDomain": "Table", "objectId": number, "columns": [{"columnName": "C"}]}
+
+
 def _enforced(table: Json, policy: Json) -> Json:
     """A read of column C under a policy, of the column or of the table."""
     of_table = policy["policyKind"] == "ROW_ACCESS_POLICY"
@@ -81,6 +85,13 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed({"objectDomain": "MASKING POLICY", "objectId": 902, "objectName": "D.S.NAMED"}),
         read(thing("B", 4)),
     ],
+    # rows that give only the ids of A, which has its name in another row, and of 55 and 56, which have none
+    "ids": [
+        read(A),
+        {**copied(_by_id(55), _by_id(56)), "user_name": "ETL"},
+        {**read(_by_id(3), "BEN"), "parent_query_id": "q1", "root_query_id": "q1"},
+        read(_by_id(56), "CLEO"),
+    ],
     # the table has its first name only in the row that takes it away
     "renamed-at-once": [renamed(A, "B")],
 }  # fmt: skip
@@ -104,6 +115,17 @@ def test_what_a_provider_shares_is_read(whole: Store) -> None:
     assert "end-up has where its data went" in " ".join(movement.notes), "it follows base objects alone"
     assert told("masking-policies", graph) == {"P.S.MASK"}
     assert told("row-access-policies", graph) == {"P.S.ROWS"}
+
+
+def test_what_a_row_gives_by_its_id_alone_was_read(whole: Store) -> None:
+    """By the name that other rows give, and by its id if none does."""
+    graph = stories.of("ids", whole)
+    rows = {row[1]: row[3:] for row in asked("user-history", graph).rows}
+    assert rows == {"q1": ("D.S.A",) * 2, "q2": ("55",) * 2, "q3": ("D.S.A",) * 2, "q4": ("56",) * 2}
+    assert {row[0]: row[3] for row in asked("ancestors", graph).rows}["q3"] == "D.S.A"
+    assert [row[2] for row in asked("statements-of-request", graph, query_id="q1").rows] == ["D.S.A"]
+    users = [row[:2] for row in asked("downstream-users", graph, object_id="55", domain="Table").rows]
+    assert users == [("CLEO", "56"), ("ETL", "55")]
 
 
 def test_a_policy_without_a_name_is_shown_by_its_id(whole: Store) -> None:
