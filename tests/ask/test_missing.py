@@ -157,6 +157,26 @@ def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path
     assert "has what this question asks for" not in told
 
 
+@pytest.mark.parametrize("question", ["policy-coverage", "tag-history", "tag-reach", "unmasked-reads"])
+@pytest.mark.parametrize("number", [None, 9])
+def test_a_tag_or_policy_that_is_unset_without_its_id_is_told(
+    number: int | None, question: str, tmp_path: Path
+) -> None:
+    """It may be the one that was set with its id: nothing else says so."""
+    kind = "maskingPolicies" if question == "unmasked-reads" else "tags"
+
+    def of_tag(sub_operation: str, number: int | None) -> Json:
+        ident = {} if number is None else {"objectId": {"value": number}}
+        return {"X": {kind: {"D.S.PII": {"subOperationType": sub_operation, **ident}}}}
+
+    rows = [tagged(1, columns=of_tag("ADD", 9)), tagged(2, columns=of_tag("DROP", number))]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    params = {"column_name": "X"} if question in {"tag-history", "unmasked-reads"} else {}
+    params |= {"object_name": "D.S.A"} if params else {}
+    told = notes(load(tmp_path / "out"), question, **params)
+    assert ("Some rows set or unset D.S.PII without an id, where other rows give the id" in told) == (number is None)
+
+
 @pytest.mark.parametrize("again", [9, 10])
 def test_a_tag_that_was_dropped_or_replaced_for_a_time_is_told(again: int, tmp_path: Path) -> None:
     """It is dropped, or another one takes its name and is dropped; then it is restored."""
