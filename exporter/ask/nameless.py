@@ -3,7 +3,8 @@
 - A DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
-- What is set on an object without its id is not counted for the object with an id.
+- What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
+  unset without its id end what was set with it.
 - Columns never have ids: what rows say of a column counts under the name, and the spelling, that they give.
 """
 
@@ -42,6 +43,12 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
         yield (
             f"Some rows give no id of {first_of(names, _SHOWN)}: the tags and policies that they set count for what "
             "is known by that name alone, and not for what other rows give with an id, though it may be the same."
+        )
+    elements = sorted({row["name"] for row in _set_by_name(asked)})
+    if elements:
+        yield (
+            f"Some rows set or unset {first_of(elements, _SHOWN)} without an id, where other rows give the id: what is "
+            "set with the id is not taken to end or to change by that, though it may be the same."
         )
 
 
@@ -293,6 +300,28 @@ def _set(asked: Asked) -> dict[str, str]:
         return {}
     rows = asked.graph.select(_SET, classes=_SET_BY[asked.name])
     return {row["thing"]: row["name"] for row in rows if not asked.things or row["thing"] in asked.things}
+
+
+_SET_BY_NAME: Final = """\
+SELECT DISTINCT ?thing ?name WHERE {
+  ?nameless ah:sameNameAs ?element .
+  VALUES ?class { @classes@ }
+  ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
+  ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
+  OPTIONAL { ?by_name ah:onColumn ?column }
+  OPTIONAL { ?by_id ah:onColumn ?same_column }
+  FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
+  ?nameless rdfs:label ?name .
+}
+"""
+
+
+def _set_by_name(asked: Asked) -> Iterator[_Row]:
+    """The tags and policies that rows set on one object or column with their ids and without."""
+    if asked.name in _SET_BY and _has_mixed_ids(asked.graph):
+        for row in asked.graph.select(_SET_BY_NAME, classes=_SET_BY[asked.name]):
+            if not asked.things or row["thing"] in asked.things:
+                yield row
 
 
 def _has_mixed_ids(graph: Lookups) -> bool:

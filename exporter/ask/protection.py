@@ -6,6 +6,7 @@ enforced show that they were in force.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -118,8 +119,11 @@ def nothing_set(asked: Asked) -> Iterator[str]:
         return
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
+    labels = Counter(map(graph.label, set(asked.things)))
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
+        if labels[name] > 1:  # another one of that name may have what this one lacks
+            name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'})"
         if asked.name == "unmasked-reads" and not graph.holds(_MASKED, thing=iris([thing]), columns=of_columns):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
             yield (
@@ -152,8 +156,8 @@ def _no_copy(asked: Asked) -> str:
 
 
 _PERIODS: Final = """\
-SELECT DISTINCT ?thing ?name ?column ?tag ?since ?until WHERE {
-  ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:validFrom ?since .
+SELECT DISTINCT ?thing ?name ?column ?tag ?tag_iri ?since ?until WHERE {
+  ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:elementObject ?tag_iri ; ah:validFrom ?since .
   ?thing rdfs:label ?name .
   OPTIONAL { ?setting ah:onColumn/ah:columnName ?column }
   OPTIONAL { ?setting ah:validUntil ?until }
@@ -163,8 +167,8 @@ SELECT DISTINCT ?thing ?name ?column ?tag ?since ?until WHERE {
 
 def tags_of_another_time(asked: Asked) -> Iterator[str]:
     """What an empty answer about tags that are set at a time leaves out: tags that ended before that time (the end of
-    the record, if none is asked for), those that were set later, and those on what was dropped then and restored later,
-    which keep their period.
+    the record, if none is asked for), those that were set later, and those that were dropped then, or are on what was,
+    and restored later, which keep their period.
     """
     if asked.name not in {_COVERAGE, _REACH}:
         return
@@ -177,12 +181,12 @@ def tags_of_another_time(asked: Asked) -> Iterator[str]:
             ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
         elif times and datetime.fromisoformat(since) > max(times):
             later.append((datetime.fromisoformat(since), f"{what} since {since}"))
-        elif any(_was_dropped(asked.graph, row["thing"], at) for at in times):
+        elif any(_was_dropped(asked.graph, row[one], at) for one in ("thing", "tag_iri") for at in times):
             dropped.add(what)
     time_text = f"at {', '.join(asked.values('at'))}" if times else "at the end of the record"
     lead = f"The answer has tags that were set {time_text}."
     if dropped:
-        yield f"{lead} On what was dropped then, and restored later: {first_of(sorted(dropped), _SHOWN_TAGS)}."
+        yield f"{lead} Dropped then, or on what was, and restored later: {first_of(sorted(dropped), _SHOWN_TAGS)}."
     if ended:
         texts = first_of([text for _, text in sorted(ended, reverse=True)], _SHOWN_TAGS)
         yield f"{lead} Earlier ones ended when they were unset, or with the object or the column: {texts}."

@@ -19,8 +19,9 @@ from msgspec import Struct, field
 from exporter.graph import writers
 from exporter.graph.iri import whole
 from exporter.graph.nodes.changes import is_set
-from exporter.graph.nodes.objects import domain_label, label_of
+from exporter.graph.nodes.objects import column_names, domain_label, label_of
 from exporter.graph.terms import PREFIXES, Node, NodeClass, many, maybe, one
+from exporter.model.effects import effects
 from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Value
     from exporter.model.answers import Answers
-    from exporter.model.facts import QueryFacts
+    from exporter.model.facts import Content, QueryFacts
     from exporter.model.object_state import ObjectHistory, Profile
 
 CATALOG_PREFIXES: Final = {
@@ -120,13 +121,19 @@ class Remark(Struct):
     """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
     started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
     still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
-    allows.
+    allows; ``columns``: those that queries named to write, add, rename or drop them, or to set something on them: the
+    last such query (its start and id), and whether the column was there after it.
     """
 
     key: str
     modified: int | None = None
     themes: set[tuple[str | None, str, str]] = field(default_factory=set)
     values: set[str] = field(default_factory=set)
+    columns: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
+
+    def has(self, column: str) -> bool:
+        """Whether no query has ended the column."""
+        return self.columns.get(column, (0, "", True))[2]
 
 
 def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
@@ -140,7 +147,7 @@ def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
         domain_label(profile.kind),
         tuple(sorted({named.name for named in life.names if named.until is not None})),
         tuple(sorted(profile.locations)),
-        tuple((name, tuple(sorted(ids))) for name, ids in sorted(profile.columns.items())),
+        tuple((name, tuple(sorted(profile.columns.get(name, ())))) for name in column_names(profile)),
     )
 
 
@@ -153,6 +160,8 @@ def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
 
     for write in facts.content.writes:
         on(write.thing.key).modified = facts.start
+    for key, each in _columns(facts.content).items():
+        on(key).columns = {name: (facts.start, facts.query_id, is_there) for name, is_there in each.items()}
     for setting in [setting for change in facts.content.changes for setting in change.settings]:
         tag = setting.element_key
         if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
@@ -163,7 +172,32 @@ def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
             is_over = (setting.change_key, setting.column_name, setting.property, tag) in answers.settings
             if is_set(setting) and not is_over:
                 on(setting.object_key).themes.add((setting.column_name, tag, setting.value))
+    for key, theme in _themes_of_new_names(answers):
+        on(key).themes.add(theme)
     return [found[key] for key in sorted(found)]
+
+
+def _themes_of_new_names(answers: Answers) -> Iterator[tuple[str, tuple[str | None, str, str]]]:
+    """The tags that follow columns that a query renames, while they hold: the object's key, and the theme."""
+    for key, each in answers.carried.items():
+        for _, _, now in each:
+            if now.property_name == "tags" and now.element is not None and now.of_change not in answers.settings:
+                yield from ((key, (now.column, now.element, value)) for value in now.values if value is not None)
+
+
+def _columns(content: Content) -> dict[str, dict[str, bool]]:
+    """The columns that a query writes or names in DDL, by the object's key: whether they are there after it."""
+    columns: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for write in content.writes:
+        columns[write.thing.key] |= {column.name: True for column in write.columns}
+    settings = [setting for change in content.changes for setting in change.settings]
+    for setting in settings:
+        if setting.column_name is not None:
+            columns[setting.object_key][setting.column_name] = True
+    for key, effect in effects(content).items() if settings else ():
+        columns[key] |= dict.fromkeys((*effect.lost, *(former for former, _ in effect.renamed)), False)
+        columns[key] |= dict.fromkeys((new for _, new in effect.renamed), True)
+    return {key: each for key, each in columns.items() if each}
 
 
 def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
@@ -174,6 +208,7 @@ def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
         one.modified = max((at for at in (one.modified, remark.modified) if at is not None), default=None)
         one.themes |= remark.themes
         one.values |= remark.values
+        one.columns |= {name: max(one.columns.get(name, said), said) for name, said in remark.columns.items()}
     return merged
 
 
@@ -255,6 +290,7 @@ def _dataset(entry: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
     key = entry.key
     places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in entry.locations}
     schema = iris.path(f"{key}/columns")
+    columns = {name: iris.column(key, name) for name, _ in entry.columns if remark.has(name)}
 
     def themes(column: str | None) -> list[str]:
         """The themes from tags that are set on a column, or on the object itself."""
@@ -268,16 +304,15 @@ def _dataset(entry: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
         "dcterms:modified": () if remark.modified is None else (remark.modified,),
         "dcat:theme": themes(None),
         "dcat:distribution": places.values(),
-        "csvw:tableSchema": (schema,) if entry.columns else (),
+        "csvw:tableSchema": (schema,) if columns else (),
     }
     yield _node(DATASET, iris.object(key), values)
     for url, iri in places.items():
         where = iris.object(f"{LOCATION_KIND}/{segment(url)}")
         yield _node(DISTRIBUTION, iri, {"dcterms:title": (url,), "dcat:accessURL": (where,)})
-    columns = {name: iris.column(key, name) for name, _ in entry.columns}
     if columns:
         yield _node(TABLE_SCHEMA, schema, {"csvw:column": sorted(columns.values())})
-    for name, ids in entry.columns:
+    for name, ids in [(name, ids) for name, ids in entry.columns if name in columns]:
         about = {"csvw:name": (name,), "dcterms:identifier": ids, "dcterms:subject": themes(name)}
         yield _node(COLUMN, columns[name], about)
 

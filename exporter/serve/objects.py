@@ -85,8 +85,8 @@ def objects(site: Site) -> Blueprint:
             named = site.ask("page-named", {"object_name": request.args["name"]})
             for iri in dict.fromkeys(row["object_iri"] for row in named.dicts()):
                 holder = site.thing(iri or "")
-                if holder is not None and (found := site.column_of(holder, name)[0]) is not None:
-                    spelling, thing = found, holder
+                if holder is not None and (found := site.column_of(holder, name))[0] is not None:
+                    (spelling, columns), thing = found, holder
                     others = table(site, with_rows(named, (row for row in named.dicts() if row["object_iri"] != iri)))
                     break
         if spelling is None:
@@ -94,6 +94,7 @@ def objects(site: Site) -> Blueprint:
         parts, notes = _answered(site, thing, _of_column(site, thing, spelling))
         return render_template(
             "column.html", thing=thing, column=spelling, others=others, sections=parts, unknown=notes,
+            past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
             brief=_brief_lines(OF_COLUMN, parts, notes), weeks=_weeks(site, thing, spelling),
         )  # fmt: skip
 
@@ -193,12 +194,14 @@ def _meanwhile(site: Site, thing: SiteObject, question: str, params: dict[str, s
 
 def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
-    that is what ``policy-coverage`` answers. A note names the columns that have another name now.
+    that is what ``policy-coverage`` answers. A note names the columns that have another name now; those that were
+    dropped have the time.
     """
     answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", thing)
     former = [f"{row['column_name']} (now {row['renamed_to']})" for row in answer.dicts() if row["renamed_to"]]
     notes = [f"{FORMER}{first_of(former, _FEW)}."] if former else []
-    shown = tuple(column for column in answer.columns if column != "renamed_to")
+    hidden = {"renamed_to"} if any(row["dropped"] for row in answer.dicts()) else {"renamed_to", "dropped"}
+    shown = tuple(column for column in answer.columns if column not in hidden)
     answer = with_rows(replace(answer, columns=shown, notes=[*answer.notes, *notes]), answer.dicts())
     if params is None:
         return answer
@@ -206,6 +209,13 @@ def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
     rows = [{**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in answer.dicts()]
     return with_rows(answer, rows)
+
+
+def past_of(column: Row) -> str:
+    """Why a column is none of today: ``dropped on 2026-09-02``, ``called EMAIL now``; empty if it is one."""
+    if column["dropped"]:
+        return f"dropped on {column['dropped'][:10]}"
+    return f"called {column['renamed_to']} now" if column["renamed_to"] else ""
 
 
 def _settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer:
@@ -403,8 +413,10 @@ def _description(site: Site, thing: SiteObject, parts: Sequence[Part]) -> Brief:
     if row["schema"]:
         cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
     if (columns := tables.get("columns")) and columns.rows:
-        count = sum(not column["renamed_to"] for column in site.rows("page-columns", {"object": thing.iri}))
-        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}"))
+        each = site.rows("page-columns", {"object": thing.iri})
+        count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
+        lost = f" and {dropped:,} that {'was' if dropped == 1 else 'were'} dropped" if dropped else ""
+        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}{lost}"))
     if (names := tables.get("names")) and names.rows:
         since, seen, until = (
             [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")

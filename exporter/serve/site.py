@@ -221,11 +221,14 @@ class Site:
         thing = self.thing(self.iri(path))
         return thing, Answer((), []) if thing is None else self.namesakes(thing)
 
-    def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[str]]:
-        """A column of an object as rows spell it, None where they have none; and all of its columns."""
-        columns = [row["column_name"] or "" for row in self.rows("page-columns", {"object": thing.iri}, 10_000)]
+    def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[Row]]:
+        """A column of an object as rows spell it, None where they have none; and the rows of ``page-columns``: all
+        columns that it has or had.
+        """
+        rows = self.rows("page-columns", {"object": thing.iri}, 10_000)
+        columns = [row["column_name"] or "" for row in rows]
         same_name = [column for column in columns if column.upper() == name.upper()]
-        return (name if name in columns else next(iter(same_name), None)), columns
+        return (name if name in columns else next(iter(same_name), None)), rows
 
     def short_queries(self, thing: SiteObject) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""

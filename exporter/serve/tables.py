@@ -53,7 +53,7 @@ _LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", 
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _QUERY: Final = "Truncated query"
 """The domain that ``end-up`` gives to a query in the place of an object."""
-_TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write")
+_TIMES: Final = ("time", "first", "last", "from", "until", "seen", "_read", "_write", "dropped")
 _SHORT: Final = frozenset({"kind", "domain", "operation", "queries"})
 _HEADINGS: Final = {
     "set_name": "Tag or policy",

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 def _objects(history: History, query: Query, *kinds: str) -> str:
     return listed(
-        name or next(iter(history.names.places.get(key, ())), None)
+        name or next(iter(history.names.places.get(key, ())), None) or name_of(history, key, None) or ident(key)
         for (access, key), (name, _) in query.shown.items()
         if access in kinds
     )

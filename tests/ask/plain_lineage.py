@@ -72,7 +72,7 @@ def downstream_users(history: History, given: Given) -> set[Row]:
         shown_by[one.view].append(one)
     for query in queries(history, given):
         for (_, key), (name, _) in query.shown.items():
-            shown = name_of(history, key, name)
+            shown = name_of(history, key, name) or ident(key)
             own = [
                 thing for thing in things if thing.key == key and is_from(history, thing, query.data[key], query.start)
             ]

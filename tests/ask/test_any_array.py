@@ -13,7 +13,7 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
 from exporter.serve.site import OWN_QUESTIONS
 from tests.ask import stories
-from tests.ask.test_names import asked, copied, read, renamed, thing, told
+from tests.ask.test_names import asked, changed, copied, read, renamed, thing, told
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -34,6 +34,17 @@ def _around(kind: str, name: str, operation: str) -> Json:
     """A statement on a schema or database, by another user than who writes tables."""
     changed = {"objectDomain": kind, "objectName": name, "objectId": 50, "operationType": operation, "properties": {}}
     return {"user_name": "OPS", "object_modified_by_ddl": changed}
+
+
+def _by_id(number: int) -> Json:
+    return {"objectDomain": "Table", "objectId": number, "columns": [{"columnName": "C"}]}
+
+
+def _enforced(table: Json, policy: Json) -> Json:
+    """A read of column C under a policy, of the column or of the table."""
+    of_table = policy["policyKind"] == "ROW_ACCESS_POLICY"
+    parts = {"policies": [policy]} if of_table else {"columns": [{"columnName": "C", "policies": [policy]}]}
+    return {**read(table), "policies_referenced": [{**table, **parts}]}
 
 
 def _only_direct(*things: Json) -> Json:
@@ -65,6 +76,22 @@ STORIES: Final[dict[str, list[Json]]] = {
         ]
         for kind, name in (("Schema", "D.S"), ("Database", "D"))
     },
+    # policies by their ids alone, of which 902 has its name in another row; and one of which nothing is given
+    "policy-ids": [
+        copied(A, thing("B", 4)),
+        _enforced(A, {"policyKind": "MASKING_POLICY", "policyId": 900}),
+        _enforced(A, {"policyKind": "MASKING_POLICY", "policyId": 902}),
+        _enforced(A, {"policyKind": "ROW_ACCESS_POLICY", "policyId": 901}),
+        changed({"objectDomain": "MASKING POLICY", "objectId": 902, "objectName": "D.S.NAMED"}),
+        read(thing("B", 4)),
+    ],
+    # rows that give only the ids of A, which has its name in another row, and of 55 and 56, which have none
+    "ids": [
+        read(A),
+        {**copied(_by_id(55), _by_id(56)), "user_name": "ETL"},
+        {**read(_by_id(3), "BEN"), "parent_query_id": "q1", "root_query_id": "q1"},
+        read(_by_id(56), "CLEO"),
+    ],
     # the table has its first name only in the row that takes it away
     "renamed-at-once": [renamed(A, "B")],
 }  # fmt: skip
@@ -88,6 +115,28 @@ def test_what_a_provider_shares_is_read(whole: Store) -> None:
     assert "end-up has where its data went" in " ".join(movement.notes), "it follows base objects alone"
     assert told("masking-policies", graph) == {"P.S.MASK"}
     assert told("row-access-policies", graph) == {"P.S.ROWS"}
+
+
+def test_what_a_row_gives_by_its_id_alone_was_read(whole: Store) -> None:
+    """By the name that other rows give, and by its id if none does."""
+    graph = stories.of("ids", whole)
+    rows = {row[1]: row[3:] for row in asked("user-history", graph).rows}
+    assert rows == {"q1": ("D.S.A",) * 2, "q2": ("55",) * 2, "q3": ("D.S.A",) * 2, "q4": ("56",) * 2}
+    assert {row[0]: row[3] for row in asked("ancestors", graph).rows}["q3"] == "D.S.A"
+    assert [row[2] for row in asked("statements-of-request", graph, query_id="q1").rows] == ["D.S.A"]
+    users = [row[:2] for row in asked("downstream-users", graph, object_id="55", domain="Table").rows]
+    assert users == [("CLEO", "56"), ("ETL", "55")]
+
+
+def test_a_policy_without_a_name_is_shown_by_its_id(whole: Store) -> None:
+    """View, "policies_referenced": each policy has policyName and policyId; a row may lack the one."""
+    graph = stories.of("policy-ids", whole)
+    assert told("masking-policies", graph) == {"900", "D.S.NAMED"}
+    assert told("row-access-policies", graph) == {"901"}
+    assert {row[4] for row in asked("policy-access", graph).rows} == {"900", "D.S.NAMED", "901"}
+    assert {row[2] for row in asked("unmasked-copies", graph).rows} == {"900", "D.S.NAMED"}
+    page = ask(graph, find(str(OWN_QUESTIONS / "page-query-policies.rq")), {"query_id": "q2"}).rows
+    assert [row[0] for row in page] == ["900"]
 
 
 @pytest.mark.parametrize(("name", "readers"), [("D.S.A", {"ANA", "BEN"}), ("D.S.B", {"ANA"})])

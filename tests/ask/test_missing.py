@@ -143,7 +143,7 @@ def tagged(day: int, operation: str = "ALTER", **properties: Json) -> Json:
     ("at", "says"),
     [
         ("2026-03-02", "Later ones: D.S.PII on D.S.A.X since 2026-03-02T06:00:00Z"),
-        ("2026-03-04", "dropped then, and restored later: D.S.PII on D.S.A.X"),
+        ("2026-03-04", "Dropped then, or on what was, and restored later: D.S.PII on D.S.A.X"),
         (None, "Earlier ones ended when they were unset, or with the object or the column: D.S.PII on D.S.A.X until"),
     ],
 )
@@ -155,6 +155,60 @@ def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path
     told = notes(load(tmp_path / "out"), "policy-coverage", **({"at": at} if at else {}))
     assert says in told
     assert "has what this question asks for" not in told
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "tag-history", "tag-reach", "unmasked-reads"])
+@pytest.mark.parametrize("number", [None, 9])
+def test_a_tag_or_policy_that_is_unset_without_its_id_is_told(
+    number: int | None, question: str, tmp_path: Path
+) -> None:
+    """It may be the one that was set with its id: nothing else says so."""
+    kind = "maskingPolicies" if question == "unmasked-reads" else "tags"
+
+    def of_tag(sub_operation: str, number: int | None) -> Json:
+        ident = {} if number is None else {"objectId": {"value": number}}
+        return {"X": {kind: {"D.S.PII": {"subOperationType": sub_operation, **ident}}}}
+
+    rows = [tagged(1, columns=of_tag("ADD", 9)), tagged(2, columns=of_tag("DROP", number))]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    params = {"column_name": "X"} if question in {"tag-history", "unmasked-reads"} else {}
+    params |= {"object_name": "D.S.A"} if params else {}
+    told = notes(load(tmp_path / "out"), question, **params)
+    assert ("Some rows set or unset D.S.PII without an id, where other rows give the id" in told) == (number is None)
+
+
+@pytest.mark.parametrize("again", [9, 10])
+def test_a_tag_that_was_dropped_or_replaced_for_a_time_is_told(again: int, tmp_path: Path) -> None:
+    """It is dropped, or another one takes its name and is dropped; then it is restored."""
+    tag = {"D.S.PII": {"objectId": {"value": 9}, "subOperationType": "ADD", "tagValue": {"value": "x"}}}
+
+    def of_tag(day: int, number: int, operation: str) -> Json:
+        change = {"objectDomain": "Tag", "objectId": number, "objectName": "D.S.PII", "operationType": operation}
+        return {**tagged(day), "object_modified_by_ddl": change}
+
+    replaced = [of_tag(3, again, "CREATE")] if again != 9 else []
+    rows = [tagged(1, columns={"X": {"tags": tag}}), *replaced, of_tag(4, again, "DROP"), of_tag(6, 9, "UNDROP")]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    told = notes(load(tmp_path / "out"), "policy-coverage", at="2026-03-05")
+    assert "Dropped then, or on what was, and restored later: D.S.PII on D.S.A.X" in told
+
+
+def test_a_note_on_one_of_two_objects_of_a_name_says_which(tmp_path: Path) -> None:
+    """A was masked, was replaced for two days by another A, which never was, and came back."""
+    masked = {**read(table(1, "A", "X")), "policies_referenced": [
+        {**table(1, "A"), "columns": [{"columnName": "X", "policies": [
+            {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}]}]}]}  # fmt: skip
+
+    def ddl(number: int, operation: str) -> Json:
+        return {"object_modified_by_ddl": {**table(number, "A"), "operationType": operation}}
+
+    story = [masked, ddl(2, "REPLACE"), read(table(2, "A", "X")), ddl(2, "DROP"), ddl(1, "UNDROP"), masked]
+    rows = [{**row, **{key: tagged(day)[key] for key in ("query_id", "query_start_time", "user_name")}}
+            for day, row in enumerate(story, 1)]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    told = notes(load(tmp_path / "out"), "unmasked-reads", object_name="D.S.A")
+    assert "No row shows a masking policy on a column of D.S.A (object_id=2)" in told
+    assert "on a column of D.S.A," not in told
 
 
 def test_a_stage(store: Store) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import rdflib
-from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, RDFS, SKOS, Graph, URIRef
+from rdflib import CSVW, DCAT, DCTERMS, FOAF, PROV, RDF, RDFS, SKOS, Graph, URIRef
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -14,6 +14,15 @@ AH: Final = rdflib.Namespace("https://w3id.org/access-history#")
 LISTED: Final = """SELECT ?dataset ?title {
   ?top a dcat:Catalog ; dcat:catalog*/dcat:dataset ?dataset . ?dataset a dcat:Dataset ; dcterms:title ?title .
   FILTER NOT EXISTS { ?above dcat:catalog ?top } }"""
+
+ENDED: Final = """SELECT DISTINCT ?column {
+  { ?ending ah:property "columns" ; ah:subOperation "DROP" } UNION { ?ending ah:property "objectName" }
+  ?ending ah:onColumn ?column . ?query ah:hasChange/ah:hasSetting ?ending ; prov:startedAtTime ?time .
+  FILTER NOT EXISTS {
+    { ?version prov:specializationOf ?column ; prov:wasGeneratedBy ?later } UNION
+    { ?shown ah:onColumn ?column . ?later ah:hasChange/ah:hasSetting ?shown }
+    ?later prov:startedAtTime ?then . FILTER(?then > ?time || (?then = ?time && STR(?later) > STR(?query))) } }"""
+"""The columns that a statement dropped or renamed, and that no later one writes, adds, or sets something on."""
 
 
 def unknown_terms(catalog: Graph, tags: Graph) -> set[Node]:
@@ -40,14 +49,17 @@ def holding_data(graph: Graph) -> set[Node]:
 
 
 def columns(catalog: Graph, graph: Graph) -> set[Node]:
-    """The columns of the datasets: those that the graph knows, by their names there."""
+    """The columns of the datasets: those that the graph knows and no statement ended, by their names there."""
+    ended = {row[0] for row in graph.query(ENDED, initNs={"ah": AH, "prov": PROV})}  # type: ignore[index]
     found = {
         (dataset, column)
         for dataset, schema in catalog.subject_objects(CSVW.tableSchema)
         for column in catalog.objects(schema, CSVW.column)
     }
     datasets = set(catalog.subjects(RDF.type, DCAT.Dataset))
-    assert found == {(one, column) for column, one in graph.subject_objects(AH.columnOf) if one in datasets}
+    assert found == {(one, column) for column, one in graph.subject_objects(AH.columnOf) if one in datasets} - {
+        (graph.value(column, AH.columnOf), column) for column in ended
+    }
     for _, column in found:
         assert catalog.value(column, CSVW.name) == graph.value(column, AH.columnName)
     return {column for _, column in found}

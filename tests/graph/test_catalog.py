@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from pyoxigraph import BlankNode, RdfFormat, parse
-from rdflib import DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
+from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
 from exporter.graph.catalog import Entry, Remark, by_key, catalog_nodes, documents, entry, remarks, tag_nodes
 from exporter.graph.iri import Iris
@@ -15,11 +15,13 @@ from exporter.graph.writers import writer_of
 from exporter.model.answers import Answers
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing, Write
 from exporter.model.object_state import Named, ObjectHistory, Profile
+from tests import exports
 from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE, IRIS, NINE, TEN, by_iri, query, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # rdflib's own reader of JSON-LD uses what rdflib has deprecated
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -181,6 +183,35 @@ def test_datasets_have_the_columns_that_the_graph_knows(catalog: Graph, graph: G
     assert len(found) == 2
     for column in found:
         assert catalog.value(column, DCTERMS.identifier) == graph.value(column, catalogs.AH.columnId)
+
+
+def test_columns_that_were_dropped_or_renamed_are_none_of_today(tmp_path: Path) -> None:
+    """D was dropped; C is called E, and has its tag; F was dropped and added again, and G renamed and written again."""
+    columns = [{"columnName": name} for name in "CDFGK"]
+    people = {"objectDomain": "Table", "objectId": 3, "objectName": "D.S.A"}
+    drop, add = {"subOperationType": "DROP"}, {"subOperationType": "ADD"}
+    pii = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD", "tagValue": {"value": "high"}}}
+    altered_ = [
+        {"C": {"tags": pii}},
+        {"C": {"subOperationType": "ALTER", "objectName": {"value": "E"}}},
+        {"D": drop, "F": drop},
+        {"F": add, "G": {"subOperationType": "ALTER", "objectName": {"value": "H"}}},
+    ]
+    ddl = [{"object_modified_by_ddl": {**people, "operationType": "ALTER", "properties": {"columns": each}}}
+           for each in altered_]  # fmt: skip
+    first, last = {**people, "columns": columns}, {**people, "columns": [{"columnName": "G"}]}
+    rows = [
+        {"query_id": f"q{n}", "query_start_time": f"2026-01-0{n}T06:00:00Z", "user_name": "ANA", **row}
+        for n, row in enumerate([{"base_objects_accessed": [first]}, *ddl, {"objects_modified": [last]}], 1)
+    ]
+    rows_file = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([rows_file], tmp_path / "out", "--outputs", "graph,catalog") == 0
+    made = Graph().parse(tmp_path / "out" / "catalog.ttl")
+    assert {str(name) for name in made.objects(None, CSVW.name)} == {"E", "F", "G", "H", "K"}
+    (tagged_column,) = made.subjects(DCTERMS.subject)
+    assert str(made.value(tagged_column, CSVW.name)) == "E"
+    graph_ = Graph().parse(next((tmp_path / "out" / "graph").glob("*.ttl")))
+    assert len(catalogs.columns(made, graph_)) == 5
 
 
 def test_a_place_of_files_is_a_distribution(catalog: Graph, graph: Graph) -> None:

@@ -204,6 +204,16 @@ NEVER: Final = {
     NODE + "sh:closed true ; sh:ignoredProperties ( ah:nmae ) .": "ah:nmae is not in the ontology",
     "ex:S a sh:NodeShape ; sh:nodeKind sh:IRI .": "S: applies to nothing: it has no target",
     "ex:S sh:path ex:p ; sh:minCount 1 .": "S: applies to nothing: it has no target",
+    "ex:S a sh:NodeShape ; sh:targetClass ah:accessType ; sh:nodeKind sh:IRI .": "S: ah:accessType is a property",
+    "ex:S a sh:NodeShape ; sh:targetSubjectsOf ah:Table ; sh:nodeKind sh:IRI .": "sh:targetSubjectsOf takes a property",
+    "ex:S a sh:NodeShape ; sh:targetObjectsOf ah:Table ; sh:nodeKind sh:IRI .": "S: ah:Table is a class, and",
+    PROPERTY + "sh:class ah:accessType .": "S: ah:accessType is a property, and sh:class takes a class",
+    PROPERTY + "sh:lessThan ah:Query .": "ah:Query is a class, and sh:lessThan takes a property",
+    "ex:S sh:targetClass ah:Query ; sh:path ah:Access ; sh:minCount 1 .": "ah:Access is a class, and sh:path takes",
+    NODE
+    + "sh:property [ sh:path ( ah:hasChange [ sh:inversePath ah:Change ] ) ; sh:minCount 1 ] .": "S: ah:Change is a",
+    NODE + "sh:property [ sh:path [ sh:alternativePath ( rdfs:label ah:View ) ] ; sh:minCount 1 ] .": "S: ah:View is a",
+    NODE + "sh:closed true ; sh:ignoredProperties ( ah:objectName ah:View ) .": "sh:ignoredProperties takes",
     "": "holds no shapes",
     "ex:G a sh:PropertyGroup .": "holds no shapes",
 }
@@ -230,6 +240,8 @@ def test_what_can_never_apply_is_refused_by_export_and_validate(turtle: str, by:
         "ex:S a sh:NodeShape ; sh:deactivated true ; sh:nodeKind sh:IRI .",
         "ex:S a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .",
         NODE + "sh:node ex:T . ex:T a sh:NodeShape ; sh:nodeKind sh:IRI .",
+        NODE + "sh:property [ sh:path rdf:type ; sh:in ( ah:Table ah:View ) ; sh:hasValue ah:Table ] .",
+        NODE + "sh:property [ sh:path ah:property ; sh:not [ sh:hasValue ah:objectName ] ] .",
         "ah:Mine a sh:NodeShape ; sh:targetClass ah:Table ; sh:node ah:Part . ah:Part sh:nodeKind sh:IRI .",
     ],
 )

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+import socket
 import ssl
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from openlineage.client.transport import Config, Transport
 from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.cli import main
+from exporter.openlineage.push import backend
 from exporter.openlineage.push.answers import Kind, seconds
 from exporter.openlineage.push.secrecy import LONGEST_TEXT, WITHHELD, Secrets
 from exporter.openlineage.push.transports import KafkaSender, as_event
@@ -609,6 +611,36 @@ def test_a_kafka_broker_that_is_down_is_waited_for_as_long_as_the_patience_says(
     assert push(events, None, capsys, "--patience", "0.2")[:2] == (3, counted(left=6))
     assert time.monotonic() - begun < 30
     assert kept(events) == []
+
+
+@pytest.mark.parametrize("servers", ["127.0.0.1", "localhost"])
+def test_a_kafka_broker_that_is_down_is_not_waited_for_without_patience(
+    servers: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/interface.md: no further tries. It took 108 seconds: four times 20 and those in which the client closes."""
+    settings(tmp_path, type="kafka", topic="t", config={"bootstrap.servers": f"{servers}:{free_port()}"})
+    begun = time.monotonic()
+    code, counts, said = push(events, None, capsys, "--patience", "0")
+    assert (code, counts) == (3, counted(left=6))
+    assert time.monotonic() - begun < 15
+    assert "no broker" in said
+    assert kept(events) == []
+
+
+def test_a_kafka_broker_that_is_only_slow_is_waited_for_without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It accepts the connection and does not answer: that is no broker that is down."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        config = {"bootstrap.servers": f"127.0.0.1:{silent.getsockname()[1]}"}
+        monkeypatch.setattr(backend, "KAFKA_WAIT", 3.0)
+        told = {"type": "kafka", "topic": "t", "config": config}
+        sender = backend.Backend.of(told, None, Secrets.of({}, {})).sender(1, 0)
+        begun = time.monotonic()
+        event = {"eventTime": "2026-01-01T00:00:00Z", "producer": "p", "job": {"namespace": "n", "name": "j"}}
+        assert sender.send(json.dumps(event).encode()).kind is Kind.SILENT
+        assert time.monotonic() - begun > 2.5
+        sender.close()
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 SOURCE, A, B, C = thing("SOURCE", 1), thing("A", 3, columns=("C", "D")), thing("B", 4), thing("C", 5)
+G, H = thing("G", 6, columns=("C", "D", "E")), thing("H", 7, columns=("C", "D"))
 TO_E: Final[Json] = {"C": {"subOperationType": "ALTER", "objectName": {"value": "E"}}}
 TO_C: Final[Json] = {"E": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}
+DROP: Final[Json] = {"subOperationType": "DROP", "objectId": {"value": 61}}
+DROP_IN_ARRAY: Final[Json] = {"objectName": "D", "subOperationType": "DROP", "objectId": 62}
 AGENTS: Final[list[Json]] = [
     {"agentType": "EXTERNAL_AGENT", "agentId": None, "agentName": None},
     {"agentType": "CORTEX_AGENT", "agentId": 5, "agentName": "D.S.BOT"},
@@ -39,6 +42,10 @@ ROWS: Final[list[Json]] = [
     copied(SOURCE, C), changed(C, columns=TO_E), changed(C, columns={"C": {"subOperationType": "ADD"}}),
     {**read(B, masked=True), **STORIES["provider"][0]},
     read(B, masked=True),
+    # C and D of G are dropped, D in the form of 2026; of H, C is dropped and added again, and a later row reads D
+    read(G), changed(G, columns={"C": DROP}), changed(G, columns=[DROP_IN_ARRAY]),  # type: ignore[arg-type]
+    read(H), changed(H, columns={"C": DROP, "D": DROP}), changed(H, columns={"C": {"subOperationType": "ADD"}}),
+    read(thing("H", 7, columns=("D",))),
 ]  # fmt: skip
 
 
@@ -73,6 +80,32 @@ def test_a_renamed_column_counts_once(name: str, columns: int, former: str, clie
     text = _text(client, f"/object?name=D.S.{name}")
     assert f", {columns} column{'s' if columns > 1 else ''};" in text
     assert (f"{FORMER}{former}" in text) if former else (FORMER not in text)
+
+
+def test_a_dropped_column_is_none_of_today(client: FlaskClient) -> None:
+    """View, "object_modified_by_ddl": ALTER TABLE … DROP COLUMN has the sub-operation DROP."""
+    response = client.get("/object?name=D.S.G")
+    page = Page(response.text)
+    assert ", 1 column and 2 that were dropped;" in " ".join(page.text.split())
+    rows = [row for row in page.rows if row and row[0] in {"C", "D", "E"} and len(row) == 4]
+    assert [(row[0], row[3][:10]) for row in rows] == [("E", ""), ("C", "2026-01-14"), ("D", "2026-01-15")]
+    assert "None of today's columns: dropped on 2026-01-14." in _text(client, "/column?name=D.S.G&column=C")
+    assert "None of today's" not in _text(client, "/column?name=D.S.G&column=E")
+    assert "None of today's columns: called E now." in _text(client, "/column?name=D.S.A&column=C")
+
+
+def test_a_column_that_a_later_row_shows_is_one_of_today(client: FlaskClient) -> None:
+    assert ", 2 columns;" in _text(client, "/object?name=D.S.H")
+    for column in "CD":
+        assert "None of today's" not in _text(client, f"/column?name=D.S.H&column={column}")
+
+
+def test_a_picture_counts_the_columns_of_today(client: FlaskClient) -> None:
+    assert "▾ 1 column " in client.get("/lineage/?name=D.S.G").text
+    opened = client.get("/lineage/?name=D.S.G&columns=table/6").text
+    assert "<title>C (dropped on 2026-01-14)</title>" in opened
+    assert "<title>E</title>" in opened
+    assert "<title>C (called E now)</title>" in client.get("/lineage/?name=D.S.A&columns=table/3").text
 
 
 def test_the_page_of_a_provided_table_says_what_protects_it(client: FlaskClient) -> None:

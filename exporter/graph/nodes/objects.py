@@ -192,7 +192,7 @@ def _source(view: str, source: ViewSource, iris: Iris) -> Node:
 
 def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
     """One entity for each column. A renamed column is another entity from then on, which refers to the former one."""
-    for name in sorted(profile.columns.keys() | profile.renamed_from.keys()):
+    for name in column_names(profile):
         ids, former = profile.columns.get(name), profile.renamed_from.get(name)
         values: Values = {"rdfs:label": (name,), "ah:columnName": (name,), "ah:matchName": (match_name(name),)}
         if ids:
@@ -201,6 +201,11 @@ def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
         if former:
             values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
         yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)
+
+
+def column_names(profile: Profile) -> list[str]:
+    """The columns that rows name, and those that a RENAME made; sorted."""
+    return sorted(profile.columns.keys() | profile.renamed_from.keys())
 
 
 def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:

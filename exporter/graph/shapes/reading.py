@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pyoxigraph import Store
 
 from exporter.errors import UsageError
+from exporter.graph.shapes import ontology_terms as terms
 from exporter.graph.shapes.components import PARAMETERS, Parameters
 from exporter.graph.shapes.model import (
     RDF,
@@ -35,8 +34,7 @@ from exporter.graph.shapes.model import (
 )
 from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
 from exporter.graph.store import FORMATS
-from exporter.graph.terms import AH
-from exporter.system.files import ontology_dir, shapes_dir
+from exporter.system.files import shapes_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,12 +94,8 @@ class ShapesGraph:
             if empty or (files and holding.isdisjoint(map(str, files))):
                 raise UsageError(f"{empty or folder}: holds no shapes. Write some, or leave it out")
         for triple in given:
-            term = triple.object
-            of_shacl = triple.predicate.value.startswith(SH) or triple.predicate == _FIRST
-            if of_shacl and isinstance(term, NamedNode) and is_unknown(term) and term not in self.graph.by_subject:
-                raise self.refused(
-                    cast("Term", triple.subject), f"{_short(term)} is not in the ontology{_nearest(term)}"
-                )
+            if fault := terms.fault_of(triple, self.graph):
+                raise self.refused(cast("Term", triple.subject), fault)
         for subject in shapes:
             if subject not in used and not self._has_target(subject) and not self.values(subject, "deactivated"):
                 why = "applies to nothing: it has no target, and no other shape refers to it"
@@ -186,28 +180,6 @@ class ShapesGraph:
         if len(found) < least:
             raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
         return found
-
-
-@cache
-def _ontology() -> frozenset[str]:
-    """The IRIs of the ontology's terms."""
-    triples = Documents().triples(ontology_dir() / "access-history.ttl")
-    return frozenset(text(cast("Term", triple.subject)) for triple in triples if triple.predicate == TYPE)
-
-
-def is_unknown(term: NamedNode) -> bool:
-    """Whether an IRI is one of the ontology's namespace, but none of its terms: no graph has it."""
-    return term.value.startswith(AH) and term.value not in _ontology()
-
-
-def _short(term: NamedNode) -> str:
-    return f"ah:{term.value.removeprefix(AH)}"
-
-
-def _nearest(term: NamedNode) -> str:
-    names = [f"ah:{iri.removeprefix(AH)}" for iri in sorted(_ontology()) if iri.startswith(AH)]
-    near = get_close_matches(_short(term), names, n=1)
-    return f". Perhaps {near[0]} is meant" if near else ""
 
 
 def own_files() -> list[Path]:

@@ -33,7 +33,14 @@ from exporter.openlineage.push.answers import without_secrets
 from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.profiles import profile_of
 from exporter.openlineage.push.secrecy import Secrets
-from exporter.openlineage.push.transports import KAFKA_WAIT, KafkaSender, Sender, TransportSender, as_event
+from exporter.openlineage.push.transports import (
+    KAFKA_WAIT,
+    BrokerErrors,
+    KafkaSender,
+    Sender,
+    TransportSender,
+    as_event,
+)
 from exporter.openlineage.settings import PRODUCER
 from exporter.system.terminal import visible
 
@@ -85,11 +92,11 @@ class Backend:
         """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
         UsageError where the client cannot use the settings.
         """
-        wait = min(KAFKA_WAIT, patience or KAFKA_WAIT)
+        wait, errors = min(KAFKA_WAIT, patience or KAFKA_WAIT), None if patience else BrokerErrors()
         with _quiet_client(), _faults_of_settings(self.secrets):
             settings = dict(self.settings)
             if _kind(settings) in _KAFKA and isinstance(settings.get("config"), dict):
-                settings["config"] = {**_settings_of_kafka(settings["config"], wait), **settings["config"]}
+                settings["config"] = {**_settings_of_kafka(settings["config"], wait, errors), **settings["config"]}
             transport = get_default_factory().create(settings)
         if isinstance(transport, NoopTransport):
             raise UsageError(_DISABLED)
@@ -98,7 +105,7 @@ class Backend:
             transport.close(0)
             return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
-            return KafkaSender(transport, self.secrets, wait)
+            return KafkaSender(transport, self.secrets, wait, errors)
         return TransportSender(transport, self.secrets)
 
 
@@ -220,14 +227,18 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
         raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
 
 
-def _settings_of_kafka(config: Json, wait: float) -> Json:
+def _settings_of_kafka(config: Json, wait: float, errors: BrokerErrors | None) -> Json:
     """What Kafka's client does unless its settings say otherwise: it gives up a message after so many seconds, so that
     none is still on its way when the event is sent again; and it logs as others do, and not straight to the terminal.
+    ``errors``: notes the brokers that are not reached, which are then tried again each second.
     """
     lingers = float(config.get("linger.ms") or config.get("queue.buffering.max.ms") or 0)
     is_own = {"message.timeout.ms", "delivery.timeout.ms"} & set(config)
     timeout = {} if is_own else {"message.timeout.ms": int(max(wait * 1000, lingers)) + 1}
-    return {**timeout, "logger": logging.getLogger("confluent_kafka")}
+    noting: Json = {"error_cb": errors.note} if errors else {}
+    if errors and "reconnect.backoff.ms" not in config:  # which may not be longer than the longest
+        noting["reconnect.backoff.max.ms"] = 1_000
+    return {**timeout, **noting, "logger": logging.getLogger("confluent_kafka")}
 
 
 def _address_of(settings: Json, secrets: Secrets) -> str | None:

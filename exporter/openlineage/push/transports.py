@@ -29,7 +29,10 @@ KAFKA_WAIT: Final = 20.0
 """The most seconds in which a broker confirms an event, where the user's patience is not less."""
 _REPORT: Final = 1.0
 """Seconds after which Kafka's client has reported at the latest that it gave a message up."""
-_NO_BROKER: Final = {"_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"}
+_NO_BROKER: Final = {
+    *("_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"),
+    *("_PURGE_QUEUE", "_PURGE_INFLIGHT"),
+}
 """Errors of Kafka's client that say that no broker was reached."""
 
 
@@ -89,16 +92,34 @@ class TransportSender:
             return self._shown(error)
 
 
+class BrokerErrors:
+    """When Kafka's client last said that it reaches no broker; it tries again all the time, and says so each time."""
+
+    last: float = 0.0
+
+    def note(self, error: Any) -> None:
+        """Called by Kafka's client with errors that are not those of one message."""
+        if _name_of(error) in _NO_BROKER:
+            self.last = time.monotonic()
+
+
 class KafkaSender:
     """Kafka, with the broker's answer for each message, which the client's own transport only writes to its log.
-    ``wait``: the seconds in which it has to come.
+    ``wait``: the seconds in which it has to come; ``errors``: ends the wait if no broker is reached, None to wait.
     """
 
     parallel = True
 
-    def __init__(self, transport: KafkaTransport, secrets: Secrets, wait: float = KAFKA_WAIT) -> None:
+    def __init__(
+        self,
+        transport: KafkaTransport,
+        secrets: Secrets,
+        wait: float = KAFKA_WAIT,
+        errors: BrokerErrors | None = None,
+    ) -> None:
         self._transport, self._secrets, self._wait = transport, secrets, wait + _REPORT
         self._producer: Any = transport.producer
+        self._errors = errors
 
     def send(self, body: bytes) -> BackendAnswer:
         errors: list[Any] = []
@@ -109,9 +130,12 @@ class KafkaSender:
             self._producer.produce(
                 topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)
             )
-            until = time.monotonic() + self._wait
-            while not errors and time.monotonic() < until:
+            begun = time.monotonic()
+            while not errors and time.monotonic() < begun + self._wait:
                 self._producer.poll(0.05)
+                if not errors and self._errors and begun <= self._errors.last and time.monotonic() > begun + _REPORT:
+                    self._producer.purge()  # or it would be on its way when it is sent again
+                    return BackendAnswer(Kind.SILENT, "no broker can be reached")
         except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
             return BackendAnswer(Kind.SICK, self._shown(error))
         if not errors:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.serve.lineage.address import Address, Edge, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
@@ -40,13 +40,14 @@ _CLASS: Final = {"": "moved", "CERTAIN": "shows", "POSSIBLE": "possible"}
 
 @dataclass(frozen=True)
 class Row:
-    """A column in a box. ``y``: of its middle, in the box; ``marks``: whether it has a policy or a tag."""
+    """A column in a box. ``y``: of its middle, in the box; ``marks``, ``past``: as in :class:`ColumnFacts`."""
 
     name: str
     short: str
     y: float
     href: str
     marks: str = ""
+    past: str = ""
     is_focus: bool = False
 
 
@@ -97,13 +98,21 @@ class Drawing:
     y: float
 
 
+class ColumnFacts(NamedTuple):
+    """A column, its tags and policies, and why it is none of today; empty if it is."""
+
+    name: str
+    marks: str
+    past: str
+
+
 @dataclass(frozen=True)
 class Facts:
-    """The facts that boxes show of their objects, by IRI. ``columns``: each with its tags and policies; ``readers``:
-    how many users read it.
+    """The facts that boxes show of their objects, by IRI. ``columns``: those of today first; ``readers``: how many
+    users read it.
     """
 
-    columns: Mapping[str, Sequence[tuple[str, str]]]
+    columns: Mapping[str, Sequence[ColumnFacts]]
     readers: Mapping[str, int]
 
 
@@ -191,9 +200,10 @@ class _Drawer:
         if columns and not spot.column:
             is_open = spot.iri in self.address.columns
             if is_open:
-                names = [column for column, _ in columns[:_MOST_COLUMNS]]
+                names = [column.name for column in columns[:_MOST_COLUMNS]]
                 box.rows = [self.row(LineageNode(spot.iri, column), number) for number, column in enumerate(names)]
-            counts.append(f"{'▴' if is_open else '▾'} {len(columns):,} column{'s' if len(columns) != 1 else ''}")
+            count = sum(not column.past for column in columns)
+            counts.append(f"{'▴' if is_open else '▾'} {count:,} column{'s' if count != 1 else ''}")
             box.unfold = href(self.address.unfolded(spot.iri), self.site)
         if readers := self.facts.readers.get(spot.iri, 0):
             counts.append(f"{readers:,} reader{'s' if readers != 1 else ''}")
@@ -201,10 +211,12 @@ class _Drawer:
         return box
 
     def row(self, place: LineageNode, number: int) -> Row:
-        marks = dict(self.facts.columns.get(place.iri, ())).get(place.column, "")
+        columns = self.facts.columns.get(place.iri, ())
+        facts = next((one for one in columns if one.name == place.column), ColumnFacts(place.column, "", ""))
         link = href(self.address.of(place, self.site), self.site)
         y = _HEAD + ROW * number + ROW / 2
-        return Row(place.column, cut(place.column, 27), y, link, visible(marks), place == self.lineage.focus)
+        marks, past = visible(facts.marks), visible(facts.past)
+        return Row(place.column, cut(place.column, 27), y, link, marks, past, place == self.lineage.focus)
 
     def group(self, spot: Group, node: PictureNode, key: str) -> Box:
         words = f"{node.size:,} {'more' if spot.rest else 'objects'}"

@@ -15,10 +15,20 @@ from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import LIST, Answer, render
 from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
-from exporter.serve.lineage.drawing import HOW, WIDTH, Facts, drawing, edge_of, flow_words, moves_href, step_of
+from exporter.serve.lineage.drawing import (
+    HOW,
+    WIDTH,
+    ColumnFacts,
+    Facts,
+    drawing,
+    edge_of,
+    flow_words,
+    moves_href,
+    step_of,
+)
 from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, edge, read_lineage
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, picture
-from exporter.serve.objects import unknown
+from exporter.serve.objects import past_of, unknown
 from exporter.serve.tables import Cell, Table, table, time, users
 
 if TYPE_CHECKING:
@@ -60,10 +70,11 @@ class _PicturePage:
         )  # fmt: skip
 
     def _facts(self, objects: list[str]) -> Facts:
-        columns: dict[str, list[tuple[str, str]]] = {}
+        columns: dict[str, list[ColumnFacts]] = {}
         for row in self.site.rows("page-columns", {"object": objects}, 100_000):
             marks = ", ".join(filter(None, (row["tags"], row["policies"]))).replace(LIST, ", ")
-            columns.setdefault(row["object_iri"] or "", []).append((row["column_name"] or "", marks))
+            facts = ColumnFacts(row["column_name"] or "", marks, past_of(row))
+            columns.setdefault(row["object_iri"] or "", []).append(facts)
         is_hidden = "reads" in self.address.hides or bool(self.address.column)
         counts = () if is_hidden else self.site.rows("page-counts", {"object": objects}, 100_000)
         return Facts(columns, {row["object_iri"] or "": int(row["users"] or 0) for row in counts})
