@@ -350,13 +350,16 @@ def _to_names(account: str, object_key: str, contents: list[_Content], events: I
 
 def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[int, str]) -> list[Take]:
     """The end of an object after it was shown last, or nothing. ``events``: of its schema and database, in order of
-    time. After a RENAME or SWAP it is not known what is in the schema or database of that name.
+    time. After a RENAME or SWAP, or an UNDROP under another name, it is not known what is in the schema or database of
+    that name.
     """
     for event in events:
         if (event.end, event.query_id) < shown:
             continue
         if event in undone:  # what is done until then concerns another schema or database of this name
             shown = undone[event][:2]
+            if undone[event].target != event.target:
+                break
         elif event.operation in ENDS:
             return [event[:2]]
         elif event.operation != RESTORES:

@@ -83,6 +83,20 @@ STORIES: Final[dict[str, list[Json]]] = {
         copied(SOURCE, T1), changed(S, "DROP"), changed(D, objectName={"value": "E"}),
         changed(place("E.S", 50), "UNDROP"), changed(place("Q.Z", 99), "CREATE"),
     ],
+    # the database is swapped with another one before
+    "in-a-swapped-database": [
+        copied(SOURCE, T1), changed(S, "DROP"),
+        changed(D, swapTargetDomain={"value": "Database"}, swapTargetId={"value": 61}, swapTargetName={"value": "E"}),
+        {**changed(place("E", 61), swapTargetDomain={"value": "Database"}, swapTargetId={"value": 60},
+                   swapTargetName={"value": "D"}), "again": True},
+        changed(place("E.S", 50), "UNDROP"), changed(place("Q.Z", 99), "CREATE"),
+    ],
+    # a schema of the other database has its name in between, and is dropped later
+    "beside-in-a-swapped-database": [
+        copied(SOURCE, T1), changed(S, "DROP"), changed(D, objectName={"value": "E"}),
+        changed(place("D.S", 55), "CREATE"), changed(place("E.S", 50), "UNDROP"), changed(place("D.S", 55), "DROP"),
+        changed(place("Q.Z", 99), "CREATE"),
+    ],
     # the schema is replaced, the new one renamed, and the old one brought back
     "schema-recovered": [
         copied(SOURCE, T1), changed(place("D.S", 72), "REPLACE"), copied(OTHER, T2, "CREATE"),
@@ -199,6 +213,8 @@ def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str
         ("recovered-again", T1, "S..S.S..S"),
         ("recovered-with-its-schema", T1, "S....SS"),
         ("in-a-renamed-database", T1, "S..SS"),
+        ("in-a-swapped-database", T1, "S..SS"),
+        ("beside-in-a-swapped-database", T1, "S...SSS"),
         ("schema-recovered", T1, "S...SS"),
         ("first-schema-recovered", T1, "S....SSSS"),
         ("first-schema-recovered", T2, "..O....OO"),
