@@ -224,16 +224,20 @@ _LOCAL: Final = {
 }
 _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 """On a cluster its own settings are used, but Spark's messages would mix with ours."""
+# With the quick compiler alone, Java has 48 MB for what it compiles. The classes that Spark makes for its tasks fill
+# them after some hundred jobs, such as an update of some days: Java then throws away what is in use, and compiles it
+# again.
+_QUICK: Final = f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SMALL: Final = {
     # The quick compiler is enough: the work is done before the full one has warmed up.
-    _JAVA: f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    _JAVA: f"{_QUICK} -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 _MIDDLE: Final = {
     # In the first minutes the full compiler costs more time than it saves.
-    _JAVA: f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    _JAVA: f"{_QUICK} -XX:+UseParallelGC",
     "spark.driver.memory": "1536m",
 }
 _LARGE: Final = {**_MIDDLE, _JAVA: f"{_NO_COUNTERS} -XX:+UseParallelGC"}
