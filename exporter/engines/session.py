@@ -224,8 +224,9 @@ _LOCAL: Final = {
 }
 _FAR: Final = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 """On a cluster its own settings are used, but Spark's messages would mix with ours."""
-# With the quick compiler alone, Java keeps 48 MB for what it compiles, which the classes that Spark makes for its tasks
-# fill after some hundred jobs: then it throws away what is in use, and compiles it again.
+# With the quick compiler alone, Java has 48 MB for what it compiles. The classes that Spark makes for its tasks fill
+# them after some hundred jobs, such as an update of some days: Java then throws away what is in use, and compiles it
+# again.
 _QUICK: Final = f"{_NO_COUNTERS} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SMALL: Final = {
     # The quick compiler is enough: the work is done before the full one has warmed up.
