@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ from exporter.graph.store import load
 from tests import exports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    import pytest
 
 Json = dict[str, Any]
 
@@ -80,3 +83,14 @@ def exported(rows: list[Json], lines: list[Json], out: Path, *options: str) -> P
     assert exports.export(given, out, "--query-history", str(history), "--force", *options) == 0
     assert exports.report(out)["violations"] == {}
     return out
+
+
+def exported_once(stories: Mapping[str, Sequence[Json]], factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The export of a story by its name, made when it is first asked for."""
+
+    @cache
+    def of(name: str) -> Path:
+        rows, lines = days(name, stories[name])
+        return exported(flat(rows), flat(lines), factory.mktemp(name) / "once")
+
+    return of

@@ -17,7 +17,7 @@ from exporter.ask.clones import NO_STEP
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from exporter.serve.lineage.flows import read_lineage
-from tests.ask.stories import days, exported, flat
+from tests.ask.stories import days, exported, exported_once
 from tests.ask.test_clones import CLONE, FILL, SOURCE, A, X, at, cloned, of_place, place, table
 from tests.ask.test_names import changed, copied, read
 from tests.ask.test_names import swapped as swap_of_tables
@@ -145,15 +145,7 @@ CASES: Final[list[tuple[str, str, Json, list[str]]]] = [
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
-    known: dict[str, Path] = {}
-
-    def of(name: str) -> Path:
-        if name not in known:
-            rows, lines = days(name, STORIES[name])
-            known[name] = exported(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
-        return known[name]
-
-    return of
+    return exported_once(STORIES, tmp_path_factory)
 
 
 def steps(notes: Sequence[str]) -> list[str]:

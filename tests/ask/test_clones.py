@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode, Store
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
-from tests.ask.stories import days, exported, flat
+from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.test_names import changed, copied, read
 from tests.ask.test_names import swapped as swap_of_tables
 from tests.engines.test_updates import UPDATE, triples
@@ -167,15 +167,7 @@ INFERRED: Final = {
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
-    known: dict[str, Path] = {}
-
-    def of(name: str) -> Path:
-        if name not in known:
-            rows, lines = days(name, STORIES[name])
-            known[name] = exported(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
-        return known[name]
-
-    return of
+    return exported_once(STORIES, tmp_path_factory)
 
 
 def inferred(store: Store) -> set[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ from exporter.cli import main
 from exporter.graph.store import load
 from tests import exports
 from tests.ask import dense_histories
-from tests.ask.stories import days, exported, flat
+from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.test_clones import place
 from tests.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
 from tests.engines.test_updates import UPDATE, triples
@@ -213,16 +213,7 @@ STORIES: Final[dict[str, list[Json]]] = {
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
-    known: dict[str, Path] = {}
-
-    def of(name: str) -> Path:
-        if name not in known:
-            rows, lines = days(name, STORIES[name])
-            folder = tmp_path_factory.mktemp(name)
-            known[name] = exported(flat(rows), flat(lines), folder / "once")
-        return known[name]
-
-    return of
+    return exported_once(STORIES, tmp_path_factory)
 
 
 def asked(out: Path, question: str, **given: str) -> set[tuple[str | None, ...]]:

@@ -45,7 +45,7 @@ def copied(source: Json, target: Json, operation: str | None = None) -> Json:
     return {**row, **changed(target, operation)} if operation else row
 
 
-def changed(target: Json, operation: str = "ALTER", **properties: Json) -> Json:
+def changed(target: Json, operation: str = "ALTER", **properties: Json | list[Json]) -> Json:
     own = {key: value for key, value in target.items() if key != "columns"}
     return {"object_modified_by_ddl": {**own, "operationType": operation, "properties": properties}}
 

@@ -11,7 +11,7 @@ import pytest
 
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
-from tests.ask.stories import days, exported, flat
+from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.test_clones import place
 from tests.ask.test_names import changed, copied, read, renamed, thing
 from tests.engines.test_updates import UPDATE, applied, triples
@@ -120,15 +120,7 @@ STORIES: Final[dict[str, list[Json]]] = {
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The export of a story."""
-    known: dict[str, Path] = {}
-
-    def of(name: str) -> Path:
-        if name not in known:
-            rows, lines = days(name, STORIES[name])
-            known[name] = exported(flat(rows), flat(lines), tmp_path_factory.mktemp(name) / "once")
-        return known[name]
-
-    return of
+    return exported_once(STORIES, tmp_path_factory)
 
 
 def asked(out: Path, question: str, **given: str) -> set[tuple[str | None, ...]]:

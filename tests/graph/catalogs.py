@@ -50,7 +50,7 @@ def holding_data(graph: Graph) -> set[Node]:
 
 def columns(catalog: Graph, graph: Graph) -> set[Node]:
     """The columns of the datasets: those that the graph knows and no statement ended, by their names there."""
-    ended = {row[0] for row in graph.query(ENDED, initNs={"ah": AH, "prov": PROV})}  # type: ignore[index]
+    ended = {row[0] for row in graph.query(ENDED, initNs={"ah": AH, "prov": PROV})}
     found = {
         (dataset, column)
         for dataset, schema in catalog.subject_objects(CSVW.tableSchema)

@@ -43,7 +43,7 @@ ROWS: Final[list[Json]] = [
     {**read(B, masked=True), **STORIES["provider"][0]},
     read(B, masked=True),
     # C and D of G are dropped, D in the form of 2026; of H, C is dropped and added again, and a later row reads D
-    read(G), changed(G, columns={"C": DROP}), changed(G, columns=[DROP_IN_ARRAY]),  # type: ignore[arg-type]
+    read(G), changed(G, columns={"C": DROP}), changed(G, columns=[DROP_IN_ARRAY]),
     read(H), changed(H, columns={"C": DROP, "D": DROP}), changed(H, columns={"C": {"subOperationType": "ADD"}}),
     read(thing("H", 7, columns=("D",))),
 ]  # fmt: skip

@@ -181,7 +181,7 @@ def test_sparks_own_pages_call_jobs_by_the_stage(spark: SparkSession) -> None:
     with shown.stage("read"):
         assert context.getLocalProperty(name) == "reading rows"
     assert context.getLocalProperty(name) == "of the notebook"
-    context.setLocalProperty(name, None)  # type: ignore[arg-type]
+    context.setLocalProperty(name, None)
     with shown.stage("write"):
         assert context.getLocalProperty(name) == "validating and writing"
     assert context.getLocalProperty(name) is None
