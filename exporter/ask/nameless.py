@@ -4,7 +4,7 @@
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
 - What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
-  unset without its id end what was set with it.
+  unset, dropped, replaced or renamed without its id end what was set with it, or the other way round.
 - Columns never have ids: what rows say of a column counts under the name, and the spelling, that they give.
 """
 
@@ -50,6 +50,7 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
             f"Some rows set or unset {first_of(elements, _SHOWN)} without an id, where other rows give the id: what is "
             "set with the id is not taken to end or to change by that, though it may be the same."
         )
+    yield from _elements_changed(asked)
 
 
 def uncertain_things(asked: Asked) -> set[str]:
@@ -69,7 +70,7 @@ def _sentence(row: _Row, name: str, other: str) -> str:
     if other:
         done = f"{'swapped with' if row['swapped'] else 'renamed to'} {other}"
     else:
-        done = "dropped" if row["operation"] == "DROP" else "restored by UNDROP"
+        done = {"DROP": "dropped", "REPLACE": "replaced"}.get(row["operation"], "restored by UNDROP")
     query = f"query {row['query_id']}, " if row["query_id"] else ""
     return f"{name} was {done} ({query}{row['time']})"
 
@@ -322,6 +323,47 @@ def _set_by_name(asked: Asked) -> Iterator[_Row]:
         for row in asked.graph.select(_SET_BY_NAME, classes=_SET_BY[asked.name]):
             if not asked.things or row["thing"] in asked.things:
                 yield row
+
+
+_ELEMENTS_CHANGED: Final = """\
+SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?class { @classes@ }
+  { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
+  ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  OPTIONAL { ?change ah:newName ?new }
+  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new))
+  ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
+  FILTER(?since <= ?time)
+  OPTIONAL { ?change ah:objectName ?own_name }
+  OPTIONAL { ?changed rdfs:label ?label }
+  BIND(COALESCE(?own_name, ?label) AS ?name)
+  FILTER(BOUND(?name))
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?name
+"""
+"""What ended or renamed a tag or policy that some rows give an id and others do not: the change by the one form, and
+what was set before in the other.
+"""
+
+
+def _elements_changed(asked: Asked) -> Iterator[str]:
+    """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
+    other way round.
+    """
+    if asked.name not in _SET_BY or not _has_mixed_ids(asked.graph):
+        return
+    texts = [
+        _sentence(row, row["name"], row["new"])
+        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=_SET_BY[asked.name])
+        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
+        if not asked.things or row["thing"] in asked.things
+    ]
+    if fresh := list(dict.fromkeys(texts)):
+        yield (
+            f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}. The answer does not "
+            "count this for what was set before in the other form, though it may be the same."
+        )
 
 
 def _has_mixed_ids(graph: Lookups) -> bool:

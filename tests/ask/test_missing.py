@@ -177,6 +177,35 @@ def test_a_tag_or_policy_that_is_unset_without_its_id_is_told(
     assert ("Some rows set or unset D.S.PII without an id, where other rows give the id" in told) == (number is None)
 
 
+@pytest.mark.parametrize(
+    "question", ["policy-coverage", "tag-history", "tag-reach", "unmasked-copies", "unmasked-reads"]
+)
+@pytest.mark.parametrize(("set_with", "changed_with"), [(None, 9), (9, None), (9, 9)])
+@pytest.mark.parametrize("change", [{"operationType": "DROP"}, {"operationType": "REPLACE"}, "RENAME"])
+def test_a_tag_or_policy_that_ends_in_another_form_than_it_was_set_is_told(
+    change: Json | str, set_with: int | None, changed_with: int | None, question: str, tmp_path: Path
+) -> None:
+    """The documents give some statements on tags and policies with ids, and others without (examples 13, 17 and 18)."""
+    is_mask = question in {"unmasked-reads", "unmasked-copies"}
+    kind, domain = ("maskingPolicies", "Masking Policy") if is_mask else ("tags", "Tag")
+    element = {"subOperationType": "ADD", **({"objectId": {"value": set_with}} if set_with else {})}
+    own = {"objectDomain": domain, "objectName": "D.S.PII", **({"objectId": changed_with} if changed_with else {})}
+    if isinstance(change, str):
+        change = {"operationType": "ALTER", "properties": {"objectName": {"value": "D.S.NEW"}}}
+    rows = [
+        {**tagged(1), "object_modified_by_ddl": {**own, "objectId": 9, "operationType": "CREATE"}},
+        tagged(2, columns={"X": {kind: {"D.S.PII": element}}}),
+        {**tagged(3), "object_modified_by_ddl": {**own, **change}},
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    store, word = load(tmp_path / "out"), "renamed" if "properties" in change else change["operationType"].lower()
+    params = {"object_name": "D.S.A", "column_name": "X"} if question in {"tag-history", "unmasked-reads"} else {}
+    about = "Rows name a tag or policy with its id and without: D.S.PII was "
+    assert (f"{about}{word}" in notes(store, question, **params)) == (set_with != changed_with)
+    if question == "policy-coverage":
+        assert about not in notes(store, question, at="2026-03-02T12:00:00")
+
+
 @pytest.mark.parametrize("again", [9, 10])
 def test_a_tag_that_was_dropped_or_replaced_for_a_time_is_told(again: int, tmp_path: Path) -> None:
     """It is dropped, or another one takes its name and is dropped; then it is restored."""

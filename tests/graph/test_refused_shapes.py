@@ -214,6 +214,8 @@ NEVER: Final = {
     + "sh:property [ sh:path ( ah:hasChange [ sh:inversePath ah:Change ] ) ; sh:minCount 1 ] .": "S: ah:Change is a",
     NODE + "sh:property [ sh:path [ sh:alternativePath ( rdfs:label ah:View ) ] ; sh:minCount 1 ] .": "S: ah:View is a",
     NODE + "sh:closed true ; sh:ignoredProperties ( ah:objectName ah:View ) .": "sh:ignoredProperties takes",
+    "ah:Tabel a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .": "ah:Tabel is not in the ontology. Perhaps ah:Table",
+    "ah:accessType a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .": "ah:accessType is a property, and no class",
     "": "holds no shapes",
     "ex:G a sh:PropertyGroup .": "holds no shapes",
 }
@@ -239,6 +241,7 @@ def test_what_can_never_apply_is_refused_by_export_and_validate(turtle: str, by:
         NODE + "sh:class <https://other.example/Absent> .",
         "ex:S a sh:NodeShape ; sh:deactivated true ; sh:nodeKind sh:IRI .",
         "ex:S a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .",
+        "ah:Table a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .",
         NODE + "sh:node ex:T . ex:T a sh:NodeShape ; sh:nodeKind sh:IRI .",
         NODE + "sh:property [ sh:path rdf:type ; sh:in ( ah:Table ah:View ) ; sh:hasValue ah:Table ] .",
         NODE + "sh:property [ sh:path ah:property ; sh:not [ sh:hasValue ah:objectName ] ] .",

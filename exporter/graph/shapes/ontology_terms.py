@@ -44,6 +44,15 @@ def fault_of(triple: Triple, shapes: Graph) -> str | None:
     return None
 
 
+def fault_of_class(shape: Term) -> str | None:
+    """What is wrong with a shape that is a class, and so its own target; None if nothing is."""
+    if not isinstance(shape, NamedNode) or not shape.value.startswith(AH):
+        return None
+    if _is_unknown(shape):
+        return f"{_short(shape)} is not in the ontology{_nearest(shape)}"
+    return None if _kinds()[shape.value] == "a class" else f"{_short(shape)} is a property, and no class"
+
+
 def _terms(node: Term, shapes: Graph) -> Iterator[NamedNode]:
     """The IRI, or those in a path or list."""
     waiting, seen = [node], set[Term]()

@@ -96,7 +96,11 @@ class ShapesGraph:
         for triple in given:
             if fault := terms.fault_of(triple, self.graph):
                 raise self.refused(cast("Term", triple.subject), fault)
+        classes = self.classes_of_classes()
         for subject in shapes:
+            is_class = not classes.isdisjoint(self.graph.objects(subject, TYPE))
+            if is_class and (fault := terms.fault_of_class(subject)):
+                raise self.refused(subject, fault)
             if subject not in used and not self._has_target(subject) and not self.values(subject, "deactivated"):
                 why = "applies to nothing: it has no target, and no other shape refers to it"
                 raise self.refused(subject, f"{why}. Give it one, such as sh:targetClass, or sh:deactivated true")
