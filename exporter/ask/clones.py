@@ -4,7 +4,7 @@
   objects in them: which table came from which is inferred from their names, and not known where the source was not on
   record. And what came with a CLONE or LIKE of a table whose row gives the source as a property alone. They are about
   all objects that the data went through.
-- ``policy-coverage``, ``exposure``, ``tag-reach``: what is set on a clone from the beginning.
+- Questions about tags, policies and grants: what is set on a clone from the beginning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _Row = dict[str, str]
-_OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach")
+_OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 INFERRED: Final = "Inferred from names, as the row of a CLONE does not list what was in the schema or database"
 NO_STEP: Final = "No row lists what was in it, so the answer has no step"

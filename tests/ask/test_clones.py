@@ -393,6 +393,15 @@ def test_what_is_set_on_a_clone_from_the_beginning_is_not_on_record(
     assert [part.partition(" at ")[0] for part in listed.split(", ") if " from " in part] == known
 
 
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [("unmasked-copies", {}), ("unmasked-reads", {"object_name": "D3.S.A", "column_name": "C"})],
+)
+def test_a_clone_may_have_the_masks_of_its_source(question: str, given: dict[str, str], of_tables: Store) -> None:
+    notes = ask(of_tables, find(question), given).notes
+    assert any("came with a CLONE" in note and "D3.S.A from D.S.A" in note for note in notes)
+
+
 MINE: Final = "USER$JSMITH.S"
 
 
