@@ -80,9 +80,9 @@ def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | Non
     has no events, no backend is configured, or a choice cannot be used.
     """
     from exporter.openlineage.push.command import deliver  # noqa: PLC0415 - only who pushes needs a client
-    from exporter.openlineage.push.profiles import Choices  # noqa: PLC0415 - slow to import; export does not need it
+    from exporter.openlineage.push.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
 
-    _require_known(choices, [field.name for field in fields(Choices)])
+    _require_known(choices, [field.name for field in fields(PushOptions)])
     return deliver(Path(folder), configuration.load_push(choices, None if config is None else Path(config)))
 
 

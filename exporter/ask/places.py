@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
-from exporter.model.object_state import Event
+from exporter.model.object_state import ContainerEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,11 +118,12 @@ class Statement(NamedTuple):
         """The name that an object has after a RENAME or SWAP, or had before; empty if there is none."""
         return moved(name, self.name, self.other) or moved(name, self.other, self.name)
 
-    def recorded(self, place: int) -> list[Event]:
+    def recorded(self, place: int) -> list[ContainerEvent]:
         """The events of the rows, one for each name. ``place``: in the order of time."""
         operation = "ALTER" if self.other else self.operation
         key = self.iri if self.has_id else ""
-        return [Event(place, self.query_id, place, "", match_name(name), "", operation, key) for name in self.names]
+        names = (match_name(name) for name in self.names)
+        return [ContainerEvent(place, self.query_id, place, "", name, "", operation, key) for name in names]
 
 
 class Step(NamedTuple):

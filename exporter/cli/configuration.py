@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.input import formats
-from exporter.openlineage.push.profiles import Choices
+from exporter.openlineage.push.profiles import PushOptions
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
 from exporter.settings import Settings, spelled_if_any
@@ -62,7 +62,7 @@ SETTINGS: Final = {
 """The settings of the file and of the environment, with the kinds of their values."""
 TABLES: Final = {
     "openlineage": _kinds(OpenLineageSettings, LINEAGE),
-    "push": _kinds(Choices),
+    "push": _kinds(PushOptions),
     "serve": {"sensitive_tags": _TEXTS},
     "lineage": dict.fromkeys(LINEAGE, _TEXTS),
     "filter": dict.fromkeys(FILTER, _TEXTS),
@@ -111,10 +111,10 @@ def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[s
     return _lists(_file(config, environ), "serve", config).get("sensitive_tags", ())
 
 
-def load_push(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Choices:
+def load_push(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> PushOptions:
     """The settings of a push from the command line (None: not given) and the table ``[push]`` of the file."""
     values = _table(_file(config, environ), "push", config)
-    return Choices(**{**values, **{name: value for name, value in options.items() if value is not None}})
+    return PushOptions(**{**values, **{name: value for name, value in options.items() if value is not None}})
 
 
 def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, Any]:

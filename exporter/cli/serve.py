@@ -42,7 +42,7 @@ def _serve(  # noqa: PLR0913 - the options of the command
 
     with _require_packages("serve", "serve"):
         from exporter.serve.listening import is_loopback
-        from exporter.serve.server import Choices, serve
+        from exporter.serve.server import ServeOptions, serve
     if auth is None and not is_loopback(host):
         warning = f"Other machines can reach {host}, and read who queried what"
         if not no_auth:
@@ -53,7 +53,7 @@ def _serve(  # noqa: PLR0913 - the options of the command
         say(f"warning: {warning}, and SQL text if it was exported. There is no login.")
     if auth is not None and no_auth:
         raise UsageError("--auth and --no-auth exclude each other.")
-    choices = Choices(host, port, auth, load_serve(config) if config else ())
+    choices = ServeOptions(host, port, auth, load_serve(config) if config else ())
     serve(folder, choices, partial(print, flush=True), say)
     return INTERRUPTED
 

@@ -87,7 +87,7 @@ def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Syntax:
+class ChangesSyntax:
     """A syntax from which triples are read. ``ending``: of its files. ``opening``: text before a part of a file that
     makes it readable. ``base``: of relative IRIs. ``to``: the name of the output.
     """
@@ -98,12 +98,12 @@ class Syntax:
     to: str
 
 
-def syntax(job: ExportJob) -> Syntax | None:
+def syntax(job: ExportJob) -> ChangesSyntax | None:
     """The first syntax of the graph that can be read in parts; None if there is none or no graph is exported."""
     for name in job.syntaxes if job.graph else ():
         ending = SYNTAXES[name].ending
         if ending in SEPARATORS:
-            return Syntax(ending, turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
+            return ChangesSyntax(ending, turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
     return None
 
 
@@ -131,23 +131,23 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
     new.take_changes(str(folder), changed.number)
 
 
-def _parts_in(folders: list[str], of: Syntax) -> Iterator[str]:
+def _parts_in(folders: list[str], of: ChangesSyntax) -> Iterator[str]:
     """The parts of files, each of which parses without the others."""
     for folder in folders:
         for path in compressed.find_files(Path(folder), f".{of.ending}"):
             yield from parts_of(compressed.text(path), of.ending)
 
 
-def _parts(folders: list[str], of: Syntax) -> set[str]:
+def _parts(folders: list[str], of: ChangesSyntax) -> set[str]:
     return set(_parts_in(folders, of))
 
 
-def _triples(parts: set[str], messages: list[Message], of: Syntax) -> set[str]:
+def _triples(parts: set[str], messages: list[Message], of: ChangesSyntax) -> set[str]:
     texts = [part for message in messages if message.to == of.to for part in parts_of(message.body.decode(), of.ending)]
     return set(triples(chain(parts, texts), of.ending, of.opening))
 
 
-def _in_others(asked: set[str], parts: Iterable[str], of: Syntax) -> set[str]:
+def _in_others(asked: set[str], parts: Iterable[str], of: ChangesSyntax) -> set[str]:
     """Of these triples, those that other parts of files have too. Only parts about the same are parsed."""
     asked = {text for text in asked if not _is_said_once(text)}
     if not asked:  # as mostly: then nothing is read

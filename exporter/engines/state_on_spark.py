@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.engines.changes import Syntax
+    from exporter.engines.changes import ChangesSyntax
     from exporter.pipeline.job import ExportJob
     from exporter.publish.publication import Publication
 
@@ -207,13 +207,13 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str)
     )
 
 
-def _triples(parts: DataFrame, data_frame: DataFrame, of: Syntax) -> DataFrame:
+def _triples(parts: DataFrame, data_frame: DataFrame, of: ChangesSyntax) -> DataFrame:
     texts = data_frame.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
     every = parts.select("value").unionByName(texts)
     return every.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
 
 
-def _in_no_other_part(asked: DataFrame, parts: DataFrame, of: Syntax) -> DataFrame:
+def _in_no_other_part(asked: DataFrame, parts: DataFrame, of: ChangesSyntax) -> DataFrame:
     """The triples that no other part of a file says."""
     several = asked.filter(~F.col("value").rlike(SAID_ONCE))
     if several.isEmpty():

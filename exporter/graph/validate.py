@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.graph.shapes.classes import hierarchy
-from exporter.graph.shapes.model import Documents, Graph
+from exporter.graph.shapes.model import Documents, MemoryGraph
 from exporter.graph.shapes.on_graph import Result, violations
 from exporter.graph.shapes.on_graph import validate as by_compiled
 from exporter.graph.shapes.reading import ShapesGraph, compiled
@@ -67,7 +67,7 @@ def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()
     counted = Counted(files, len(triples), nodes, source.count())
     triples.extend(hierarchy())
     if by == "compiled":
-        return by_compiled(Graph(triples), compiled(source)), counted
+        return by_compiled(MemoryGraph(triples), compiled(source)), counted
     from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
 
     return by_pyshacl(triples, source), counted

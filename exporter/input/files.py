@@ -98,7 +98,7 @@ _AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
 
 
-class Record(NamedTuple):
+class NumberedRecord(NamedTuple):
     """A line or record. ``file``: its full path. ``number``: its number in the file, from 1. ``unit``: ``line`` or
     ``row``, what the number counts. ``text``: a JSON object, or the text of the line. ``is_record``: False if a CSV
     record has too few or too many fields; it is then not a row, whatever it contains.
@@ -111,7 +111,7 @@ class Record(NamedTuple):
     is_record: bool = True
 
 
-def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HISTORY]) -> Iterator[Record]:
+def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HISTORY]) -> Iterator[NumberedRecord]:
     """All records in the files of a source, blank lines included. ``required``: columns that a header must name.
 
     Raises UsageError if a file cannot be read or a required column is missing.
@@ -127,7 +127,7 @@ def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HIST
         file = formats.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
         unit = "line" if source.form == formats.NDJSON else "row"
         for number, (text, is_record) in enumerate(read(path, source, required), start=1):
-            yield Record(file, number, unit, text, is_record)
+            yield NumberedRecord(file, number, unit, text, is_record)
 
 
 def check_columns(names: Iterable[str], source: InputFiles, required: tuple[str, ...]) -> None:

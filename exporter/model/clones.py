@@ -14,7 +14,7 @@ from msgspec import Struct
 from exporter.model.answers import Ending  # noqa: TC001 - msgspec reads it
 from exporter.model.effects import CREATES, DROPS
 from exporter.model.identifiers import canonical_name, parts_of
-from exporter.model.object_state import Event  # noqa: TC001 - msgspec reads it
+from exporter.model.object_state import ContainerEvent  # noqa: TC001 - msgspec reads it
 from exporter.model.objects import containers
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def in_source(name: str, target: str, source: str) -> str:
     return ".".join([source, *rest])
 
 
-def taken_back(events: Iterable[Event]) -> dict[Event, Event]:
+def taken_back(events: Iterable[ContainerEvent]) -> dict[ContainerEvent, ContainerEvent]:
     """DROP or REPLACE -> the UNDROP that takes it back, of events in order of time."""
-    ended: list[tuple[Event, str]] = []  # with the key of what ended, empty if it is not known
+    ended: list[tuple[ContainerEvent, str]] = []  # with the key of what ended, empty if it is not known
     has_name: dict[str, str] = {}
-    undone: dict[Event, Event] = {}
+    undone: dict[ContainerEvent, ContainerEvent] = {}
     for event in events:
         if event.operation in ENDS:
             former = has_name.pop(event.target, "")
@@ -111,7 +111,7 @@ def taken_back(events: Iterable[Event]) -> dict[Event, Event]:
     return undone
 
 
-def _end_before(undrop: Event, ended: list[tuple[Event, str]]) -> tuple[Event, str] | None:
+def _end_before(undrop: ContainerEvent, ended: list[tuple[ContainerEvent, str]]) -> tuple[ContainerEvent, str] | None:
     """What an UNDROP takes back: the last end of the same id, under whatever name. If the row gives no id, the last
     DROP of the name; if it gives one, the last DROP or REPLACE of the name for which no id of what ended is known.
     """
@@ -138,12 +138,12 @@ class Copy(Struct, array_like=True, frozen=True, gc=False):
     name: str
     first: str
     columns: list[str]
-    event: Event
+    event: ContainerEvent
     source: str
     since: int
 
 
-class Outcome(Struct, array_like=True, frozen=True, gc=False):
+class FirstStateOutcome(Struct, array_like=True, frozen=True, gc=False):
     """What became of the state in which the first query found an object. ``ending``: how it ended, None if it has not.
     ``is_kept``: whether a later version has what the object had before.
     """
@@ -182,14 +182,14 @@ class Copies:
     def __init__(self, moments: Mapping[str, Moment] | None = None, copies: Iterable[Copy] = ()) -> None:
         self._moments = dict(moments or {})
         self._copies = {(_key(copy.event), copy.key): copy for copy in copies}
-        self.due: list[Event] = []
+        self.due: list[ContainerEvent] = []
 
     def kept(self) -> tuple[dict[str, Moment], list[Copy]]:
         """The state for the next day."""
         return self._moments, [copy for _, copy in sorted(self._copies.items())]
 
     def add(
-        self, profile: Profile, passed: tuple[int, str], events: Iterable[Event] | None, copies: Iterable[Copy]
+        self, profile: Profile, passed: tuple[int, str], events: Iterable[ContainerEvent] | None, copies: Iterable[Copy]
     ) -> None:
         """Record the clones that may still bring tables (None if that is no news), and the tables that they brought.
         ``passed``: time and query of the last use of the table so far; its state before is not known any more.
@@ -204,12 +204,12 @@ class Copies:
         known = [event for event in due if _key(event) not in self._moments and begun < (event.start, event.query_id)]
         self.due = sorted(known, key=lambda event: (event.start, event.query_id, event.change_key))
 
-    def pass_by(self, before: tuple[int, str] | None) -> Iterator[Event]:
+    def pass_by(self, before: tuple[int, str] | None) -> Iterator[ContainerEvent]:
         """The clones that began before a time and query; all if None."""
         while self.due and (before is None or (self.due[0].start, self.due[0].query_id) <= before):
             yield self.due.pop(0)
 
-    def at(self, event: Event, moment: Moment) -> None:
+    def at(self, event: ContainerEvent, moment: Moment) -> None:
         """Record the state of the table at a clone."""
         self._moments[_key(event)] = moment
 
@@ -239,5 +239,5 @@ class Copies:
             yield Inferred(copy, moment.state, columns)
 
 
-def _key(event: Event) -> str:
+def _key(event: ContainerEvent) -> str:
     return f"{event.query_id}\0{event.change_key}"

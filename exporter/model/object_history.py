@@ -29,15 +29,15 @@ from exporter.model.answers import (
     state_before,
     state_made_by,
 )
-from exporter.model.clones import Copies, Copy, Inferred, Moment, Outcome
+from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Moment
 from exporter.model.effects import HOLDERS
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import (
     NEVER,
     Absence,
     Drop,
+    NameHistory,
     NamePeriod,
-    Names,
     ObjectHistory,
     Requester,
     Restored,
@@ -99,7 +99,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     passed: tuple[int, str] = NEVER, ""
     created: int | None = None
     restored: Restored | None = None
-    of_first: Outcome = Outcome()
+    of_first: FirstStateOutcome = FirstStateOutcome()
 
 
 class VersionHistory:
@@ -121,7 +121,7 @@ class VersionHistory:
         self._now, self.passed = before, before.passed
         self._settings = SettingsInForce(before.held, before.drops, before.drops_of_elements, before.taken_elements)
         self._unrecorded_columns, self._lost = set(before.unrecorded_columns), set(before.lost)
-        self._names = Names(before.names)
+        self._names = NameHistory(before.names)
         self._sources = Sources(before.definitions, before.created)
         self.copies = Copies(before.moments, before.copies)
 
@@ -378,7 +378,7 @@ class VersionHistory:
             return None
         return self._initial(), _by_take(self._now.taken)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> FirstStateOutcome:
         """What became of the state in which the first query found the object. If its name was taken, a later day can
         revert that.
         """

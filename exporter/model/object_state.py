@@ -171,7 +171,7 @@ NamePeriod = tuple[str, int, int, int | None]
 """
 
 
-class Names:
+class NameHistory:
     """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
     another object takes it, or when the object is dropped. Another spelling of the name is no other name: the first one
     stays.
@@ -297,7 +297,7 @@ NEVER: Final = -(1 << 62)
 """A time before all others."""
 
 
-class Event(NamedTuple):
+class ContainerEvent(NamedTuple):
     """A schema or database is made, dropped, restored or renamed (:class:`exporter.model.clones.Remade`) by a query:
     its end, id and start (microseconds since 1970). ``key``: of the schema or database, if the row gives its id, else
     empty. Events sort by their end.
@@ -396,7 +396,7 @@ class Profile(Struct, gc=False):
     shown: tuple[int, str] = (NEVER, "")
     called: tuple[int, int, str] = (NEVER, 0, "")
     takes: set[tuple[int, str, str]] = field(default_factory=set)
-    remade: set[Event] = field(default_factory=set)
+    remade: set[ContainerEvent] = field(default_factory=set)
     first: tuple[int, str, bool] = (-NEVER, "", False)
 
     @property

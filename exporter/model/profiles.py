@@ -18,7 +18,7 @@ from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
 from exporter.model.facts import Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
-from exporter.model.object_state import ATTRIBUTES, Event, NameAndAccount, Profile
+from exporter.model.object_state import ATTRIBUTES, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
@@ -247,7 +247,9 @@ def _add_times(profile: Profile, attributes: Attributes, facts: QueryFacts) -> N
     profile.drops.update((end, query_id, drop) for drop in attributes.drops)
     profile.takes.update((end, query_id, name) for name in attributes.takes)
     own = "" if attributes.object_id is None else profile.key
-    profile.remade.update(Event(end, query_id, facts.start, *container, own) for container in attributes.remade)
+    profile.remade.update(
+        ContainerEvent(end, query_id, facts.start, *container, own) for container in attributes.remade
+    )
     profile.shown = max(profile.shown, (end if attributes.changes else facts.start, query_id))
     if attributes.names:
         profile.first = min(profile.first, (facts.start, query_id, attributes.creates))

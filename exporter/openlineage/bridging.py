@@ -32,7 +32,7 @@ from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, resolved
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from exporter.openlineage.helper_steps import Created, Fill, Mark, Step
+    from exporter.openlineage.helper_steps import Created, Fill, HelperStep, Mark
     from exporter.openlineage.naming import DatasetName
 
 KEPT: Final = 2 * DAY
@@ -95,7 +95,7 @@ class Helpers:
             if is_over:
                 self._forget(ref)
 
-    def bridge(self, step: Step) -> Bridge:
+    def bridge(self, step: HelperStep) -> Bridge:
         """What the event of the query says in place of helpers; and the helpers after it."""
         self._forget_old(step.end // DAY)
         read, views = self._read(step)
@@ -110,7 +110,7 @@ class Helpers:
             self._set(self._meant(ref), step, None)
         return Bridge(read, sorted(views), sorted(hidden), moved)
 
-    def _read(self, step: Step) -> tuple[list[tuple[str, str, HelperContent, bool]], set[DatasetName]]:
+    def _read(self, step: HelperStep) -> tuple[list[tuple[str, str, HelperContent, bool]], set[DatasetName]]:
         read: list[tuple[str, str, HelperContent, bool]] = []
         views: set[DatasetName] = set()
         for ref in step.read:
@@ -124,7 +124,7 @@ class Helpers:
                 views.add(ref[:2])
         return read, views
 
-    def _create(self, created: Created, step: Step) -> None:
+    def _create(self, created: Created, step: HelperStep) -> None:
         window = created.ref, created.window
         qualifies = (READ, *window) in self._marks and (FILLED, *window) in self._marks
         if created.is_sure or (qualifies and (STRANGE, *window) not in self._marks):
@@ -133,7 +133,7 @@ class Helpers:
         elif created.ref in self._states:
             self._set(created.ref, step, None)
 
-    def _fill(self, fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> bool:
+    def _fill(self, fill: Fill, step: HelperStep, from_helpers: ReadFromHelpers) -> bool:
         """Add what the query writes. Returns whether the helper is no output of it."""
         state = self._now(fill.ref)
         if state is None or state.kind != "table":
@@ -146,7 +146,7 @@ class Helpers:
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
         return not is_plain
 
-    def _move(self, step: Step, hidden: set[DatasetName]) -> list[tuple[str, str, HelperContent]]:
+    def _move(self, step: HelperStep, hidden: set[DatasetName]) -> list[tuple[str, str, HelperContent]]:
         """Move tables to their new names. What a helper held has arrived where its new name is none of a helper."""
         before = [(self._meant(ref), self._now(ref)) for ref, _, _ in step.moved]
         former = {ref[:2]: state for (ref, _, _), (_, state) in zip(step.moved, before, strict=True)}
@@ -187,7 +187,7 @@ class Helpers:
         state = self._now(ref)
         return state is not None and not state.is_plain
 
-    def _is_unclear(self, ref: Ref, step: Step) -> bool:
+    def _is_unclear(self, ref: Ref, step: HelperStep) -> bool:
         day = step.end // DAY
         meant = self._meant(ref) or ref
         return (ref[:2], day) in self._several or not {(UNCLEAR, ref, day), (UNCLEAR, meant, day)}.isdisjoint(
@@ -198,13 +198,13 @@ class Helpers:
         meant = self._meant(ref)
         return self._states[meant][-1][2] if meant in self._states else None
 
-    def _at(self, ref: Ref, step: Step) -> HelperState | None:
+    def _at(self, ref: Ref, step: HelperStep) -> HelperState | None:
         """The state at the start of the query."""
         meant = self._meant(ref)
         each = self._states.get(meant, ()) if meant is not None else ()
         return next((state for at, by, state in reversed(each) if (at, by) < (step.start, step.query_id)), None)
 
-    def _set(self, ref: Ref | None, step: Step, state: HelperState | None) -> None:
+    def _set(self, ref: Ref | None, step: HelperStep, state: HelperState | None) -> None:
         if ref is None or (state is None and ref not in self._states):
             return
         each = self._states.pop(ref, [])
@@ -249,7 +249,7 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     return twice
 
 
-def _content(fill: Fill, step: Step, from_helpers: ReadFromHelpers) -> HelperContent:
+def _content(fill: Fill, step: HelperStep, from_helpers: ReadFromHelpers) -> HelperContent:
     """What a fill brings: its sources, with what helpers held in the place of helpers."""
     facets = {(namespace, name): text for namespace, name, text in step.facets}
     inputs = {name: facets.get(name, b"{}") for name in fill.inputs if name not in from_helpers.hidden}

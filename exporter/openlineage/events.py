@@ -18,7 +18,7 @@ from exporter.openlineage import facets
 from exporter.openlineage.facets import Json, together
 from exporter.openlineage.inputs_and_outputs import dataset_uses
 from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
-from exporter.openlineage.statement import Statement, job_of_statement, statement, with_rows, with_version
+from exporter.openlineage.statement import StatementParts, job_of_statement, statement, with_rows, with_version
 
 if TYPE_CHECKING:
     from exporter.model.answers import Answers, Bridge
@@ -45,7 +45,7 @@ def run_events(query: QueryFacts, answers: Answers, settings: OpenLineageSetting
 
 
 def events_of(
-    query: QueryFacts, of_statement: Statement, answers: Answers, settings: OpenLineageSettings
+    query: QueryFacts, of_statement: StatementParts, answers: Answers, settings: OpenLineageSettings
 ) -> list[Event]:
     """The same, where the parts of its statement exist already."""
     if not settings.reads and not of_statement.outputs and not of_statement.fills_helper:
@@ -160,7 +160,7 @@ def root_id(query: QueryFacts) -> str | None:
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 
-def _outputs(query: QueryFacts, of_statement: Statement, settings: OpenLineageSettings) -> bytes:
+def _outputs(query: QueryFacts, of_statement: StatementParts, settings: OpenLineageSettings) -> bytes:
     """The outputs as a JSON array, with the version that this run wrote; if exactly one was written, with its number of
     rows.
     """

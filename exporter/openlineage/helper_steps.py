@@ -70,7 +70,7 @@ class Fill(Struct, array_like=True, frozen=True, gc=False):
     empties: bool
 
 
-class Step(Struct, array_like=True, frozen=True, gc=False):
+class HelperStep(Struct, array_like=True, frozen=True, gc=False):
     """What a query does to helpers. ``changed``: helpers that it changes by DDL. ``dropped``: those that it drops.
     ``moved``: from which name to which a RENAME or SWAP moves an object, and whether the new name is a helper's.
     ``facets``: of the inputs of fills. Times are microseconds since 1970, UTC.
@@ -88,7 +88,9 @@ class Step(Struct, array_like=True, frozen=True, gc=False):
     facets: list[tuple[str, str, bytes]] = []
 
 
-def step_of(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings) -> tuple[Step, list[Mark]] | None:
+def step_of(
+    facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettings
+) -> tuple[HelperStep, list[Mark]] | None:
     """What the query does to helpers, and its marks; None if it has to do with none."""
     content = facts.content
     found = {
@@ -144,11 +146,11 @@ class _Query:
                 by_name.setdefault(ref[:2], set()).add(ref)
         yield from (ref for each in by_name.values() if len(each) > 1 for ref in each)
 
-    def step(self) -> tuple[Step, list[Mark]]:
+    def step(self) -> tuple[HelperStep, list[Mark]]:
         facts = self.facts
         read = self._known(self.reads)
         fills = list(self._fills())
-        made = Step(
+        made = HelperStep(
             facts.query_id,
             facts.start,
             max(facts.start, facts.end),
@@ -210,7 +212,7 @@ class _Query:
         facets = {_identity(dataset): dataset.facets for dataset in read if _identity(dataset) in wanted}
         return [(*name, facets[name]) for name in sorted(facets)]
 
-    def _marks(self, step: Step) -> Iterator[Mark]:
+    def _marks(self, step: HelperStep) -> Iterator[Mark]:
         content, day = self.facts.content, step.end // DAY
         unclear_refs = {self._ref(thing) for thing in unclear(self.facts) if thing.key in self.found} | self.several
         has_base = any(one.access == "BASE" for one in content.accesses)
@@ -226,14 +228,14 @@ class _Query:
         if step.start // DAY == step.end // DAY:
             yield from self._of_windows(step)
 
-    def _of_names(self, step: Step) -> Iterator[Mark]:
+    def _of_names(self, step: HelperStep) -> Iterator[Mark]:
         session = self.facts.history.session_id or ""
         yield from (
             (f"{MADE}{session}", one.ref, step.end) for one in step.created if not (has_id(one.ref) or one.is_view)
         )
         yield from ((GONE, ref, step.end) for ref in step.dropped if not has_id(ref))
 
-    def _of_windows(self, step: Step) -> Iterator[Mark]:
+    def _of_windows(self, step: HelperStep) -> Iterator[Mark]:
         """Which windows the query uses, and whether it is of the window's own session or request."""
         facts, filled = self.facts, {fill.ref for fill in step.fills if fill.adds}
         for thing in self.found.values():

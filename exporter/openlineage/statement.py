@@ -96,7 +96,7 @@ def with_rows(output: bytes, rows: int, producer: str) -> bytes:
     return output[: -len(b"}}")] + b"," + more[1:] + b"}"
 
 
-class Statement(Struct, frozen=True, gc=False):
+class StatementParts(Struct, frozen=True, gc=False):
     """The parts of an event that follow from the content and its datasets alone, as JSON.
 
     ``job``: without the columns of QUERY_HISTORY that its name may have; ``facets``: an object, the run facets;
@@ -114,12 +114,12 @@ class Statement(Struct, frozen=True, gc=False):
 
 def statement(
     content: Content, datasets: Datasets, settings: OpenLineageSettings, bridge: Bridge | None = None
-) -> Statement:
+) -> StatementParts:
     """The parts for one statement; ``datasets``: of all things that it names; ``bridge``: what it says in place of
     helpers, which differs from run to run.
     """
     uses = dataset_uses(content, datasets, settings, bridge)
-    return Statement(
+    return StatementParts(
         job_of_statement(uses, datasets),
         orjson.dumps(_run_facets(uses, datasets, settings.producer)),
         orjson.dumps(_inputs(uses, datasets, settings)),

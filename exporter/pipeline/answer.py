@@ -16,12 +16,12 @@ from exporter.graph.nodes.agents import Standing
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.objects import copies
 from exporter.graph.nodes.versions import unrecorded
-from exporter.model.clones import Outcome
+from exporter.model.clones import FirstStateOutcome
 from exporter.model.effects import UseAtEnd, UseAtStart
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHistory
-from exporter.model.object_state import Absence, Event, ObjectHistory, Profile, Requester
+from exporter.model.object_state import Absence, ContainerEvent, ObjectHistory, Profile, Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import as_thing, spellings
 from exporter.pipeline.clones import own_outcome, read_copy, to_copies
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from exporter.pipeline.outcome import Tally
 
 _read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
-_read_events: Final = msgspec.msgpack.Decoder(list[Event]).decode
+_read_events: Final = msgspec.msgpack.Decoder(list[ContainerEvent]).decode
 _read_absences: Final = msgspec.msgpack.Decoder(list[Absence]).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
 _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
@@ -225,7 +225,7 @@ class _Before(Struct, array_like=True, gc=False):
     saved_history: SavedHistory
     profile: Profile
     same_names: list[str]
-    outcome: Outcome
+    outcome: FirstStateOutcome
     digest: bytes = b""
 
 
@@ -242,10 +242,10 @@ class _Received:
 
     def __init__(self) -> None:
         self.digest = b""
-        self.outcome = Outcome()
+        self.outcome = FirstStateOutcome()
         self.same_names: set[str] = set()
         self._datasets: dict[DatasetKey, bytes] = {}
-        self.clones: list[Event] | None = None
+        self.clones: list[ContainerEvent] | None = None
         self.copies: list[Copy] = []
 
     def add(self, message: Message, version_history: VersionHistory) -> None:

@@ -28,14 +28,14 @@ from exporter.model.clones import (
     KINDS,
     RESTORES,
     Copy,
-    Outcome,
+    FirstStateOutcome,
     database,
     in_source,
     schema_and_database,
     taken_back,
 )
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Absence, Event, Take
+from exporter.model.object_state import NEVER, Absence, ContainerEvent, Take
 from exporter.model.objects import containers
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -104,7 +104,7 @@ class Ended(Struct, array_like=True, frozen=True, gc=False):
 
 
 read_ended: Final = msgspec.msgpack.Decoder(Ended).decode
-_read_event: Final = msgspec.msgpack.Decoder(Event).decode
+_read_event: Final = msgspec.msgpack.Decoder(ContainerEvent).decode
 _read_member: Final = msgspec.msgpack.Decoder(_Member).decode
 read_copy: Final = msgspec.msgpack.Decoder(Copy).decode
 
@@ -133,7 +133,7 @@ def _member(profile: Profile) -> Iterator[Message]:
     names = {*profile.names, *profile.given}
     member = _Member(start, None, profile.key, sorted({place for each in names for place in schema_and_database(each)}))
     if not creates and since == start and schema_and_database(name):
-        no_event = Event(0, "", 0, "", "", "", "")
+        no_event = ContainerEvent(0, "", 0, "", "", "", "")
         copy = Copy(profile.key, name, query_id, sorted(profile.columns), no_event, "", NEVER)
         key = within(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
@@ -147,7 +147,7 @@ def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
         if to != To.CLONED:
             yield from group
             continue
-        events: list[Event] = []
+        events: list[ContainerEvent] = []
         for message in dict.fromkeys(group):
             if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
@@ -155,7 +155,7 @@ def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
                 yield from _arrived(parts(key)[0], _read_member(message.body), events)
 
 
-def _arrived(account: str, member: _Member, events: list[Event]) -> Iterator[Message]:
+def _arrived(account: str, member: _Member, events: list[ContainerEvent]) -> Iterator[Message]:
     copy = member.copy
     assert copy is not None, "only a table that may be a copy is sent"
     inside = schema_and_database(copy.name)
@@ -177,7 +177,7 @@ def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
         if to != To.CLONED_FROM:
             yield from group
             continue
-        account, events = parts(key)[0], list[Event]()
+        account, events = parts(key)[0], list[ContainerEvent]()
         for message in dict.fromkeys(group):
             if message.order[0] == _EVENT:
                 events.append(_read_event(message.body))
@@ -187,7 +187,7 @@ def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
                 yield _to_source(account, read_copy(message.body), events)
 
 
-def _clones_of(account: str, member: _Member, events: list[Event], job: ExportJob) -> Iterator[Message]:
+def _clones_of(account: str, member: _Member, events: list[ContainerEvent], job: ExportJob) -> Iterator[Message]:
     """The CLONEs of a table's schemas and databases. In an update a CLONE is over on the days after that on which its
     target was made anew: it brings nothing any more.
     """
@@ -203,7 +203,7 @@ def _clones_of(account: str, member: _Member, events: list[Event], job: ExportJo
         yield Message(To.OBJECT, within(account, member.key), AT_RANK[CLONES], encode(still))
 
 
-def _to_source(account: str, copy: Copy, events: list[Event]) -> Message:
+def _to_source(account: str, copy: Copy, events: list[ContainerEvent]) -> Message:
     """The name of the source, with the time since when the schema and database have their names."""
     inside = schema_and_database(copy.source)
     since = max((event.end for event in events if event.target in inside and event < copy.event), default=NEVER)
@@ -228,7 +228,7 @@ class _Version(Struct, array_like=True, gc=False):
 
 
 _read_versions: Final = msgspec.msgpack.Decoder(list[_Version]).decode
-_read_outcome: Final = msgspec.msgpack.Decoder(Outcome).decode
+_read_outcome: Final = msgspec.msgpack.Decoder(FirstStateOutcome).decode
 
 
 def to_copies(profile: Profile, keys: Iterable[str], inferred: Iterable[Inferred], iris: Iris) -> Iterator[Message]:
@@ -243,7 +243,9 @@ def to_copies(profile: Profile, keys: Iterable[str], inferred: Iterable[Inferred
         yield Message(To.COPY, within(profile.account, key), order(_MADE, 0, profile.key, _NOW), encode(of_copy))
 
 
-def own_outcome(profile: Profile, outcome: Outcome, before: Outcome, job: ExportJob) -> Iterator[Message]:
+def own_outcome(
+    profile: Profile, outcome: FirstStateOutcome, before: FirstStateOutcome, job: ExportJob
+) -> Iterator[Message]:
     """Send what became of the state in which the first query found a table, if that is news, to where the versions are
     sent that CLONEs made of it. The table itself does not know whether one did.
     """
@@ -257,7 +259,7 @@ def end_copies(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
     node_writer, to_objects = NodeWriter(job), ToObjects(job) if needs_neighbourhoods(job) else None
     for (to, key), group in groupby(messages, by_receiver):
         latest = {(message.order[0], time_and_query(message.order)[1]): message for message in group}
-        outcome, versions = Outcome(), list[_Version]()
+        outcome, versions = FirstStateOutcome(), list[_Version]()
         for (what, source), message in latest.items():
             if job.day:
                 yield snapshot(Message(to, key, order(what, 0, source), message.body))
@@ -316,15 +318,15 @@ def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
         if to != To.CONTAINED:
             yield from group
             continue
-        account, events = parts(key)[0], set[Event]()
+        account, events = parts(key)[0], set[ContainerEvent]()
         for what, of_object in groupby(group, _read_end):
-            if isinstance(what, Event):
+            if isinstance(what, ContainerEvent):
                 events.add(what)
             elif events:
                 yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
 
 
-def _read_end(message: Message) -> Event | str:
+def _read_end(message: Message) -> ContainerEvent | str:
     """An event, or the key of an object: in an update each day that names the object sends it, one after the other."""
     return _read_event(message.body) if is_event(message) else _read_content(message.body).key
 
@@ -334,7 +336,9 @@ def is_event(message: Message) -> bool:
     return message.order[0] == _EVENT
 
 
-def _to_names(account: str, object_key: str, contents: list[_Content], events: Iterable[Event]) -> Iterator[Message]:
+def _to_names(
+    account: str, object_key: str, contents: list[_Content], events: Iterable[ContainerEvent]
+) -> Iterator[Message]:
     kind, shown = object_key.split("/", 1)[0], max(content.shown for content in contents)
     for name in sorted({name for content in contents for name in content.names}):
         places = _places(kind, name)
@@ -348,7 +352,9 @@ def _to_names(account: str, object_key: str, contents: list[_Content], events: I
             yield Message(To.NAME, key, order(ENDED, 0, object_key), encode(ended))
 
 
-def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[int, str]) -> list[Take]:
+def _ends(
+    events: Iterable[ContainerEvent], undone: Mapping[ContainerEvent, ContainerEvent], shown: tuple[int, str]
+) -> list[Take]:
     """The end of an object after it was shown last, or nothing. ``events``: of its schema and database, in order of
     time. After a RENAME or SWAP, or an UNDROP under another name, it is not known what is in the schema or database of
     that name.
@@ -367,9 +373,11 @@ def _ends(events: Iterable[Event], undone: Mapping[Event, Event], shown: tuple[i
     return []
 
 
-def _absences(events: Iterable[Event], undone: Mapping[Event, Event], name: str) -> Iterator[Absence]:
+def _absences(
+    events: Iterable[ContainerEvent], undone: Mapping[ContainerEvent, ContainerEvent], name: str
+) -> Iterator[Absence]:
     """The times in which nothing of the name was there. ``events``: in order of time."""
-    before: list[Event] = []
+    before: list[ContainerEvent] = []
     for event in events:
         if event in undone:
             # Of what had the name before, an UNDROP may have brought back that which is dropped now.

@@ -15,7 +15,7 @@ import msgspec
 
 from exporter.openlineage.bridging import Helpers, SavedHelpers
 from exporter.openlineage.events import name_of
-from exporter.openlineage.helper_steps import Mark, Step, step_of
+from exporter.openlineage.helper_steps import HelperStep, Mark, step_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -72,7 +72,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                 yield later(named_for) if is_later(child, job.day) else named_for
 
 
-_read_step: Final = msgspec.msgpack.Decoder(tuple[str, Step]).decode
+_read_step: Final = msgspec.msgpack.Decoder(tuple[str, HelperStep]).decode
 _read_marks: Final = msgspec.msgpack.Decoder(list[Mark]).decode
 _read_state: Final = msgspec.msgpack.Decoder(SavedHelpers).decode
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline.read import Screen
-from exporter.pipeline.updates import Asked, asked_for
+from exporter.pipeline.updates import ForgottenUser, asked_for
 from exporter.settings import DAILY
 from exporter.system.files import GZIP
 
@@ -56,7 +56,7 @@ class ExportJob:
     run: int = 0
     day: str = ""
     until: int = 0
-    forget_asked: tuple[Asked, ...] = ()
+    forget_asked: tuple[ForgottenUser, ...] = ()
     forget_users: tuple[str, ...] = ()
     forget_before: str = ""
     partitions: int = 1

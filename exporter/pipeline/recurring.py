@@ -17,7 +17,7 @@ from exporter.graph.nodes.queries import Links
 from exporter.graph.nodes.versions import QueryContext
 from exporter.model.answers import Answers
 from exporter.model.identifiers import segment
-from exporter.openlineage.statement import Statement, statement
+from exporter.openlineage.statement import StatementParts, statement
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Recurring:
 
     def statement(
         self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings
-    ) -> Statement:
+    ) -> StatementParts:
         """The parts that all events of the statement share."""
         known = self._of(account).statements
         made = known.get(content)
@@ -96,7 +96,7 @@ class _OfAccount:
 
     def __init__(self) -> None:
         self.templates: Recent[_Template | Literal[False]] = Recent(_STATEMENTS)
-        self.statements: Recent[Statement] = Recent(_STATEMENTS)
+        self.statements: Recent[StatementParts] = Recent(_STATEMENTS)
 
 
 _of_turn: Final[dict[str, Recurring]] = {}

@@ -252,7 +252,7 @@ _MOST_WORDS: Final = 7
 _line: Final = msgspec.msgpack.Decoder(History).decode
 
 
-class Asked(NamedTuple):
+class ForgottenUser(NamedTuple):
     """A user to forget. ``given``: the name as a person gave it. ``spellings``: what it can be in DIR, the first that
     DIR has counts. ``any_case``: whether other letter cases mean the same, if DIR has none of the spellings.
     ``others``: the pseudonyms of the usual other letter cases; all of them cannot be tried.
@@ -264,7 +264,7 @@ class Asked(NamedTuple):
     others: frozenset[str] = frozenset()
 
 
-def asked_for(text: str, key: Key | None) -> Asked:
+def asked_for(text: str, key: Key | None) -> ForgottenUser:
     """What a name means. ``key``: of DIR's pseudonyms. A pseudonym means itself. A text that is no identifier without
     quotes, such as an e-mail address, means the user in any letter case.
     """
@@ -273,8 +273,8 @@ def asked_for(text: str, key: Key | None) -> Asked:
     names = (name,) if is_exact else tuple(dict.fromkeys((name, name.upper(), name.lower())))
     if key is not None:  # users in `keep` have no pseudonym
         others = frozenset() if is_exact else frozenset(map(key.pseudonym, _letter_cases(name)))
-        return Asked(text, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
-    return Asked(text, names, any_case=not is_exact)
+        return ForgottenUser(text, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
+    return ForgottenUser(text, names, any_case=not is_exact)
 
 
 def _letter_cases(name: str) -> Iterator[str]:
@@ -325,11 +325,11 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _means(asked: Asked, user: str) -> bool:
+def _means(asked: ForgottenUser, user: str) -> bool:
     return user in asked.spellings or user in asked.others or (asked.any_case and user.upper() == asked.given.upper())
 
 
-def _nearest(asked: Asked, users: Iterable[str]) -> list[str]:
+def _nearest(asked: ForgottenUser, users: Iterable[str]) -> list[str]:
     """The users with the most similar names, the most similar first."""
     alike = [(-SequenceMatcher(None, asked.given.upper(), user.upper()).ratio(), user) for user in users]
     return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]

@@ -34,7 +34,7 @@ _IN_NO_DATABASE: Final = frozenset(
 )
 
 
-class Pattern(NamedTuple):
+class NamePattern(NamedTuple):
     """``parts``: identifiers as Snowflake stores them. ``is_open``: the last one is a prefix."""
 
     parts: tuple[str, ...]
@@ -49,7 +49,7 @@ class Pattern(NamedTuple):
         return last_name.startswith(last) if self.is_open else last_name == last
 
 
-def pattern(key: str, text: str, kind: str) -> Pattern:
+def pattern(key: str, text: str, kind: str) -> NamePattern:
     """The pattern for a text. ``key``: the setting, for the message. ``kind``: users, databases or schemas. Raises
     UsageError.
     """
@@ -64,7 +64,7 @@ def pattern(key: str, text: str, kind: str) -> Pattern:
         )
     if not all(parts[:-1]) or not (parts[-1] or is_open):
         raise UsageError(f"{key}: {text!r}: a part of the name is empty")
-    return Pattern(parts, is_open)
+    return NamePattern(parts, is_open)
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -209,11 +209,11 @@ def _time(key: str, text: str | None) -> int | None:
 
 
 @lru_cache(maxsize=64)
-def _patterns(texts: tuple[str, ...], kind: str) -> tuple[Pattern, ...]:
+def _patterns(texts: tuple[str, ...], kind: str) -> tuple[NamePattern, ...]:
     return tuple(pattern("filter", text, kind) for text in texts)
 
 
-def _lists(filters: Filters, kind: str) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+def _lists(filters: Filters, kind: str) -> tuple[tuple[NamePattern, ...], tuple[NamePattern, ...]]:
     """The allowed and the denied names of a kind."""
     return _patterns(getattr(filters, f"allow_{kind}"), kind), _patterns(getattr(filters, f"deny_{kind}"), kind)
 
@@ -236,11 +236,13 @@ def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: 
     return SCHEMAS if is_out_of_all else None
 
 
-def _is_out(allowed: Sequence[Pattern], denied: Iterable[Pattern], matches: Callable[[Pattern], bool]) -> bool:
+def _is_out(
+    allowed: Sequence[NamePattern], denied: Iterable[NamePattern], matches: Callable[[NamePattern], bool]
+) -> bool:
     return any(map(matches, denied)) or (bool(allowed) and not any(map(matches, allowed)))
 
 
-def _is_schema(entry: Pattern, database: str | None, schema: str) -> bool:
+def _is_schema(entry: NamePattern, database: str | None, schema: str) -> bool:
     return entry.matches(schema) if len(entry.parts) == 1 else entry.matches(database, schema)
 
 

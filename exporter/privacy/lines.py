@@ -15,7 +15,7 @@ from msgspec import Raw, json
 from exporter.input import json_reader
 from exporter.input.row import NOT_DECODED
 from exporter.model.identifiers import system_view
-from exporter.privacy.pseudonyms import Names
+from exporter.privacy.pseudonyms import UserNames
 from exporter.privacy.user_text import LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, StringPlaces, is_own_word, may_be_no_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _check: Final = json.Decoder(Raw).decode
 class Lines:
     """Replaces user names in lines."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: UserNames) -> None:
         self._names = names
         self._strings = _STRING_OR_NUMBER if names.may_be_numbers else _STRING
         self._cache: dict[str, str] = {}
@@ -147,7 +147,7 @@ def _store(cache: dict[Any, str], key: Any, text: str, replacement: str) -> None
 @lru_cache(maxsize=4)
 def lines_of(key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> Lines:
     """The :class:`Lines` for these names, prepared once for all tasks of a process."""
-    return Lines(Names(key, names, earlier))
+    return Lines(UserNames(key, names, earlier))
 
 
 def _is_before_object(match: re.Match[str]) -> bool:

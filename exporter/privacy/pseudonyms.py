@@ -129,7 +129,7 @@ class _Spelling(NamedTuple):
     is_short: bool
 
 
-class Names:
+class UserNames:
     """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: what is known of users whose names
     only earlier runs read, as for :class:`exporter.privacy.known_users.EarlierUsers`.
     """

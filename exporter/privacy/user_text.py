@@ -81,7 +81,7 @@ class JsonContainer:
         self.element: Final = element or self
 
 
-class Member(NamedTuple):
+class MemberPlace(NamedTuple):
     """``is_own``: whether its name is of the documented structure. ``kind``: what its value is if that is a string.
     ``inside``: the place of an object or array. ``in_string``: the place of JSON in a string.
     """
@@ -92,30 +92,30 @@ class Member(NamedTuple):
     in_string: JsonContainer
 
 
-Find = Callable[[str, bool], Member]
+Find = Callable[[str, bool], MemberPlace]
 
 # --- the documented structure ----------------------------------------------------------------------------------------
 
 
-def _any(_name: str, _is_object: bool) -> Member:  # noqa: FBT001 # as all functions of this type
+def _any(_name: str, _is_object: bool) -> MemberPlace:  # noqa: FBT001 # as all functions of this type
     return _ANY
 
 
 TEXTS: Final = JsonContainer(_any)
 """Anything that users wrote."""
-_ANY: Final[Member] = Member(is_own=False, kind=TEXT, inside=TEXTS, in_string=TEXTS)
+_ANY: Final[MemberPlace] = MemberPlace(is_own=False, kind=TEXT, inside=TEXTS, in_string=TEXTS)
 _WORDS: Final = JsonContainer(_any, WORD)
 
 
-def _fixed(members: dict[str, Member], named: Callable[[str], str] = str) -> JsonContainer:
+def _fixed(members: dict[str, MemberPlace], named: Callable[[str], str] = str) -> JsonContainer:
     """An object with documented members. ``named``: gives the name by which a member is documented."""
     return JsonContainer(lambda name, _: members.get(named(name), _ANY))
 
 
-def _grouped(members: dict[str, Member]) -> JsonContainer:
+def _grouped(members: dict[str, MemberPlace]) -> JsonContainer:
     """The properties of a change, or the members of an element of a compound property."""
 
-    def member(name: str, _: object) -> Member:
+    def member(name: str, _: object) -> MemberPlace:
         if name in KNOWN_COMPOUND or policies_in(name):
             return _OF_COMPOUND
         source = is_of_source(name)
@@ -130,19 +130,19 @@ def _compound(*, is_known: bool) -> JsonContainer:
     are read also if they are in a string, so JSON in a string of another one is a text of users.
     """
 
-    def member(name: str, is_object: bool) -> Member:  # noqa: FBT001 # as all functions of this type
+    def member(name: str, is_object: bool) -> MemberPlace:  # noqa: FBT001 # as all functions of this type
         return value_member if name == "value" and not is_object else _NAMED
 
     container = JsonContainer(member, array=JsonContainer(member, element=_ELEMENT))
-    value_member = Member(is_own=True, kind=TEXT, inside=container, in_string=container if is_known else TEXTS)
+    value_member = MemberPlace(is_own=True, kind=TEXT, inside=container, in_string=container if is_known else TEXTS)
     return container
 
 
-def _own(kind: str = TEXT, inside: JsonContainer = TEXTS) -> Member:
-    return Member(is_own=True, kind=kind, inside=inside, in_string=inside)
+def _own(kind: str = TEXT, inside: JsonContainer = TEXTS) -> MemberPlace:
+    return MemberPlace(is_own=True, kind=kind, inside=inside, in_string=inside)
 
 
-def _atomic(kind: str = TEXT) -> Member:
+def _atomic(kind: str = TEXT) -> MemberPlace:
     """A property whose value may be in ``{"value": …}``."""
     return _own(kind, _fixed({"value": _own(kind)}))
 
@@ -165,8 +165,8 @@ _ELEMENT: Final = _grouped(
     }
 )
 _OF_COMPOUND: Final = _own(TEXT, _compound(is_known=True))
-_UNKNOWN: Final = Member(is_own=False, kind=TEXT, inside=_compound(is_known=False), in_string=TEXTS)
-_NAMED: Final = Member(is_own=False, kind=TEXT, inside=_ELEMENT, in_string=TEXTS)
+_UNKNOWN: Final = MemberPlace(is_own=False, kind=TEXT, inside=_compound(is_known=False), in_string=TEXTS)
+_NAMED: Final = MemberPlace(is_own=False, kind=TEXT, inside=_ELEMENT, in_string=TEXTS)
 _PROPERTIES: Final = _grouped(
     {
         **dict.fromkeys(KNOWN_PROPERTIES, _atomic()),
@@ -206,7 +206,7 @@ _WORD_COLUMNS: Final = frozenset(
 """The columns of text in which Snowflake writes ids and words of its own."""
 
 
-def _columns() -> Iterator[tuple[str, Member]]:
+def _columns() -> Iterator[tuple[str, MemberPlace]]:
     for name in (*TEXT_COLUMNS, *JSON_TEXTS):
         yield name, _own()  # a column that is new counts as text that a user wrote
     for name in ("query_id", "query_start_time", *_WORD_COLUMNS, *aggregates.COLUMNS):

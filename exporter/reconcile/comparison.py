@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-    from exporter.reconcile.declared import Dataset, Declaration
+    from exporter.reconcile.declared import Declaration, DeclaredDataset
     from exporter.reconcile.observed import ViewEvidence
 
 _COLUMNS, _READS, _BEHIND = "columns", "reads", "view"
@@ -51,7 +51,7 @@ class Comparison:
     declarations: list[Declaration]
     observed: Observed
     notes: list[str]
-    roots: Mapping[Dataset, str]
+    roots: Mapping[DeclaredDataset, str]
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -16,7 +16,7 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name, parts_of
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, Declaration, Edge, FilledDataset, dataset
+from exporter.reconcile.declared import SNOWFLAKE, Declaration, DeclaredDataset, DeclaredEdge, FilledDataset, dataset
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ _N = TypeVar("_N", bound=yaml.Node)
 
 
 @dataclass(frozen=True)
-class Property:
+class ContractColumn:
     """A column of a contract's object. ``column``: in the form in which names are compared; ``sources``: what it lists;
     ``node``: its place in the text.
     """
 
-    of: Dataset
+    of: DeclaredDataset
     column: str
     sources: tuple[str, ...]
     node: yaml.MappingNode
@@ -56,7 +56,7 @@ class Contract:
 
     def __init__(self, root: _YamlMapping, text: str, server: str | None) -> None:
         self.path, self.text, self.node, self.server = root.path, text, root.node, server
-        self.objects, self.properties, self.nested = list[tuple[Dataset, str]](), list[Property](), 0
+        self.objects, self.properties, self.nested = list[tuple[DeclaredDataset, str]](), list[ContractColumn](), 0
         self.version = root.text("apiVersion")
         if not self.version.startswith("v3."):
             raise UsageError(
@@ -72,7 +72,7 @@ class Contract:
         if not self.objects:
             raise UsageError(f"{self.path}: the contract has no schema, so there is nothing to compare")
 
-    def _object(self, item: _YamlMapping) -> Dataset:
+    def _object(self, item: _YamlMapping) -> DeclaredDataset:
         name = item.name("an object of the schema")
         parts = parts_of(name)
         above = self._above[: max(3 - len(parts), 0)] if parts else []
@@ -83,9 +83,9 @@ class Contract:
             )
         return dataset(self._namespace, ".".join([*above, name]), item.place)
 
-    def _add_property(self, target: Dataset, item: _YamlMapping) -> None:
+    def _add_property(self, target: DeclaredDataset, item: _YamlMapping) -> None:
         column = match_name(item.name("a property"))
-        self.properties.append(Property(target, column, item.texts(SOURCES), item.node))
+        self.properties.append(ContractColumn(target, column, item.texts(SOURCES), item.node))
         waiting = item.inner()
         while waiting:
             inner = waiting.pop()
@@ -108,9 +108,9 @@ class Contract:
         for one in self.properties:
             for text in one.sources:
                 source, column = self._source(text)
-                yield Edge(source, one.of, column, one.column)
+                yield DeclaredEdge(source, one.of, column, one.column)
 
-    def _source(self, text: str) -> tuple[Dataset, str | None]:
+    def _source(self, text: str) -> tuple[DeclaredDataset, str | None]:
         """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
         the beginning is that of the server.
         """

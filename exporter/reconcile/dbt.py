@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
-from exporter.reconcile.declared import Dataset, Edge, FilledDataset, dataset
+from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset, dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
         if node.resource_type != "exposure":
             yield FilledDataset(target, manifest.at, node.materialized in _VIEWS)
         for parent, via in _parents(key, nodes, datasets, manifest):
-            yield Edge(datasets[parent], target, name_time=manifest.at, job=key, via=via)
+            yield DeclaredEdge(datasets[parent], target, name_time=manifest.at, job=key, via=via)
 
 
 def _sections(manifest: Manifest) -> Iterator[tuple[str, str, Raw]]:
@@ -127,7 +127,7 @@ def _read(key: str, raw: Raw, kind: str, name: str) -> _Node:
         raise UsageError(f"{name}: {kind}, {key[:200]}: {error}. Give manifest.json as dbt wrote it") from None
 
 
-def _dataset(node: _Node, key: str, adapter: str, project: str, name: str) -> Dataset | None:
+def _dataset(node: _Node, key: str, adapter: str, project: str, name: str) -> DeclaredDataset | None:
     """The dataset that a node is; None for a node that is no relation."""
     if node.resource_type == "exposure":
         return dataset(f"dbt://{project}", key, name)
@@ -138,7 +138,7 @@ def _dataset(node: _Node, key: str, adapter: str, project: str, name: str) -> Da
 
 
 def _parents(
-    key: str, nodes: dict[str, _Node], datasets: dict[str, Dataset], manifest: Manifest
+    key: str, nodes: dict[str, _Node], datasets: dict[str, DeclaredDataset], manifest: Manifest
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The relations that a node is filled from, each once, and by way of which nodes that are no relations."""
     waiting: list[tuple[str, tuple[str, ...]]] = [(key, ())]

@@ -25,7 +25,7 @@ LONGEST_NAME: Final = 4_096
 """The most characters of a name or namespace; no name of Snowflake, and no path of a storage, is that long."""
 
 
-class Dataset(NamedTuple):
+class DeclaredDataset(NamedTuple):
     """A dataset by its OpenLineage namespace and name. The namespace is empty for what dbt runs in Snowflake: its
     manifest does not name the account.
     """
@@ -46,7 +46,7 @@ class Dataset(NamedTuple):
         return self.name if self.namespace == "file" else f"{self.namespace}:{self.name}"
 
 
-class Edge(NamedTuple):
+class DeclaredEdge(NamedTuple):
     """``target`` is filled from ``source``. ``source_column``, ``target_column``: where the declaration has columns;
     a source column without a target column only filters or joins; a target column without a source column is filled
     from any column, or by any use of the source. ``time``: of the run that declares it, in microseconds since 1970
@@ -54,8 +54,8 @@ class Edge(NamedTuple):
     now. ``job``: who fills it. ``via``: what is between the two and is no dataset: ephemeral models.
     """
 
-    source: Dataset
-    target: Dataset
+    source: DeclaredDataset
+    target: DeclaredDataset
     source_column: str | None = None
     target_column: str | None = None
     time: int | None = None
@@ -70,13 +70,13 @@ class FilledDataset(NamedTuple):
     whole datasets.
     """
 
-    dataset: Dataset
+    dataset: DeclaredDataset
     name_time: int | None = None
     is_view: bool = False
     properties: tuple[str, ...] | None = None
 
 
-Item = Edge | FilledDataset
+Item = DeclaredEdge | FilledDataset
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Declaration:
         return self.what_was_read.hexdigest()
 
 
-def dataset(namespace: str, name: str, place: str) -> Dataset:
+def dataset(namespace: str, name: str, place: str) -> DeclaredDataset:
     """The dataset in one spelling: of an account its identifier normalized, of an object its name in the form in which
     names are compared. ``place``: where it stands, for the UsageError where a name is empty or too long.
     """
@@ -116,5 +116,5 @@ def dataset(namespace: str, name: str, place: str) -> Dataset:
         except UsageError:
             namespace = SNOWFLAKE + namespace[len(SNOWFLAKE) :]
     if not namespace or namespace.startswith(SNOWFLAKE):
-        return Dataset(namespace, match_name(name))
-    return Dataset(namespace, name)
+        return DeclaredDataset(namespace, match_name(name))
+    return DeclaredDataset(namespace, name)

@@ -16,7 +16,7 @@ from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
-from exporter.reconcile.declared import Dataset, Edge, FilledDataset
+from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class End(NamedTuple):
     ``column``: in the form in which names are compared.
     """
 
-    dataset: Dataset | None
+    dataset: DeclaredDataset | None
     resolution: Resolution
     column: str | None
 
@@ -125,13 +125,13 @@ class DeclaredEdges:
         self.lines = dict[str, ObjectLine]()
         self.filled = set[str]()
         self.named = set[str]()
-        self.views = set[Dataset]()
-        self.contracts = dict[Dataset, str]()
-        self.undescribed = dict[Dataset, str]()
+        self.views = set[DeclaredDataset]()
+        self.contracts = dict[DeclaredDataset, str]()
+        self.undescribed = dict[DeclaredDataset, str]()
         self.properties = defaultdict[str, set[str]](set)
         self.listed = defaultdict[ColumnKey, set[ColumnKey]](set)
 
-    def add(self, item: Edge | FilledDataset, number: int) -> None:
+    def add(self, item: DeclaredEdge | FilledDataset, number: int) -> None:
         """Adds what the declaration with a number says. Raises UsageError where it is too much."""
         if isinstance(item, FilledDataset):
             self._add_filled(item)
@@ -170,7 +170,7 @@ class DeclaredEdges:
         root, column = key
         return column in self.properties.get(root, ())
 
-    def _end(self, dataset: Dataset, column: str | None, time: int | None) -> End:
+    def _end(self, dataset: DeclaredDataset, column: str | None, time: int | None) -> End:
         dataset = dataset._replace(namespace=dataset.namespace or self._resolver.default_namespace)
         resolution = self._resolver.resolve(dataset, time)
         if isinstance(resolution, ObjectLine):

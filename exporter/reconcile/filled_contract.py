@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.reconcile.comparison import Comparison
-    from exporter.reconcile.contract import Contract, Property
+    from exporter.reconcile.contract import Contract, ContractColumn
     from exporter.reconcile.declared import Declaration
     from exporter.reconcile.edges import End
 
@@ -95,7 +95,7 @@ def _written(name: str) -> str:
     return name if _is_plain(name) else json.dumps(name, ensure_ascii=False)
 
 
-def _edit(text: str, prop: Property, names: list[str]) -> _Edit:
+def _edit(text: str, prop: ContractColumn, names: list[str]) -> _Edit:
     """How the names get into the text of a property."""
     flow = f"[{', '.join(names)}]"
     keys = {key.value: (key, value) for key, value in prop.node.value}

@@ -20,7 +20,7 @@ from msgspec import Struct
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.openlineage.settings import PRODUCER
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, Edge, FilledDataset, dataset
+from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, DeclaredEdge, FilledDataset, dataset
 from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class _Run(Struct, rename="camel"):
     run_id: str
 
 
-class Event(Struct, rename="camel"):
+class LineageEvent(Struct, rename="camel"):
     """The parts of an event that say lineage: of a run, a job or a dataset."""
 
     event_time: str
@@ -97,10 +97,10 @@ class Event(Struct, rename="camel"):
     dataset: _Dataset | None = None
 
 
-_event: Final = msgspec.json.Decoder(Event).decode
+_event: Final = msgspec.json.Decoder(LineageEvent).decode
 
 
-def event(text: bytes | msgspec.Raw, place: str) -> Event:
+def event(text: bytes | msgspec.Raw, place: str) -> LineageEvent:
     """An event; raises UsageError, which names ``place`` and the field, for what is none."""
     try:
         return _event(text)
@@ -115,12 +115,12 @@ class _RunLineage:
 
     job: str | None
     time: int
-    inputs: dict[Dataset, None] = field(default_factory=dict)
-    outputs: dict[Dataset, None] = field(default_factory=dict)
-    columns: dict[Edge, None] = field(default_factory=dict)
+    inputs: dict[DeclaredDataset, None] = field(default_factory=dict)
+    outputs: dict[DeclaredDataset, None] = field(default_factory=dict)
+    columns: dict[DeclaredEdge, None] = field(default_factory=dict)
 
 
-def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iterator[Item]:
+def items(events: Iterable[tuple[str, LineageEvent]], declaration: Declaration) -> Iterator[Item]:
     """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration."""
     running, failed, own_events = dict[str, _RunLineage](), set[str](), 0
     for place, event in events:
@@ -149,7 +149,7 @@ def items(events: Iterable[tuple[str, Event]], declaration: Declaration) -> Iter
         declaration.left_out.append(f"{counted(own_events, 'event')} that exporter made from rows itself")
 
 
-def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineage:
+def _add(event: LineageEvent, run_so_far: _RunLineage | None, place: str) -> _RunLineage:
     time = parse_time(event.event_time)
     if time is None:
         raise UsageError(f"{place}: eventTime {event.event_time[:60]!r} is not a time such as 2026-09-30T08:00:00Z")
@@ -170,7 +170,7 @@ def _add(event: Event, run_so_far: _RunLineage | None, place: str) -> _RunLineag
     return run
 
 
-def _snowflake_dataset(found: _Dataset, place: str) -> Dataset:
+def _snowflake_dataset(found: _Dataset, place: str) -> DeclaredDataset:
     """The dataset; if it is a path whose table has a name in Snowflake (symlinks), that."""
     links = (found.facets and found.facets.symlinks and found.facets.symlinks.identifiers) or ()
     names: list[_Name] = [found, *links]
@@ -178,7 +178,7 @@ def _snowflake_dataset(found: _Dataset, place: str) -> Dataset:
     return dataset(name.namespace, name.name, place)
 
 
-def _columns(target: Dataset, lineage: _ColumnLineage, place: str) -> Iterator[Edge]:
+def _columns(target: DeclaredDataset, lineage: _ColumnLineage, place: str) -> Iterator[DeclaredEdge]:
     for name, column in (lineage.fields or {}).items():
         for source in column.input_fields or ():
             yield _column(source, target, None if source.only_filters else name, place)
@@ -186,8 +186,8 @@ def _columns(target: Dataset, lineage: _ColumnLineage, place: str) -> Iterator[E
         yield _column(source, target, None, place)
 
 
-def _column(source: _Field, target: Dataset, column: str | None, place: str) -> Edge:
-    return Edge(dataset(source.namespace, source.name, place), target, source.field, column)
+def _column(source: _Field, target: DeclaredDataset, column: str | None, place: str) -> DeclaredEdge:
+    return DeclaredEdge(dataset(source.namespace, source.name, place), target, source.field, column)
 
 
 def _edges(run: _RunLineage) -> Iterator[Item]:
@@ -196,6 +196,6 @@ def _edges(run: _RunLineage) -> Iterator[Item]:
         yield FilledDataset(output, run.time)
     by_column = {(edge.source, edge.target) for edge in run.columns}
     pairs = ((source, target) for target in run.outputs for source in run.inputs)
-    whole = (Edge(source, target) for source, target in pairs if (source, target) not in by_column)
+    whole = (DeclaredEdge(source, target) for source, target in pairs if (source, target) not in by_column)
     for edge in (*run.columns, *whole):
         yield edge._replace(time=run.time, name_time=run.time, job=run.job)

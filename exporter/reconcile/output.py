@@ -20,7 +20,7 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.questions import select
 from exporter.errors import RefusedError, UsageError
 from exporter.graph.shapes.classes import hierarchy
-from exporter.graph.shapes.model import Graph
+from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
 from exporter.graph.terms import PREFIXES, Node
@@ -36,7 +36,7 @@ from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.identifiers import match_name
 from exporter.publish import single
-from exporter.reconcile.declared import SNOWFLAKE, Dataset
+from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset
 from exporter.reconcile.edges import CLASSES, UNDECLARED
 from exporter.reconcile.observed import PROLOGUE
 from exporter.reconcile.resolution import ObjectLine
@@ -217,7 +217,7 @@ def _validate(nodes: list[Node], base: str) -> None:
     writer = writer_of("ntriples", base)
     text = "\n".join(writer.render(node) for node in nodes)
     triples: list[Triple] = [quad.triple for quad in parse(text.encode(), RdfFormat.N_TRIPLES)]
-    results = validate(Graph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
+    results = validate(MemoryGraph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
     if violations(results):
         result = results[0]
         raise RefusedError(f"the shapes refuse {result.focus}: {result.message} ({result.shape}). Nothing was written")
@@ -260,7 +260,7 @@ class _Nodes:
         return tuple(sorted({_declared_by(self._declarations[number]) for number in numbers}))
 
     def _datasets(self) -> Iterator[Node]:
-        links = defaultdict[Dataset, dict[str, set[str]]](lambda: {term: set() for term in _LINKS})
+        links = defaultdict[DeclaredDataset, dict[str, set[str]]](lambda: {term: set() for term in _LINKS})
         for edge in self._edges:
             source, target = _declared_dataset(edge.source), _declared_dataset(edge.target)
             for end, dataset in ((edge.source, source), (edge.target, target)):
@@ -317,7 +317,7 @@ def _declared_by(declaration: Declaration) -> str:
     return f"declared/by/{declaration.digest[:20]}"
 
 
-def _declared_dataset(end: End) -> Dataset:
+def _declared_dataset(end: End) -> DeclaredDataset:
     assert end.dataset is not None, "only what rows show has none"
     return end.dataset
 

@@ -23,7 +23,7 @@ from exporter.system import files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.reconcile.openlineage import Event
+    from exporter.reconcile.openlineage import LineageEvent
 
 LARGEST: Final = 512 << 20
 """The most bytes of a file, unpacked: it is read into memory as a whole."""
@@ -174,7 +174,7 @@ def _marquez(address: str) -> Declaration:
     return declaration
 
 
-def _pages(declaration: Declaration, headers: dict[str, str]) -> Iterator[tuple[str, Event]]:
+def _pages(declaration: Declaration, headers: dict[str, str]) -> Iterator[tuple[str, LineageEvent]]:
     place, offset = declaration.name.removesuffix("/api/v1"), 0
     with urllib3.PoolManager(headers=headers, retries=urllib3.Retry(2, redirect=0), timeout=_PATIENCE) as pool:
         while True:

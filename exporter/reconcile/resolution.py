@@ -19,7 +19,7 @@ from exporter.openlineage.helpers import is_named
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
 from exporter.openlineage.settings import HELPERS
-from exporter.reconcile.declared import SNOWFLAKE, Dataset, dataset
+from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
 from exporter.reconcile.observed import PROLOGUE
 from exporter.settings import spelled_if_any
 
@@ -84,16 +84,16 @@ class Resolver:
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
         self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
-        self._resolutions: dict[tuple[Dataset, int | None], Resolution] = {}
+        self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
 
-    def resolve(self, declared: Dataset, time: int | None) -> Resolution:
+    def resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
         """What the dataset is at a time, in microseconds since 1970 (UTC); now, if it is None."""
         key = declared, time
         if key not in self._resolutions:
             self._resolutions[key] = self._resolve(declared, time)
         return self._resolutions[key]
 
-    def _resolve(self, declared: Dataset, time: int | None) -> Resolution:
+    def _resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
         is_of_graph = declared.namespace.rstrip("/").lower() in self._namespaces
         if not declared.is_of_snowflake and not is_of_graph:
             return self._locations.get(declared) or Unresolved(
@@ -180,14 +180,14 @@ def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
     return names, locators
 
 
-def _locations(store: Store) -> dict[Dataset, ObjectLine]:
+def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:
     """The places outside of Snowflake that rows show, by their OpenLineage names."""
-    lines = dict[Dataset, ObjectLine]()
+    lines = dict[DeclaredDataset, ObjectLine]()
     for iri, url, label, domain in select(store, _LOCATIONS, "the locations").rows:
         namespace, name = external_dataset(str(url), "")
         line = ObjectLine(str(iri), str(iri), label or str(url), domain or "Location", frozenset((str(iri),)))
         if namespace:
-            lines.setdefault(Dataset(namespace, name), line)
+            lines.setdefault(DeclaredDataset(namespace, name), line)
     return lines
 
 

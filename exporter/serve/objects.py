@@ -43,7 +43,7 @@ ENFORCED: Final = "Enforced by queries, though no row sets it here: "
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 
 
-class Asked(NamedTuple):
+class PendingPart(NamedTuple):
     """A part of a page, before its question is asked. ``name``: in the address; ``ask``: takes the time until which it
     waits (:func:`time.monotonic`), after which it raises TimeoutError; ``empty``: what no row of the record does, if
     the answer has no rows; ``more``: the address with all rows, where the page shows only some.
@@ -123,11 +123,11 @@ def unknown(site: Site) -> str:
     )
 
 
-def _of_object(site: Site, thing: SiteObject) -> list[Asked]:
+def _of_object(site: Site, thing: SiteObject) -> list[PendingPart]:
     """The parts of the page of an object."""
 
-    def page(title: str, name: str, question: str, empty: str, **params: str) -> Asked:
-        return Asked(title, name, lambda _: site.ask(question, {"object": thing.iri, **params}), empty)
+    def page(title: str, name: str, question: str, empty: str, **params: str) -> PendingPart:
+        return PendingPart(title, name, lambda _: site.ask(question, {"object": thing.iri, **params}), empty)
 
     to = page("Written by queries that read it", "targets", "page-near", TO, way="to")
     if thing.kind.upper() in VIEWS:
@@ -138,20 +138,20 @@ def _of_object(site: Site, thing: SiteObject) -> list[Asked]:
     is_set = thing.kind.upper().endswith(("TAG", "POLICY"))
     may_use = "grants it to anybody; earlier grants are not known"
     return [
-        Asked("Columns", "columns", lambda until: _columns(site, thing, until), "names a column of it"),
+        PendingPart("Columns", "columns", lambda until: _columns(site, thing, until), "names a column of it"),
         *([page("What it is set on", "carriers", "page-carriers", "sets it on anything")] if is_set else []),
         *near,
         *_shipped(site, thing, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
-        Asked("Tags and policies, and when they held", "settings", lambda _: _settings(site, thing), SETS),
+        PendingPart("Tags and policies, and when they held", "settings", lambda _: _settings(site, thing), SETS),
         *_shipped(site, thing, "Who may use it", "exposure", may_use),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
         page("Names", "names", "page-names", "has its name"),
     ]
 
 
-def _of_column(site: Site, thing: SiteObject, column: str) -> list[Asked]:
+def _of_column(site: Site, thing: SiteObject, column: str) -> list[PendingPart]:
     """The parts of the page of a column."""
 
     def settings(_: float) -> Answer:
@@ -164,13 +164,13 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[Asked]:
         *_shipped(site, thing, "Where it was copied to", "column-copies", "shows a copy of it", column),
         *_shipped(site, thing, "Readers", "column-readers", "shows a read of it", column),
         *_shipped(site, thing, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
-        Asked("Tags and policies, and when they held", "settings", settings, SETS),
+        PendingPart("Tags and policies, and when they held", "settings", settings, SETS),
     ]
 
 
 def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
     site: Site, thing: SiteObject, title: str, question: str, empty: str, column: str | None = None
-) -> Iterator[Asked]:
+) -> Iterator[PendingPart]:
     """The answer of a shipped question about the object or its column. Nothing where the question cannot find the
     object.
     """
@@ -178,7 +178,7 @@ def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
     if params is not None:
         if column is not None:
             params["column_name"] = column
-        yield Asked(
+        yield PendingPart(
             title, question, lambda until: _meanwhile(site, thing, question, params, until), empty,
             ask_href(question, params),
         )  # fmt: skip
@@ -271,7 +271,7 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 
 
-def _answered(site: Site, thing: SiteObject, asked: Sequence[Asked]) -> tuple[list[Part], list[str]]:
+def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tuple[list[Part], list[str]]:
     """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
     that several parts have. A part without rows keeps its notes, since they are in the place of the answer.
 
@@ -280,7 +280,7 @@ def _answered(site: Site, thing: SiteObject, asked: Sequence[Asked]) -> tuple[li
     are not affected.
     """
 
-    def start(part: Asked) -> None:
+    def start(part: PendingPart) -> None:
         with suppress(ExporterError, TimeoutError):
             part.ask(0)
 

@@ -169,7 +169,7 @@ _READ: Final = 8 * LARGEST
 
 
 @dataclass(frozen=True)
-class Choices:
+class ServeOptions:
     """How pages are served. ``auth``: ``basic:FILE`` or ``header:NAME``, None for no login; ``sensitive_tags``:
     patterns for the names of tags that need a policy.
     """
@@ -180,7 +180,7 @@ class Choices:
     sensitive_tags: tuple[str, ...] = ()
 
 
-def serve(graph: Path, choices: Choices, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
+def serve(graph: Path, choices: ServeOptions, tell: Callable[[str], None], say: Callable[[str], None]) -> None:
     """Serves ``graph`` until the process is interrupted. ``tell``: called with the address once it can be used;
     ``say``: called with other messages. Raises UsageError where the graph, the address or the login cannot be used.
     """

@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode, Triple
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import WRONG_CLASS, Checks
 from exporter.graph.shapes.classes import References, class_of, hierarchy
-from exporter.graph.shapes.model import TYPE, Graph
+from exporter.graph.shapes.model import TYPE, MemoryGraph
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
@@ -55,7 +55,7 @@ def on_its_graph(node: Node, base: str, by: Shapes) -> list[Result]:
     own = NamedNode(whole(node.iri, base))
     said = [one for one in triples if one.subject == own and one.predicate != TYPE]
     others = {one.object for one in said if isinstance(one.object, NamedNode)} - {own}
-    graph = Graph([*triples, *(Triple(one, TYPE, iri(class_of(one.value, base))) for one in others)])
+    graph = MemoryGraph([*triples, *(Triple(one, TYPE, iri(class_of(one.value, base))) for one in others)])
     focus_nodes = [(one, own) for one in by.targeted if own in on_graph.focus_nodes(graph, one.targets)]
     return on_graph.results_at(focus_nodes, graph)
 

@@ -17,7 +17,7 @@ from exporter.engines.local import LocalEngine
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.classes import hierarchy, short
-from exporter.graph.shapes.model import Graph
+from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OBJECT_OF, OWN, REFERRED, REFERRING, STAYS, types_of
 from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
@@ -70,7 +70,7 @@ class Exported:
         made = local.run(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
         text = b"".join(one.body for one in made if one.to == "graph-ttl")
         self.triples = [one.triple for one in parse(text, format=RdfFormat.TURTLE)]
-        self.graph = Graph([*self.triples, *hierarchy()])
+        self.graph = MemoryGraph([*self.triples, *hierarchy()])
         self._sent = sent
 
     def values(self) -> Values:

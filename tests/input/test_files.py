@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exporter.errors import UsageError
-from exporter.input.files import Record, records
+from exporter.input.files import NumberedRecord, records
 from exporter.input.find import find
 from exporter.input.parquet import parquet_records as of_parquet
 from exporter.input.reading import read_line
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HEADER = "query_id,query_start_time,user_name,x"
 
 
-def _records(path: Path, *required: str) -> list[Record]:
+def _records(path: Path, *required: str) -> list[NumberedRecord]:
     return [record for source in find([str(path)]).sources for record in records(source, required)]
 
 
@@ -40,7 +40,7 @@ def _csv(path: Path, text: str) -> list[tuple[str, ...] | str]:
     return [_values(record) if record.text.startswith("{") else record.text for record in found]
 
 
-def _values(record: Record) -> tuple[str, ...]:
+def _values(record: NumberedRecord) -> tuple[str, ...]:
     assert record.is_record
     given = json.loads(record.text)
     return tuple(given.get(name) for name in HEADER.split(","))
@@ -75,7 +75,9 @@ def test_lines_end_as_spark_ends_them(pack: Any, tmp_path: Path) -> None:
         pack(b'{"query_id":"1"}\r\n\r{"2":2}\n\n\xef\xbb\xbf{"3":3}\r\r\n\xff\x0b\x0c\xc2\x85 x\xe2\x80\xa8y')
     )
     lines = ['{"query_id":"1"}', "", '{"2":2}', "", '{"3":3}', "", "\udcff\x0b\x0c\x85 x\u2028y"]
-    assert _records(path) == [Record(str(path), number, "line", line) for number, line in enumerate(lines, start=1)]
+    assert _records(path) == [
+        NumberedRecord(str(path), number, "line", line) for number, line in enumerate(lines, start=1)
+    ]
 
 
 def test_the_place_is_the_path_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

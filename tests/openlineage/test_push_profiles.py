@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from exporter.cli import main
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.index import Item
-from exporter.openlineage.push.profiles import PROFILES, Profile, leaves_out, problems
+from exporter.openlineage.push.profiles import PROFILES, BackendProfile, leaves_out, problems
 from tests import golden
 from tests.openlineage.hostile import SPACE, Hostile, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push
@@ -153,7 +153,7 @@ def wide(inputs: int, outputs: int, fields: int) -> Json:
     return event
 
 
-def parts(event: Json, rules: Profile) -> list[Json]:
+def parts(event: Json, rules: BackendProfile) -> list[Json]:
     fitted = Fit(rules).fit(event, line(event), ITEM)
     assert fitted.refused is None
     assert fitted.lost == ()
@@ -163,7 +163,7 @@ def parts(event: Json, rules: Profile) -> list[Json]:
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 5), st.integers(4_000, 20_000), st.integers(1, 10))
 def test_parts_are_small_enough_and_add_up(inputs: int, outputs: int, fields: int, size: int, links: int) -> None:
     event = wide(inputs, outputs, fields)
-    split = parts(event, Profile("p", max_bytes=size, max_links=links))
+    split = parts(event, BackendProfile("p", max_bytes=size, max_links=links))
     assert all(len(line(one)) <= size * 1.2 for one in split)
     assert all(len(one["inputs"]) * len(one["outputs"]) <= links for one in split)
     assert edges(split) == edges([event])
@@ -202,7 +202,7 @@ def test_an_event_that_cannot_be_split_loses_facets_and_records_them() -> None:
     event = end(**BOTH)
     event["run"]["facets"]["accessHistory_query"] = {"text": "x" * 3_000}
     event["run"]["facets"]["accessHistory_joins"] = {"text": "x" * 30}
-    fitted = Fit(Profile("p", max_bytes=3_000)).fit(event, line(event), ITEM)
+    fitted = Fit(BackendProfile("p", max_bytes=3_000)).fit(event, line(event), ITEM)
     assert fitted.lost == ("the facet accessHistory_query",)
     (body,) = fitted.bodies
     assert set(json.loads(body)["run"]["facets"]) == {"externalQuery", "accessHistory_joins"}
@@ -210,7 +210,7 @@ def test_an_event_that_cannot_be_split_loses_facets_and_records_them() -> None:
 
 def test_what_cannot_be_made_small_is_refused() -> None:
     event = end(writes=["T" * 5_000])
-    fitted = Fit(Profile("p", max_bytes=3_000)).fit(event, line(event), ITEM)
+    fitted = Fit(BackendProfile("p", max_bytes=3_000)).fit(event, line(event), ITEM)
     assert fitted.bodies == ()
     assert re.search(r"cannot be made small enough: 1?\d,\d+ bytes", fitted.refused or "")
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from exporter.pipeline.read import Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key, Names
+from exporter.privacy.pseudonyms import Key, UserNames
 
 KEY = Key(b"a key of 24 bytes, ASCII")
 LISTED = {
     *("JSMITH", "jsmith", "jane.doe@example.com", "Jane Doe", "O'Brien", "PK", "DBT", "ETL_LOADER", "LOADER"),
     *("山田", 'we"ird', "back\\slash", "José", "100%", "_", "12345"),
 }
-NAMES = Names(KEY, frozenset(LISTED))
+NAMES = UserNames(KEY, frozenset(LISTED))
 
 
-def shown(text: str, names: Names = NAMES) -> str:
+def shown(text: str, names: UserNames = NAMES) -> str:
     """The text with ``<name>`` in the place of each pseudonym."""
     pseudonyms = {KEY.pseudonym(name): f"<{name}>" for name in LISTED}
     return re.sub(r"USER_[0-9A-F]{22}", lambda found: pseudonyms[found[0]], names.in_text(text))
@@ -69,14 +69,14 @@ def test_names_in_a_text(text: str, expected: str) -> None:
 )
 def test_a_backslash_of_a_name_is_no_escape(text: str) -> None:
     """Also where other characters of the text are escaped."""
-    made = Names(KEY, frozenset({r"corp\bob"})).in_text(text)
+    made = UserNames(KEY, frozenset({r"corp\bob"})).in_text(text)
     assert KEY.pseudonym(r"corp\bob") in made
     assert "bob" not in made.replace("%6f", "o")
 
 
 def test_pseudonyms_in_a_text_stay() -> None:
     one = KEY.pseudonym("JSMITH")
-    names = Names(KEY, frozenset({"USER", one[5:9]}))
+    names = UserNames(KEY, frozenset({"USER", one[5:9]}))
     assert names.in_text(f"select {one}, DBT_{one}") == f"select {one}, DBT_{one}"
     assert names.in_text("select user") != "select user"
 
@@ -89,7 +89,7 @@ def test_pseudonyms_in_a_text_stay() -> None:
 def test_no_name_that_stands_alone_is_left(names: set[str], around: list[str], data: st.DataObject) -> None:
     """However names overlap: between blanks, at either end, next to one another."""
     put = [data.draw(st.sampled_from(sorted(names))) for _ in around]
-    replaced = Names(KEY, frozenset(names))
+    replaced = UserNames(KEY, frozenset(names))
     text = " ".join(one for pair in zip(around, put, strict=True) for one in pair)
     left = re.sub(r"USER_[0-9A-F]{22}", " \0 ", replaced.in_text(text))
     for name in names:
@@ -99,7 +99,7 @@ def test_no_name_that_stands_alone_is_left(names: set[str], around: list[str], d
 
 # --- users of earlier runs, who are known by their pseudonyms alone ---------------------------------------------------
 
-EARLIER = Names(KEY, frozenset(), frozenset(map(KEY.pseudonym, LISTED - {"DBT", "LOADER"})))
+EARLIER = UserNames(KEY, frozenset(), frozenset(map(KEY.pseudonym, LISTED - {"DBT", "LOADER"})))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_names_of_earlier_runs(text: str, expected: str) -> None:
     assert shown(text, EARLIER) == expected
 
 
-OF_LINES = Names(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozenset(LISTED)).pseudonyms()))
+OF_LINES = UserNames(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozenset(LISTED)).pseudonyms()))
 """The same with what an update keeps of the names."""
 
 
@@ -129,7 +129,7 @@ OF_LINES = Names(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozen
 @pytest.mark.parametrize("is_json", [False, True])
 def test_names_of_this_and_of_earlier_runs_in_any_letter_case(name: str, *, is_json: bool) -> None:
     kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
-    earlier, now, made = Names(KEY, frozenset(), kept), Names(KEY, frozenset({name})), KEY.pseudonym(name)
+    earlier, now, made = UserNames(KEY, frozenset(), kept), UserNames(KEY, frozenset({name})), KEY.pseudonym(name)
     cases = {name, name.lower(), name.upper(), name.title(), name.swapcase(), name.capitalize()}
     around = ("{}", "by {}.", '"{}"', "x {}/y") if not is_json else ('{{"user": "{}"}}',)
     for text in (form.format(one) for form in around for one in sorted(cases)):

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from exporter.cli import main
-from exporter.reconcile.declared import Edge
+from exporter.reconcile.declared import DeclaredEdge
 from exporter.reconcile.reading import read
 from tests.marquez.standin import running
 from tests.reconcile.small import classes, compared, dataset, event, filled, made, manifest, model, said, thing
@@ -114,7 +114,7 @@ def test_cycles_of_ephemeral_models_end(tmp_path: Path) -> None:
         "s": model("s"),
     }
     items = list(read(str(said(manifest(nodes), tmp_path / "m.json"))).items)
-    found = [(one.source.name, one.target.name, one.via) for one in items if isinstance(one, Edge)]
+    found = [(one.source.name, one.target.name, one.via) for one in items if isinstance(one, DeclaredEdge)]
     assert found == [("D.S.S", "D.S.T", ("model.p.a", "model.p.b"))]
 
 
@@ -124,7 +124,9 @@ def test_parent_map_and_parts_of_names_stand_in_for_what_a_node_lacks(tmp_path: 
     )
     whole["parent_map"] = {"model.p.t": ["source.p.s.a"]}
     items = list(read(str(said(whole, tmp_path / "m.json"))).items)
-    assert [(one.source.name, one.target.name) for one in items if isinstance(one, Edge)] == [("D.S.A", "D.S.T")]
+    assert [(one.source.name, one.target.name) for one in items if isinstance(one, DeclaredEdge)] == [
+        ("D.S.A", "D.S.T")
+    ]
 
 
 def test_a_manifest_of_another_database_is_of_another_platform(graph: Path, tmp_path: Path, capsys: Capsys) -> None:

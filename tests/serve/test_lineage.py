@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from exporter.serve.lineage import address
-from exporter.serve.lineage.address import Address, Edge
+from exporter.serve.lineage.address import Address, EdgeOfAddress
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing
 from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, read_lineage
 from exporter.serve.lineage.layers import lay_out
@@ -166,7 +166,7 @@ def test_an_address_says_all_that_is_shown(month: Site) -> None:
     asked = Address(
         "table/1", "", "C", date(2026, 9, 5), date(2026, 9, 2), 3,
         frozenset({Opened("up", place), Opened("down", place, "a|.b")}), frozenset({place.iri}),
-        frozenset({"helpers", "reads"}), place, Edge("up", place, LineageNode(place.iri)),
+        frozenset({"helpers", "reads"}), place, EdgeOfAddress("up", place, LineageNode(place.iri)),
     )  # fmt: skip
     assert address.read(address.href(asked, month).partition("?")[2], month) == asked
     told = "?day=soon&since=2026-13-01&steps=x&open=up&open=left|a|b|c&look=|&edge=up|a|b&hide=all"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from exporter.graph.iri import Iris
     from exporter.graph.terms import Values
-    from exporter.model.clones import Inferred, Outcome
+    from exporter.model.clones import FirstStateOutcome, Inferred
     from exporter.model.object_state import Named, Profile, ViewSource
 
 _PASSING: Final = frozenset(
@@ -261,7 +261,7 @@ def version_of_copy(source: str, inferred: Inferred, iris: Iris) -> tuple[Node, 
     )
 
 
-def with_outcome(made: Node, found: Node, outcome: Outcome, iris: Iris) -> list[Node]:
+def with_outcome(made: Node, found: Node, outcome: FirstStateOutcome, iris: Iris) -> list[Node]:
     """The two versions of :func:`version_of_copy`, when it is known what became of the second one: both are the same
     data, so the first one ended with it.
     """

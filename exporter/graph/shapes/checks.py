@@ -1,8 +1,8 @@
 """The shapes on one node at a time, as it is in memory.
 
 Most nodes conform, so only finding that out has to be fast. The shapes that target a node's classes are compiled into
-one :class:`Plan` for each class of nodes (and each tuple of types): the fewest tests, of values and of the whole node,
-that show that a node conforms. A node that fails a test is validated by the shapes themselves, as in any graph.
+one :class:`ClassTests` for each class of nodes (and each tuple of types): the fewest tests, of values and of the whole
+node, that show that a node conforms. A node that fails a test is validated by the shapes themselves, as in any graph.
 
 What follows from the vocabulary's range is decided once: that an xsd:string is a string, that a reference is an IRI,
 that a time has a year of four digits (:mod:`exporter.input.times` reads no other). Counts, lengths, patterns, bounds
@@ -90,7 +90,7 @@ class Checks:
                 self.needs_graph.append(str(error))
             else:
                 self._shapes.append(shape) if needed is None else self.neighbourhood.add(shape, needed)
-        self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], Plan]]] = {}
+        self._plans: dict[str, dict[NodeClass, dict[tuple[str, ...], ClassTests]]] = {}
 
     @classmethod
     def load(cls, extra_dirs: Iterable[Path] = ()) -> Checks:
@@ -107,7 +107,7 @@ class Checks:
             return []
         return self._validated(node, base, plan.shapes)
 
-    def _planned(self, node: Node, base: str) -> Plan:
+    def _planned(self, node: Node, base: str) -> ClassTests:
         plan = _Maker(base, node.of, node.types).plan(self._shapes)
         self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
         return plan
@@ -268,7 +268,7 @@ def _of_many(each: list[Test]) -> OfAll:
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-class Plan:
+class ClassTests:
     """The tests of a class of nodes. ``shapes``: those that can have results at such nodes."""
 
     __slots__ = ("_of_values", "_required", "_wholes", "shapes")
@@ -343,7 +343,7 @@ class _Maker:
         self._unknown, self._focus = NodeGraph([unknown], base), iri_of(unknown, base)
         self._properties = {full(predicate.term): predicate for predicate in of.properties}
 
-    def plan(self, shapes: Iterable[Shape]) -> Plan:
+    def plan(self, shapes: Iterable[Shape]) -> ClassTests:
         """The plan of the nodes."""
         classes = frozenset[str]().union(*(superclasses(name) for name in self._types))
         terms = {iri: predicate.term for iri, predicate in self._properties.items()} | {TYPE.value: "rdf:type"}
@@ -358,7 +358,7 @@ class _Maker:
             else:
                 continue
             applying.append(shape)
-        return Plan(tuple(applying), tests, self._of.properties)
+        return ClassTests(tuple(applying), tests, self._of.properties)
 
     def as_one(self, shape: Shape) -> Whole:
         """The test of whether a node conforms to the shape."""

@@ -11,7 +11,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.graph.shapes.model import SUBCLASS, Documents, Graph, NamedNode, text
+from exporter.graph.shapes.model import SUBCLASS, Documents, MemoryGraph, NamedNode, text
 from exporter.graph.terms import KIND_CLASSES, PREFIXES, full
 from exporter.input.aggregates import is_id
 from exporter.system.files import ontology_dir
@@ -75,7 +75,7 @@ def hierarchy() -> tuple[Triple, ...]:
 @cache
 def _above() -> dict[str, frozenset[str]]:
     """By class (``ah:…``), the class itself and all of its superclasses, as whole IRIs."""
-    graph = Graph(hierarchy())
+    graph = MemoryGraph(hierarchy())
     stated = {term for triple in hierarchy() for term in (triple.subject, triple.object) if isinstance(term, NamedNode)}
     kinds = {name for names in KIND_CLASSES.values() for name in names}
     classes = stated | {NamedNode(full(name)) for name in readable() | kinds}

@@ -87,7 +87,7 @@ Properties = dict[NamedNode, dict[Term, None]]
 """Properties of a node, with their values."""
 
 
-class Graph:
+class MemoryGraph:
     """Any graph in memory. It is indexed by subject; the index by predicate and object is made when first needed.
     ``by_subject``: the values of each subject's properties; complete before the first question.
     """

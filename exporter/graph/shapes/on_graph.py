@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import whole
 from exporter.graph.shapes.classes import class_of, hierarchy, is_class, short, superclasses
-from exporter.graph.shapes.model import TYPE, Graph, Literal, NamedNode, Term, text
+from exporter.graph.shapes.model import TYPE, Literal, MemoryGraph, NamedNode, Term, text
 from exporter.graph.terms import LEXICAL, full
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from exporter.graph.terms import Node, NodeClass, Property, Value
 
 
-class NodeGraph(Graph):
+class NodeGraph(MemoryGraph):
     """The graph of some nodes below ``base``, with the superclasses of the ontology. Of a node that is only referred
     to, the class is derived from its IRI.
     """
@@ -49,8 +49,8 @@ class NodeGraph(Graph):
 
 
 @cache
-def _ontology() -> Graph:
-    return Graph(hierarchy())
+def _ontology() -> MemoryGraph:
+    return MemoryGraph(hierarchy())
 
 
 @cache
@@ -73,19 +73,19 @@ def iri_of(node: Node, base: str) -> NamedNode:
     return NamedNode(whole(node.iri, base))
 
 
-def validate(triples: Graph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
+def validate(triples: MemoryGraph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:
     """The results of the shapes on the graph, in order. Names of graphs are ignored: all quads are one graph.
 
     Only superclasses that the graph states are known: add those of the ontology
     (:func:`exporter.graph.shapes.classes.hierarchy`).
     """
-    graph = triples if isinstance(triples, Graph) else Graph(triples)
+    graph = triples if isinstance(triples, MemoryGraph) else MemoryGraph(triples)
     return results_at(
         [(shape, focus) for shape in shapes.targeted for focus in focus_nodes(graph, shape.targets)], graph
     )
 
 
-def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
+def focus_nodes(graph: MemoryGraph, targets: Targets) -> dict[Term, None]:
     """The nodes that a shape applies to (SHACL, section 2.1.3)."""
     found: dict[Term, None] = dict.fromkeys(targets.nodes)
     for class_ in targets.classes:
@@ -97,7 +97,7 @@ def focus_nodes(graph: Graph, targets: Targets) -> dict[Term, None]:
     return found
 
 
-def is_target(node: Term, targets: Targets, graph: Graph) -> bool:
+def is_target(node: Term, targets: Targets, graph: MemoryGraph) -> bool:
     """Whether a shape applies to a node, by its classes and properties."""
     return any(graph.has_class(node, class_) for class_ in targets.classes) or any(
         graph.objects(node, predicate) for predicate in targets.subjects_of

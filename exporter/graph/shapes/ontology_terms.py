@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Triple
 
-    from exporter.graph.shapes.model import Graph
+    from exporter.graph.shapes.model import MemoryGraph
 
 _FIRST: Final = f"{RDF}first"
 _OF_PROPERTIES: Final = ("targetSubjectsOf", "targetObjectsOf", "equals", "disjoint", "lessThan", "lessThanOrEquals")
@@ -28,7 +28,7 @@ _TAKES: Final = {
 """What a property of SHACL takes. Of ``sh:path`` and a list, each term in it."""
 
 
-def fault_of(triple: Triple, shapes: Graph) -> str | None:
+def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     """What is wrong with the terms of the ontology that are the triple's object, or in its path or list; None if
     nothing is. Terms that the shapes describe themselves are no terms of the ontology.
     """
@@ -53,7 +53,7 @@ def fault_of_class(shape: Term) -> str | None:
     return None if _kinds()[shape.value] == "a class" else f"{_short(shape)} is a property, and no class"
 
 
-def _terms(node: Term, shapes: Graph) -> Iterator[NamedNode]:
+def _terms(node: Term, shapes: MemoryGraph) -> Iterator[NamedNode]:
     """The IRI, or those in a path or list."""
     waiting, seen = [node], set[Term]()
     while waiting:

@@ -23,8 +23,8 @@ from exporter.graph.shapes.model import (
     XSD,
     BlankNode,
     Documents,
-    Graph,
     Literal,
+    MemoryGraph,
     NamedNode,
     Shape,
     Targets,
@@ -70,7 +70,7 @@ class ShapesGraph:
             if file.resolve() not in paths:
                 paths.add(file.resolve())
                 self._add(documents.triples(file), file, known)
-        self.graph = Graph(self.triples)
+        self.graph = MemoryGraph(self.triples)
         self._check_used(self.triples[shipped:], folders)
 
     def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:

@@ -21,8 +21,8 @@ from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import MARQUEZ_PATH, HttpSender
 from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
-from exporter.openlineage.push.plan import Counts, Plan, duration, say
-from exporter.openlineage.push.profiles import Choices, profile
+from exporter.openlineage.push.plan import Plan, PushCounts, duration, say
+from exporter.openlineage.push.profiles import PushOptions, profile
 from exporter.openlineage.push.verify_datahub import DataHubVerification
 from exporter.openlineage.push.verify_marquez import MarquezVerification
 from exporter.openlineage.push.verify_openmetadata import OpenMetadataVerification
@@ -55,7 +55,7 @@ _MOST_LOGS: Final = 20
 """The most different lines of libraries' logs that are shown."""
 
 
-class Progress:
+class PushProgress:
     """Shown on ``stream`` during the push: at any time if it is a terminal, else a line after each ``every`` seconds.
     ``advises``: whether to recommend ``--runs latest``.
     """
@@ -65,7 +65,7 @@ class Progress:
         self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
         self._every, self._written = every, self._begun
 
-    def show(self, counts: Counts, index: Index) -> None:
+    def show(self, counts: PushCounts, index: Index) -> None:
         """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
         now = time.monotonic()
         if now - self._shown < _GAP:
@@ -108,7 +108,7 @@ class Pushed:
     says of it. ``interrupted``: by Ctrl-C. ``verified``: what the backends that were read back show.
     """
 
-    counts: Counts
+    counts: PushCounts
     backends: list[dict[str, Any]]
     interrupted: bool
     verified: list[Verified] = field(default_factory=list)
@@ -140,7 +140,7 @@ def _count_lines(counts: Json) -> Iterator[str]:
         yield f"  {name.replace('_', ' '):<18}{count:>12,}"
 
 
-def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
+def preview(folder: Path, choices: PushOptions, *, as_json: bool) -> int:
     """Prints what a push would send and where to. Sends nothing, connects to nothing and writes nothing; so whether an
     address is that of a Marquez is not known. Raises UsageError as :func:`deliver`.
     """
@@ -164,7 +164,7 @@ def preview(folder: Path, choices: Choices, *, as_json: bool) -> int:
     return 0
 
 
-def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = None) -> int:
+def push(folder: Path, choices: PushOptions, *, as_json: bool, sample: int | None = None) -> int:
     """Sends the events, prints the report, and returns the exit code: 3 where some were not delivered or could not be
     read back, 1 where some are missing in the backend, 130 after Ctrl-C. ``sample``: how many datasets, jobs and runs
     are read back, of each; None for nothing. Raises as :func:`deliver`.
@@ -184,7 +184,7 @@ def push(folder: Path, choices: Choices, *, as_json: bool, sample: int | None = 
     return 0 if pushed.is_complete and is_read and not any(verified.stopped for verified in pushed.verified) else 3
 
 
-def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed:
+def deliver(folder: Path, choices: PushOptions, sample: int | None = None) -> Pushed:
     """Sends the events of an export to all backends that are configured, and reads back a sample, None for nothing.
 
     Raises UsageError where the folder has no events, no backend is configured, one cannot be read back, or another push
@@ -203,7 +203,7 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
         finished.append(backend_push)
         if interrupted:
             break
-    total = Counts(*map(sum, zip(*(astuple(backend_push.counts) for backend_push in finished), strict=True)))
+    total = PushCounts(*map(sum, zip(*(astuple(backend_push.counts) for backend_push in finished), strict=True)))
     verified = [backend_push.verified for backend_push in finished if backend_push.verified]
     return Pushed(total, [backend_push.summary() for backend_push in finished], interrupted, verified)
 
@@ -211,7 +211,9 @@ def deliver(folder: Path, choices: Choices, sample: int | None = None) -> Pushed
 class _Push:
     """The push to one backend."""
 
-    def __init__(self, folder: Path, choices: Choices, settings: Client, backend: Backend, sample: int | None) -> None:
+    def __init__(
+        self, folder: Path, choices: PushOptions, settings: Client, backend: Backend, sample: int | None
+    ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._patience, self._sample = choices.patience, sample
         self._sender = backend.sender(choices.concurrency, choices.patience)
@@ -267,7 +269,7 @@ class _Push:
         return self._backend.secrets
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> PushCounts:
         return self._plan.counts
 
     def run(self) -> bool:
@@ -289,7 +291,7 @@ class _Push:
         pace = Pace(choices.rate, choices.concurrency)
         attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
-        self._progress = Progress(advises=choices.runs == "all")
+        self._progress = PushProgress(advises=choices.runs == "all")
         try:
             self._delivery.run(self.counts, self._progress, choices.concurrency)
         except KeyboardInterrupt:

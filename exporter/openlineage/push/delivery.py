@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from exporter.openlineage.push.attempts import Attempts, Pace
-    from exporter.openlineage.push.command import Progress
+    from exporter.openlineage.push.command import PushProgress
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.ledger import Ledger
-    from exporter.openlineage.push.plan import Counts
+    from exporter.openlineage.push.plan import PushCounts
 
 Json = dict[str, Any]
 
@@ -137,7 +137,7 @@ class Delivery:
         self._suspects: list[_Failure] = []
         self._last_success = time.monotonic()
 
-    def run(self, counts: Counts, progress: Progress, concurrency: int) -> None:
+    def run(self, counts: PushCounts, progress: PushProgress, concurrency: int) -> None:
         """Sends everything that is not settled; keeps ``counts`` and ``progress`` up to date.
 
         Raises an interruption by the user, or a fault of the program in any thread, after all threads have ended: then

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-class Thing(NamedTuple):
+class DatasetOrJob(NamedTuple):
     """A dataset or a job; a run has its id as the name and no namespace."""
 
     namespace: str
@@ -27,9 +27,9 @@ class Thing(NamedTuple):
 class ColumnEdge(NamedTuple):
     """A column of a dataset is made from the column of a source."""
 
-    source: Thing
+    source: DatasetOrJob
     source_column: str
-    target: Thing
+    target: DatasetOrJob
     column: str
 
     def __str__(self) -> str:
@@ -42,9 +42,9 @@ def datasets(event: Json) -> list[Json]:
     return [*single, *(event.get("inputs") or ()), *(event.get("outputs") or ())]
 
 
-def thing_of(document: Json) -> Thing:
+def thing_of(document: Json) -> DatasetOrJob:
     """The dataset or job that an object of an event names."""
-    return Thing(document["namespace"], document["name"])
+    return DatasetOrJob(document["namespace"], document["name"])
 
 
 def facet(document: Json, name: str) -> Json:
@@ -116,7 +116,7 @@ def _with_columns(output: Json, columns: Collection[str]) -> Json:
     return {**output, "facets": facets}
 
 
-def without_datasets(event: Json, left_out: Collection[Thing]) -> Json:
+def without_datasets(event: Json, left_out: Collection[DatasetOrJob]) -> Json:
     """The event without these datasets, and without column lineage from them; the same object where it has none."""
     if not left_out:
         return event
@@ -141,7 +141,7 @@ def _with_inputs(event: Json, inputs: list[Json]) -> Json:
     return {**event, "inputs": inputs, "outputs": outputs}
 
 
-def _of_sources(lineage: Json, key: str, sources: set[Thing]) -> Json:
+def _of_sources(lineage: Json, key: str, sources: set[DatasetOrJob]) -> Json:
     """A facet of sources by column, with the sources in these datasets only."""
 
     def own(references: list[Json]) -> list[Json]:

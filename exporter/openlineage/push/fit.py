@@ -23,7 +23,7 @@ from exporter.openlineage.push.event import (
     without_datasets,
 )
 from exporter.openlineage.push.ledger import ENDED, PLACED, run_and_job
-from exporter.openlineage.push.profiles import Profile, problems
+from exporter.openlineage.push.profiles import BackendProfile, problems
 from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling
 from exporter.openlineage.settings import PRODUCER
 
@@ -64,7 +64,7 @@ class Fit:
 
     def __init__(
         self,
-        rules: Profile,
+        rules: BackendProfile,
         add_facets: Callable[[Json], Json] | None = None,
         spelling: Spelling = AS_EXPORTED,
     ) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.openlineage.push.index import Index
-from exporter.openlineage.push.profiles import Choices, Profile, leaves_out
+from exporter.openlineage.push.profiles import BackendProfile, PushOptions, leaves_out
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system.terminal import message
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from exporter.openlineage.push.event import Thing
+    from exporter.openlineage.push.event import DatasetOrJob
     from exporter.openlineage.push.ledger import Delivered
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ def say(text: str) -> None:
 
 
 @dataclass
-class Counts:
+class PushCounts:
     """``events = delivered + already_delivered + set_aside + left``."""
 
     events: int = 0
@@ -57,14 +57,14 @@ class Plan:
     """
 
     def __init__(
-        self, folder: Path, choices: Choices, name: str, rules: Profile, is_filtered: Callable[[str], bool]
+        self, folder: Path, choices: PushOptions, name: str, rules: BackendProfile, is_filtered: Callable[[str], bool]
     ) -> None:
         self._folder, self._choices, self._name, self._is_filtered = folder, choices, name, is_filtered
-        self._unfit: dict[Thing, str] = {}
+        self._unfit: dict[DatasetOrJob, str] = {}
         self.rules = rules
         is_lower = rules.lower_case if choices.letter_case is None else choices.letter_case == "lower"
         self.spelling = Spelling(is_lower, rules.urns, rules.plain_names)
-        self.counts, self.again = Counts(), list[str]()
+        self.counts, self.again = PushCounts(), list[str]()
         self.runs_left_out, self.sent_again, self.moved = 0, 0, 0
 
     @contextmanager

@@ -24,7 +24,7 @@ _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True)
-class Profile:
+class BackendProfile:
     """The rules of a backend; None or False where there is no such rule.
 
     Events that it does not use are left out: those of datasets (``runs_only``), START (``complete_only``), runs that do
@@ -67,8 +67,8 @@ class Profile:
 PROFILES: Final = {
     known_profile.name: known_profile
     for known_profile in (
-        Profile("any"),
-        Profile(
+        BackendProfile("any"),
+        BackendProfile(
             "marquez",
             max_bytes=10 * 2**20,
             max_field=255,
@@ -78,7 +78,7 @@ PROFILES: Final = {
             keeps_versions=True,
             plain_names=True,
         ),
-        Profile(
+        BackendProfile(
             "snowflake",
             runs_only=True,
             complete_only=True,
@@ -86,8 +86,10 @@ PROFILES: Final = {
             sources_are_inputs=True,
             address="/lineage/external-lineage",
         ),
-        Profile("openmetadata", runs_only=True, complete_only=True, both_sides=True, address="/api/v1/openlineage/"),
-        Profile(
+        BackendProfile(
+            "openmetadata", runs_only=True, complete_only=True, both_sides=True, address="/api/v1/openlineage/"
+        ),
+        BackendProfile(
             "datahub",
             runs_only=True,
             unique_keys=True,
@@ -95,13 +97,15 @@ PROFILES: Final = {
             urns=True,
             address="/openapi/openlineage/",
         ),
-        Profile("dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000, transport="gcplineage"),
-        Profile("datazone", runs_only=True, max_bytes=300_000, transport="amazon_datazone_api"),
+        BackendProfile(
+            "dataplex", runs_only=True, max_bytes=5_000_000, max_links=100, max_name=4_000, transport="gcplineage"
+        ),
+        BackendProfile("datazone", runs_only=True, max_bytes=300_000, transport="amazon_datazone_api"),
     )
 }
 
 
-def profile(name: str) -> Profile:
+def profile(name: str) -> BackendProfile:
     """The profile of this name; raises UsageError for an unknown name."""
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name}; known are {', '.join(PROFILES)}")
@@ -118,7 +122,7 @@ def profile_of(address: str, transport: str) -> str | None:
     return None
 
 
-def leaves_out(event: Json, rules: Profile) -> str | None:
+def leaves_out(event: Json, rules: BackendProfile) -> str | None:
     """The kind of event, in the plural, if the backend does not use such events; else None."""
     if "run" not in event:
         return "events of datasets" if rules.runs_only else None
@@ -129,7 +133,7 @@ def leaves_out(event: Json, rules: Profile) -> str | None:
     return None
 
 
-def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
+def problems(event: Json, line: bytes, rules: BackendProfile) -> list[str]:
     """Why the backend would refuse an event, apart from its size; empty where it would not."""
     texts = list(dict.fromkeys(_of_names(event, rules)))
     if rules.refuses_nul and _NUL.search(line):
@@ -144,7 +148,7 @@ def problems(event: Json, line: bytes, rules: Profile) -> list[str]:
     return texts
 
 
-def _of_names(event: Json, rules: Profile) -> Iterator[str]:
+def _of_names(event: Json, rules: BackendProfile) -> Iterator[str]:
     things = [(thing, thing["name"]) for thing in datasets(event)]
     if "job" in event:
         things.append((event["job"], ""))  # the length of its name is not limited
@@ -183,7 +187,7 @@ LONGEST_PATIENCE: Final = 86_400
 
 
 @dataclass(frozen=True)
-class Choices:
+class PushOptions:
     """``runs``: ``all``, or the ``latest`` of each job. ``profile``: the backend's rules, None to choose by the
     address. ``letter_case`` of the names of Snowflake's objects and columns: ``lower``, or ``keep`` as they were
     exported; None for the profile's default. ``concurrency``: the most events at once. ``rate``: the most events a

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus
 
 from exporter.openlineage.naming import parts
-from exporter.openlineage.push.event import Thing, columns_of, datasets, thing_of
+from exporter.openlineage.push.event import DatasetOrJob, columns_of, datasets, thing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,9 +110,9 @@ class Spelling:
     urns: bool = False
     plain: bool = False
 
-    def unfit(self, event: Json) -> dict[Thing, str]:
+    def unfit(self, event: Json) -> dict[DatasetOrJob, str]:
         """The datasets of an event, as exported, that the backend cannot hold, each with the reason."""
-        reasons = dict[Thing, str | None]()
+        reasons = dict[DatasetOrJob, str | None]()
         for thing in map(thing_of, datasets(event)) if self.urns or self.plain else ():
             if self.urns:
                 reasons[thing] = unfit(thing.namespace, self._name(*thing))

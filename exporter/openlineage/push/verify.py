@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import Pace, Retries, Stopped
-from exporter.openlineage.push.event import ColumnEdge, Thing, columns_of, datasets, facet, thing_of
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, datasets, facet, thing_of
 from exporter.openlineage.push.ledger import TAKEN
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
@@ -66,7 +66,7 @@ def sample_size(text: str | None) -> int:
 
 
 @dataclass
-class Dataset:
+class ExpectedDataset:
     """What events say of a dataset. ``columns``: those that the backend shows; ``earlier``: all that events ever named.
     ``is_dropped``: the last event about it is its DROP. ``run``: the last that names it.
 
@@ -80,7 +80,7 @@ class Dataset:
     run: str = ""
     edges: set[ColumnEdge] = field(default_factory=set)
     unkept: set[ColumnEdge] = field(default_factory=set)
-    sources: dict[Thing, set[ColumnEdge]] = field(default_factory=dict)
+    sources: dict[DatasetOrJob, set[ColumnEdge]] = field(default_factory=dict)
 
     def set_columns(self, columns: Iterable[str]) -> None:
         self.columns = set(columns)
@@ -88,21 +88,21 @@ class Dataset:
 
 
 @dataclass
-class Job:
+class ExpectedJob:
     """What the run of a job that the backend shows read and wrote; ``run``: None where it shows none. ``is_open``: a
     later one began.
     """
 
     run: str | None = None
-    inputs: set[Thing] = field(default_factory=set)
-    outputs: set[Thing] = field(default_factory=set)
+    inputs: set[DatasetOrJob] = field(default_factory=set)
+    outputs: set[DatasetOrJob] = field(default_factory=set)
     edges: set[ColumnEdge] = field(default_factory=set)
     is_open: bool = False
 
 
-def job_of(event: Json) -> Thing:
+def job_of(event: Json) -> DatasetOrJob:
     """The job of a run's event, with its namespace as Marquez spells it."""
-    return Thing(_NOT_OF_A_JOB.sub("_", event["job"]["namespace"]), event["job"]["name"])
+    return DatasetOrJob(_NOT_OF_A_JOB.sub("_", event["job"]["namespace"]), event["job"]["name"])
 
 
 class Sample:
@@ -120,7 +120,7 @@ class Sample:
         for event in events:
             named = [("datasets", thing_of(document)) for document in datasets(event)]
             if "run" in event:
-                named += [("jobs", job_of(event)), ("runs", Thing("", event["run"]["runId"]))]
+                named += [("jobs", job_of(event)), ("runs", DatasetOrJob("", event["run"]["runId"]))]
             rows = ((kind, _digest(thing)) for kind, thing in named)
             self._db.executemany("INSERT OR IGNORE INTO named VALUES (?, ?)", rows)
         for kind in _KINDS:
@@ -130,19 +130,19 @@ class Sample:
             self._last[kind] = row[0] if row else None
         self._db.close()
 
-    def has(self, kind: str, thing: Thing) -> bool:
+    def has(self, kind: str, thing: DatasetOrJob) -> bool:
         last = self._last[kind]
         return last is None or _digest(thing) <= last
 
 
-def _digest(thing: Thing) -> str:
+def _digest(thing: DatasetOrJob) -> str:
     return hashlib.blake2b(json.dumps(thing).encode(), digest_size=16).hexdigest()
 
 
 # --- what was found ---------------------------------------------------------------------------------------------------
 
 
-class Finding(NamedTuple):
+class Expectation(NamedTuple):
     """Something that was looked for. ``why``: the reason why it counts as missing; ``known``: it is missing, since the
     backend is known not to keep it, for this reason; ``unchecked``: why the backend cannot be asked for it.
     """
@@ -172,7 +172,7 @@ class Verified:
     seconds: float = 0.0
     stopped: str | None = None
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: Expectation) -> None:
         for why, counts in ((finding.known, self.known), (finding.unchecked, self.not_checked)):
             if why:
                 counts[why] = counts.get(why, 0) + 1
@@ -234,8 +234,8 @@ class Verification(ABC):
     def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int) -> None:
         self._index, self._fit, self._delivered, self._most = index, fit, delivered, most
         self._why: str | None = None
-        self._datasets: dict[Thing, Dataset] = {}
-        self._jobs: dict[Thing, Job] = {}
+        self._datasets: dict[DatasetOrJob, ExpectedDataset] = {}
+        self._jobs: dict[DatasetOrJob, ExpectedJob] = {}
         self._runs: dict[str, str | None] = {}
         """Their states, None where no event says one."""
 
@@ -277,7 +277,7 @@ class Verification(ABC):
             line = self._index.line(item)
             yield from map(json.loads, self._fit.fit(json.loads(line), line, item).bodies)
 
-    def _checks(self) -> Iterator[Callable[[], Iterator[Finding]]]:
+    def _checks(self) -> Iterator[Callable[[], Iterator[Expectation]]]:
         for dataset in sorted(self._datasets):
             yield partial(self._dataset_findings, dataset, self._datasets[dataset])
         for job in sorted(self._jobs):
@@ -285,7 +285,7 @@ class Verification(ABC):
         for run in sorted(self._runs):
             yield partial(self._run_findings, run, self._runs[run])
 
-    def _findings(self, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    def _findings(self, check: Callable[[], Iterator[Expectation]]) -> list[Expectation]:
         try:
             findings = list(check())
             while self.settles and any(finding.why for finding in findings) and time.monotonic() < self._until:
@@ -347,9 +347,9 @@ class Verification(ABC):
         """What has to be read first. Raises :class:`NoAnswerError` and :class:`UnreadableError`."""
 
     @abstractmethod
-    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]: ...
+    def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]: ...
 
-    def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+    def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
         raise NotImplementedError
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
@@ -360,39 +360,41 @@ class Verification(ABC):
 
     def _expect_run(self, event: Json) -> None:
         run = event["run"]["runId"]
-        if self._sample.has("runs", Thing("", run)):
+        if self._sample.has("runs", DatasetOrJob("", run)):
             self._runs[run] = self.states.get(event.get("eventType") or "", self._runs.get(run))
 
-    def _dataset_of(self, document: Json) -> Dataset | None:
+    def _dataset_of(self, document: Json) -> ExpectedDataset | None:
         """What is known of a dataset that an event names; None where it is not in the sample."""
         thing = thing_of(document)
         if not self._sample.has("datasets", thing):
             return None
-        dataset = self._datasets.setdefault(thing, Dataset())
+        dataset = self._datasets.setdefault(thing, ExpectedDataset())
         dataset.is_dropped = facet(document, "lifecycleStateChange").get("lifecycleStateChange") == "DROP"
         return dataset
 
-    def _expect_last_columns(self, document: Json) -> Dataset | None:
+    def _expect_last_columns(self, document: Json) -> ExpectedDataset | None:
         """The same, for a backend that shows the columns of the last event that lists any."""
         dataset = self._dataset_of(document)
         if dataset is not None and facet(document, "schema").get("fields") is not None:
             dataset.set_columns(columns_of(document))
         return dataset
 
-    def _column_findings(self, thing: Thing, expected: Dataset, shown: set[str]) -> Iterator[Finding]:
+    def _column_findings(
+        self, thing: DatasetOrJob, expected: ExpectedDataset, shown: set[str]
+    ) -> Iterator[Expectation]:
         for column in sorted(expected.columns):
-            yield Finding("columns", f"{thing} {column}", None if column in shown else self.without_column)
+            yield Expectation("columns", f"{thing} {column}", None if column in shown else self.without_column)
         for column in sorted(expected.earlier - expected.columns - shown):
-            yield Finding("columns", f"{thing} {column}", known=self.earlier)
+            yield Expectation("columns", f"{thing} {column}", known=self.earlier)
 
-    def _run_findings(self, run: str, state: str | None) -> Iterator[Finding]:
+    def _run_findings(self, run: str, state: str | None) -> Iterator[Expectation]:
         shown, why = self._state_of(run)
         if not why and state is not None and shown != state:
             why = f"its state is {self._sender.secrets.shown(str(shown))} and not {state}"
-        yield Finding("runs", run, why)
+        yield Expectation("runs", run, why)
 
 
-def job_edges(job: Thing, expected: Job) -> Iterator[tuple[str, Thing, str]]:
+def job_edges(job: DatasetOrJob, expected: ExpectedJob) -> Iterator[tuple[str, DatasetOrJob, str]]:
     """What a job reads and writes: ``inputs`` or ``outputs``, the dataset, and the edge's text for people."""
     for dataset in sorted(expected.inputs):
         yield "inputs", dataset, f"{dataset} -> {job}"

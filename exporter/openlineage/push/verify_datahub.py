@@ -18,11 +18,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from exporter.openlineage.push.event import Thing, datasets, edges_of, thing_of
+from exporter.openlineage.push.event import DatasetOrJob, datasets, edges_of, thing_of
 from exporter.openlineage.push.verify import (
     ENDS,
-    Finding,
-    Job,
+    Expectation,
+    ExpectedJob,
     NoAnswerError,
     UnreadableError,
     Verification,
@@ -33,7 +33,7 @@ from exporter.openlineage.push.verify import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.openlineage.push.verify import Dataset
+    from exporter.openlineage.push.verify import ExpectedDataset
 
 Json = dict[str, Any]
 OPEN: Final = "jobs whose latest run has begun and not ended: the START takes away the job's inputs and outputs"
@@ -69,7 +69,7 @@ class DataHubVerification(Verification):
                 {thing_of(document) for document in event.get(side) or ()} for side in ("inputs", "outputs")
             )
             edges = {edge for document in named for edge in edges_of(document)}
-            self._jobs[thing] = Job(run, inputs, outputs, edges, event.get("eventType") not in ENDS)
+            self._jobs[thing] = ExpectedJob(run, inputs, outputs, edges, event.get("eventType") not in ENDS)
 
     def _aspects(self, entity: str, urn: str, *names: str) -> tuple[Json, str | None]:
         """The aspects of an entity by name, and why there are none."""
@@ -90,18 +90,18 @@ class DataHubVerification(Verification):
 
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
-    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
+    def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
         aspects, why = self._dataset_at(thing, expected.run)
         if expected.is_dropped:
-            yield Finding("datasets", str(thing), unchecked=DROPPED)
+            yield Expectation("datasets", str(thing), unchecked=DROPPED)
         elif not why and (aspects.get("status") or {}).get("removed"):
             why = "it is shown as removed"
         if not expected.is_dropped or why:
-            yield Finding("datasets", str(thing), why)
+            yield Expectation("datasets", str(thing), why)
         fields = (aspects.get("schemaMetadata") or {}).get("fields") or ()
         yield from self._column_findings(thing, expected, {column.get("fieldPath") for column in fields})
 
-    def _dataset_at(self, thing: Thing, run: str) -> tuple[Json, str | None]:
+    def _dataset_at(self, thing: DatasetOrJob, run: str) -> tuple[Json, str | None]:
         """The aspects of a dataset that a run names, and why there are none."""
         sides, why = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
         if why:
@@ -113,7 +113,7 @@ class DataHubVerification(Verification):
         urn = next(dataset_urn for dataset_urn in urns if _dataset_name(dataset_urn) == name)
         return self._aspects("dataset", urn, "datasetKey", "status", "schemaMetadata")
 
-    def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+    def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
         instance, why = self._run_of(expected.run or "", "dataProcessInstanceRelationships")
         aspects: Json = {}
         if why:
@@ -126,9 +126,9 @@ class DataHubVerification(Verification):
                 why = f"its run {expected.run} has another job"
         if not why and aspects["status"].get("removed"):
             why = "it is shown as removed"
-        yield Finding("jobs", str(thing), why)
+        yield Expectation("jobs", str(thing), why)
         if expected.is_open:
-            yield Finding("jobs", str(thing), known=OPEN)
+            yield Expectation("jobs", str(thing), known=OPEN)
             return
         shown = aspects.get("dataJobInputOutput") or {}
         listed = {
@@ -136,13 +136,13 @@ class DataHubVerification(Verification):
         }
         for side, dataset, what in job_edges(thing, expected):
             is_listed = _matching_name(dataset, listed[side]) is not None
-            yield Finding("job edges", what, None if is_listed else f"not in the {side} of the job")
+            yield Expectation("job edges", what, None if is_listed else f"not in the {side} of the job")
         edges = set(_column_edges(shown))
         sources, targets = [edge[0] for edge in edges], [edge[2] for edge in edges]
         for edge in sorted(expected.edges):
             source, target = _matching_name(edge.source, sources), _matching_name(edge.target, targets)
             is_there = (source, edge.source_column, target, edge.column) in edges
-            yield Finding(
+            yield Expectation(
                 "column edges", str(edge), None if is_there else f"the column lineage of {thing} does not have it"
             )
 
@@ -171,7 +171,7 @@ def _dataset_name(urn: str) -> str:
     return match[1] if match else ""
 
 
-def _matching_name(thing: Thing, names: Iterable[str]) -> str | None:
+def _matching_name(thing: DatasetOrJob, names: Iterable[str]) -> str | None:
     """That of the names in URNs which is this dataset's; None where none is. A name in a URN has the bucket before the
     path of a file. It can begin with an instance, and be in lower case: the server's settings say.
     """

@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from exporter.openlineage.push.event import ColumnEdge, Thing, columns_of, edges_of, thing_of
-from exporter.openlineage.push.verify import ENDS, Finding, Job, Verification, job_edges, job_of
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, edges_of, thing_of
+from exporter.openlineage.push.verify import ENDS, Expectation, ExpectedJob, Verification, job_edges, job_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.openlineage.push.verify import Dataset
+    from exporter.openlineage.push.verify import ExpectedDataset
 
 Json = dict[str, Any]
 UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
@@ -57,7 +57,7 @@ class MarquezVerification(Verification):
         for document in event.get("outputs") or []:
             self._expect_write(document, read)
 
-    def _expect_write(self, document: Json, read: dict[Thing, list[str]]) -> None:
+    def _expect_write(self, document: Json, read: dict[DatasetOrJob, list[str]]) -> None:
         """``read``: the columns of the run's inputs. An edge from no column of these, or to a column that the event
         does not list, may be dropped.
         """
@@ -74,50 +74,53 @@ class MarquezVerification(Verification):
         thing, run = job_of(event), event["run"]["runId"]
         if not self._sample.has("jobs", thing):
             return
-        job = self._jobs.setdefault(thing, Job())
+        job = self._jobs.setdefault(thing, ExpectedJob())
         if event.get("eventType") not in ENDS:
             job.is_open = job.run != run
             return
         if job.run != run:  # else a further part of an event that was too large
-            job = self._jobs[thing] = Job(run)
+            job = self._jobs[thing] = ExpectedJob(run)
         job.is_open = False
         job.inputs |= {thing_of(document) for document in event.get("inputs") or ()}
         job.outputs |= {thing_of(document) for document in event.get("outputs") or ()}
 
     # --- what it shows ------------------------------------------------------------------------------------------------
 
-    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
+    def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
         answer, why = self._read("namespaces", thing.namespace, "datasets", thing.name)
         if not why and bool(answer.get("deleted")) != expected.is_dropped:
             why = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
-        yield Finding("datasets", str(thing), why)
+        yield Expectation("datasets", str(thing), why)
         yield from self._column_findings(thing, expected, {column.get("name") for column in answer.get("fields") or ()})
         edges = {
             ColumnEdge(
-                Thing(source.get("namespace"), source.get("dataset")), source.get("field"), thing, column.get("name")
+                DatasetOrJob(source.get("namespace"), source.get("dataset")),
+                source.get("field"),
+                thing,
+                column.get("name"),
             )
             for column in answer.get("columnLineage") or ()
             for source in column.get("inputFields") or ()
         }
         for edge in sorted(expected.edges | expected.unkept):
             if edge in edges:
-                yield Finding("column edges", str(edge))
+                yield Expectation("column edges", str(edge))
             elif edge in expected.unkept:
-                yield Finding("column edges", str(edge), known=UNKEPT)
+                yield Expectation("column edges", str(edge), known=UNKEPT)
             else:
-                yield Finding("column edges", str(edge), "the dataset's column lineage does not have it")
+                yield Expectation("column edges", str(edge), "the dataset's column lineage does not have it")
 
-    def _job_findings(self, thing: Thing, expected: Job) -> Iterator[Finding]:
+    def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
         answer, why = self._read("namespaces", thing.namespace, "jobs", thing.name)
-        yield Finding("jobs", str(thing), why)
+        yield Expectation("jobs", str(thing), why)
         if expected.is_open:
-            yield Finding("jobs", str(thing), known=OPEN)
+            yield Expectation("jobs", str(thing), known=OPEN)
             return
         node = f"job:{thing.namespace}:{thing.name}"
         graph, graph_error = self._read("lineage", nodeId=node, depth="0")
         is_unasked = bool(graph_error and _UNASKED.search(thing.name))
         if is_unasked:
-            yield Finding("jobs", str(thing), known=UNASKED)
+            yield Expectation("jobs", str(thing), known=UNASKED)
         drawn = {
             (edge.get("origin"), edge.get("destination"))
             for graph_node in graph.get("graph") or ()
@@ -135,7 +138,7 @@ class MarquezVerification(Verification):
                 missing_in.append("the job")
             if not is_unasked and (ends if side == "inputs" else ends[::-1]) not in drawn:
                 missing_in.append("its graph")
-            yield Finding("job edges", what, f"not in {' and '.join(missing_in)}" if missing_in else None)
+            yield Expectation("job edges", what, f"not in {' and '.join(missing_in)}" if missing_in else None)
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
         answer, why = self._read("jobs", "runs", run)

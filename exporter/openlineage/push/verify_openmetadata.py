@@ -19,14 +19,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.openlineage.push.event import ColumnEdge, Thing, edges_of, thing_of
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, edges_of, thing_of
 from exporter.openlineage.push.spelling import plain_parts
-from exporter.openlineage.push.verify import Finding, NoAnswerError, UnreadableError, Verification
+from exporter.openlineage.push.verify import Expectation, NoAnswerError, UnreadableError, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from exporter.openlineage.push.verify import Dataset, Verified
+    from exporter.openlineage.push.verify import ExpectedDataset, Verified
 
 Json = dict[str, Any]
 JOBS: Final = "jobs: an edge has the last job alone, if OpenMetadata has a pipeline for it"
@@ -82,7 +82,7 @@ class OpenMetadataVerification(Verification):
             after = (page.get("paging") or {}).get("after")
             query, is_last = {**query, "after": str(after)}, not after
 
-    def _fqns(self, thing: Thing) -> list[str]:
+    def _fqns(self, thing: DatasetOrJob) -> list[str]:
         """The fully qualified names that the table of a dataset can have."""
         own, mapping = thing.namespace, self._mapping
         similar = [service for space, service in mapping.items() if own.startswith(space) or space.startswith(own)]
@@ -92,21 +92,21 @@ class OpenMetadataVerification(Verification):
 
     # --- a table and its edges ----------------------------------------------------------------------------------------
 
-    def _dataset_findings(self, thing: Thing, expected: Dataset) -> Iterator[Finding]:
+    def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
         if _is_no_table(thing.namespace):
             edges = sum(1 + len(columns) for columns in expected.sources.values())
-            yield from [Finding("datasets", str(thing), unchecked=FILES)] * (1 + edges)
+            yield from [Expectation("datasets", str(thing), unchecked=FILES)] * (1 + edges)
             return
         fqns, columns, why = self._found_table(thing)
         if why and expected.is_dropped:
-            yield Finding("datasets", str(thing), known=DROPPED)
+            yield Expectation("datasets", str(thing), known=DROPPED)
             return
-        yield Finding("datasets", str(thing), why)
+        yield Expectation("datasets", str(thing), why)
         yield from self._column_findings(thing, expected, columns)
         if expected.sources:
             yield from self._edge_findings(thing, expected, fqns)
 
-    def _found_table(self, thing: Thing) -> tuple[list[str], set[str], str | None]:
+    def _found_table(self, thing: DatasetOrJob) -> tuple[list[str], set[str], str | None]:
         """The names that the table has, its columns, and why it is not found."""
         fqns, columns, reasons, names = list[str](), set[str](), list[str](), self._fqns(thing)
         for fqn in names:
@@ -120,7 +120,7 @@ class OpenMetadataVerification(Verification):
             return fqns, columns, None
         return [], columns, "; ".join(reasons) or "there is no service of Snowflake"
 
-    def _edge_findings(self, thing: Thing, expected: Dataset, fqns: list[str]) -> Iterator[Finding]:
+    def _edge_findings(self, thing: DatasetOrJob, expected: ExpectedDataset, fqns: list[str]) -> Iterator[Expectation]:
         shown, faults = dict[str, set[tuple[str, str]]](), list[str]()
         for fqn in fqns:
             answer, why = self._read("lineage", "table", "name", fqn, upstreamDepth="1", downstreamDepth="0")
@@ -131,15 +131,15 @@ class OpenMetadataVerification(Verification):
         for source, edges in sorted(expected.sources.items()):
             what = f"{source} -> {thing}"
             if _is_no_table(source.namespace):
-                yield from [Finding("table edges", what, unchecked=FILES)] * (1 + len(edges))
+                yield from [Expectation("table edges", what, unchecked=FILES)] * (1 + len(edges))
                 continue
-            yield Finding("table edges", what, None if any(fqn in shown for fqn in self._fqns(source)) else why_not)
+            yield Expectation("table edges", what, None if any(fqn in shown for fqn in self._fqns(source)) else why_not)
             for edge in sorted(edges):
-                yield Finding("column edges", str(edge), None if self._has_edge(edge, fqns, shown) else why_not)
+                yield Expectation("column edges", str(edge), None if self._has_edge(edge, fqns, shown) else why_not)
         current = {edge for edges in expected.sources.values() for edge in edges}
         for edge in sorted(expected.edges - current):
             if not self._has_edge(edge, fqns, shown):
-                yield Finding("column edges", str(edge), known=UNKEPT if edge in expected.unkept else LAST)
+                yield Expectation("column edges", str(edge), known=UNKEPT if edge in expected.unkept else LAST)
 
     def _has_edge(self, edge: ColumnEdge, fqns: list[str], shown: dict[str, set[tuple[str, str]]]) -> bool:
         return any(

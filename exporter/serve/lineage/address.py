@@ -22,7 +22,7 @@ MOST_STEPS: Final = 20
 _DIRECTIONS: Final[Mapping[str, Direction]] = {"up": "up", "down": "down"}
 
 
-class Edge(NamedTuple):
+class EdgeOfAddress(NamedTuple):
     """An edge whose queries are listed: of ``place``, to its source (``up``) or target (``down``)."""
 
     direction: Direction
@@ -47,7 +47,7 @@ class Address:
     columns: frozenset[str] = frozenset()
     hides: frozenset[str] = frozenset()
     chosen: LineageNode | None = None
-    edge: Edge | None = None
+    edge: EdgeOfAddress | None = None
 
     def toggled(self, opened: Opened) -> Address:
         """The address with ``opened`` opened if it was closed, or closed if it was open."""
@@ -147,12 +147,12 @@ def _opened(text: str, site: Site) -> Opened | None:
     return Opened(_DIRECTIONS[direction], place, unquote(parts[2]))
 
 
-def _edge(text: str, site: Site) -> Edge | None:
+def _edge(text: str, site: Site) -> EdgeOfAddress | None:
     direction, *parts = text.split("|")
     place, other = _place(parts[:2], site), _place(parts[2:], site)
     if direction not in _DIRECTIONS or place is None or other is None:
         return None
-    return Edge(_DIRECTIONS[direction], place, other)
+    return EdgeOfAddress(_DIRECTIONS[direction], place, other)
 
 
 def _place(parts: list[str], site: Site) -> LineageNode | None:

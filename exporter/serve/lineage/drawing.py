@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.serve.lineage.address import Address, Edge, href, page_of, token
+from exporter.serve.lineage.address import Address, EdgeOfAddress, href, page_of, token
 from exporter.serve.lineage.flows import Flow, LineageNode
 from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import Group, Opened, name_parts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from exporter.serve.lineage.flows import Lineage
-    from exporter.serve.lineage.picture import Line, Picture, PictureNode, Spot
+    from exporter.serve.lineage.picture import Picture, PictureEdge, PictureNode, Spot
     from exporter.serve.site import Site
 
 WIDTH: Final = 236
@@ -39,7 +39,7 @@ _CLASS: Final = {"": "moved", "CERTAIN": "shows", "POSSIBLE": "possible"}
 
 
 @dataclass(frozen=True)
-class Row:
+class ColumnInBox:
     """A column in a box. ``y``: of its middle, in the box; ``marks``, ``past``: as in :class:`ColumnFacts`."""
 
     name: str
@@ -65,7 +65,7 @@ class Box:
     x: float = 0
     y: float = 0
     height: float = _HEAD
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ColumnInBox] = field(default_factory=list)
     foot: str = ""
     unfold: str = ""
     buttons: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -210,13 +210,13 @@ class _Drawer:
         box.foot = " · ".join(counts)
         return box
 
-    def row(self, place: LineageNode, number: int) -> Row:
+    def row(self, place: LineageNode, number: int) -> ColumnInBox:
         columns = self.facts.columns.get(place.iri, ())
         facts = next((one for one in columns if one.name == place.column), ColumnFacts(place.column, "", ""))
         link = href(self.address.of(place, self.site), self.site)
         y = _HEAD + ROW * number + ROW / 2
         marks, past = visible(facts.marks), visible(facts.past)
-        return Row(place.column, cut(place.column, 27), y, link, marks, past, place == self.lineage.focus)
+        return ColumnInBox(place.column, cut(place.column, 27), y, link, marks, past, place == self.lineage.focus)
 
     def group(self, spot: Group, node: PictureNode, key: str) -> Box:
         words = f"{node.size:,} {'more' if spot.rest else 'objects'}"
@@ -225,7 +225,7 @@ class _Drawer:
         full = f"{words} in {visible(spot.schema)}"
         return Box(key, full, cut(spot.schema, 30, from_left=True), words, "", "group", link)
 
-    def visible_edges(self) -> Iterator[tuple[Line, Ends, Flow | None]]:
+    def visible_edges(self) -> Iterator[tuple[PictureEdge, Ends, Flow | None]]:
         """Each edge, with the columns of its ends: between columns where they are shown and known, else between
         boxes.
         """
@@ -249,7 +249,13 @@ class _Drawer:
                 yield line, ends, flow if all(ends) else line.flow
 
     def arrow(  # noqa: PLR0913, PLR0917 - an edge, and where its ends are
-        self, line: Line, ends: Ends, flow: Flow | None, source: Box, target: Box, bends: Sequence[tuple[int, float]]
+        self,
+        line: PictureEdge,
+        ends: Ends,
+        flow: Flow | None,
+        source: Box,
+        target: Box,
+        bends: Sequence[tuple[int, float]],
     ) -> Arrow:
         is_back = source.x > target.x
         points = [(source.x + (0 if is_back else WIDTH), source.port(ends[0]))]
@@ -279,7 +285,7 @@ def step_of(node: PictureNode, address: Address, site: Site) -> tuple[str, str] 
     return text, href(address.toggled(Opened(node.direction, node.spot)), site)
 
 
-def edge_of(line: Line, ends: Ends = ("", "")) -> Edge | None:
+def edge_of(line: PictureEdge, ends: Ends = ("", "")) -> EdgeOfAddress | None:
     """An edge from the place at which it was found; None where it leads to a group. ``ends``: columns, if the ends are
     not columns themselves.
     """
@@ -287,10 +293,14 @@ def edge_of(line: Line, ends: Ends = ("", "")) -> Edge | None:
     if isinstance(source, Group) or isinstance(target, Group):
         return None
     source, target = source._replace(column=source.column or ends[0]), target._replace(column=target.column or ends[1])
-    return Edge(line.direction, target, source) if line.direction == "up" else Edge(line.direction, source, target)
+    return (
+        EdgeOfAddress(line.direction, target, source)
+        if line.direction == "up"
+        else EdgeOfAddress(line.direction, source, target)
+    )
 
 
-def moves_href(edge: Edge, address: Address, site: Site) -> str:
+def moves_href(edge: EdgeOfAddress, address: Address, site: Site) -> str:
     """The address of the list of queries of an edge."""
     return f"{href(replace(address, edge=edge, chosen=None), site)}#moves"
 

@@ -60,7 +60,7 @@ class PictureNode:
 
 
 @dataclass(frozen=True)
-class Line:
+class PictureEdge:
     """An edge of the picture, in the direction of the data; ``flow`` is None where it leads to a group.
     ``direction``: in which direction from the focus it was found.
     """
@@ -76,12 +76,12 @@ class Picture:
     """The boxes by place or group, in the order in which they were reached, and the edges."""
 
     spots: dict[Spot, PictureNode] = field(default_factory=dict)
-    lines: dict[tuple[Spot, Spot], Line] = field(default_factory=dict)
+    lines: dict[tuple[Spot, Spot], PictureEdge] = field(default_factory=dict)
 
     def join(self, place: LineageNode, spot: Spot, flow: Flow | None, direction: Direction) -> None:
         """Adds an edge from a place to its source or target."""
         source, target = (spot, place) if direction == "up" else (place, spot)
-        self.lines.setdefault((source, target), Line(source, target, flow, direction))
+        self.lines.setdefault((source, target), PictureEdge(source, target, flow, direction))
 
 
 def picture(lineage: Lineage, opened: AbstractSet[Opened], steps: int = 1) -> Picture:
