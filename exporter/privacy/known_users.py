@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
@@ -245,14 +246,13 @@ class EarlierUsers:
         if not self:
             return
         words = [match.span() for match in _WORD.finditer(text)]
+        is_near = [_is_near(text[end:start]) for (_, end), (start, _) in pairwise(words)]
         number = 0
         while number < len(words):
-            for last in range(min(number + _WORDS, len(words)) - 1, number - 1, -1):
+            near = takewhile(is_near.__getitem__, range(number, min(number + _WORDS, len(words)) - 1))
+            for last in range(number + sum(1 for _ in near), number - 1, -1):
                 start, end = words[number][0], words[last][1]
-                gaps = (text[words[word][1] : words[word + 1][0]] for word in range(number, last))
-                is_tried = all(
-                    len(gap) <= _BETWEEN or len(_bare(gap)) <= _BETWEEN for gap in gaps
-                ) and not _is_short_part(text, start, end)
+                is_tried = not _is_short_part(text, start, end)
                 pseudonym = self._pseudonym_of_spelling(text[start:end]) if is_tried else None
                 if pseudonym is not None:
                     yield start, end, pseudonym
@@ -278,6 +278,11 @@ def replaced(text: str, names: Iterable[FoundName]) -> str:
 def _bare(spelling: str) -> str:
     """The text without the escapes of quotes in SQL and JSON, and of backslashes."""
     return _ESCAPED_QUOTE.sub(r"\1", _SLASHES.sub(r"\\", spelling)) if _HAS_QUOTES(spelling) else spelling
+
+
+def _is_near(gap: str) -> bool:
+    """Whether words with this between them may be one name."""
+    return len(gap) <= _BETWEEN or len(_bare(gap)) <= _BETWEEN
 
 
 def _is_short_part(text: str, start: int, end: int) -> bool:

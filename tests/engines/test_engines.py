@@ -275,54 +275,45 @@ def _lines(rows: Iterable[Json]) -> list[str]:
     return [json.dumps(row) for row in rows]
 
 
-def _random_histories() -> Case:
-    rows = [
-        {**row, "organization_name": "TEST", "account_name": f"random-{seed}"}
-        for seed in (3, 5, 8)
-        for row in random_history(seed, 10)
-    ]
+def _of(name: str, rows: Iterable[Json]) -> list[Json]:
+    """The rows in an account of their own."""
+    return [{**row, "organization_name": "TEST", "account_name": name} for row in rows]
+
+
+def _everything() -> Case:
+    """Histories, clones, queries that are held back, rows that cannot be read, and odd rows with those of a load, whose
+    helpers take rounds of their own.
+    """
+    rows = [row for seed in (3, 5, 8) for row in _of(f"random-{seed}", random_history(seed, 10))]
     ids = sorted({row["query_id"] for row in rows})
-    rows += chain.from_iterable(clones(seed) for seed in WITH_CLONES)
-    return Case([_lines(rows[::2]), _lines(rows[1::2])], [_told(one, None) for one in ids[::2]], ALL_OUTPUTS)
-
-
-def _held_back_and_unreadable() -> Case:
-    good = _lines([*random_history(2, 10), *test_held_back.ROWS])
+    rows += chain(_of("held-back", test_held_back.ROWS), *(clones(seed) for seed in WITH_CLONES))
     bad = [line for line, _ in BAD_ROWS + BAD_NESTED_ROWS]
-    lines = [line for both in zip_longest(good, bad, fillvalue="") for line in both]
-    refusing = frozenset({f"{SHAPES}QueryNotItsOwnParent", f"{SHAPES}Query-endsAfterStart"})
-    return Case([lines[:37], lines[37:]], test_held_back.HISTORY, COMPRESS, refusing)
+    lines = [line for both in zip_longest(_lines(rows), bad, fillvalue="") for line in both]
+    draws, number = OddRows(Random(8), 80), 240
+    odd = _lines([*draws.rows(number), *draws.load()])
+    told = [*(_told(one, None) for one in ids[::2]), *test_held_back.HISTORY]
+    told += [draws.line() for _ in range(number // 2)]
+    refused = ("QueryNotItsOwnParent", "Query-endsAfterStart", "Query-totalElapsedTime")
+    files = [lines[::2], lines[1::2], *(odd[start::3] for start in range(3))]
+    return Case(files, told, ALL_OUTPUTS, frozenset(f"{SHAPES}{one}" for one in refused))
 
 
-def _refused_thing() -> Case:
+def _own_shapes() -> Case:
+    """A user who is refused, and rules around objects."""
     rows = [
         {**row, "user_name": "root"} if number % 5 == 0 else row for number, row in enumerate(random_history(6, 15))
     ]
-    return Case([_lines(rows)], [], ("--shapes", "OWN"), frozenset({"https://example.org/shapes#UserInCapitals"}))
-
-
-def _refused_around() -> Case:
-    refusing = frozenset({f"{MY}CopyIsTagged", f"{MY}TaggedColumnIsMasked"})
-    return Case([_lines(history(Random(4), 40))], [], ("--shapes", "AROUND"), refusing)
-
-
-def _odd_rows(number: int = 240) -> Case:
-    """With the rows of a load, whose helpers take rounds of their own."""
-    draws = OddRows(Random(8), number // 3)
-    lines = _lines([*draws.rows(number), *draws.load()])
-    refused = ("Query-endsAfterStart", "Query-totalElapsedTime")
-    refusing = frozenset(f"{SHAPES}{one}" for one in refused)
-    return Case(
-        [lines[start::3] for start in range(3)], [draws.line() for _ in range(number // 2)], ALL_OUTPUTS, refusing
+    refusing = frozenset(
+        {"https://example.org/shapes#UserInCapitals", f"{MY}CopyIsTagged", f"{MY}TaggedColumnIsMasked"}
     )
+    around = [{**row, "user_name": "ETL"} for row in history(Random(4), 40)]
+    lines = _lines([*_of("things", rows), *_of("around", around)])
+    return Case([lines], [], ("--shapes", "OWN", "--shapes", "AROUND"), refusing)
 
 
 CASES: Final[dict[str, Callable[[], Case]]] = {
-    "random histories, all outputs": _random_histories,
-    "held back and unreadable, of two files": _held_back_and_unreadable,
-    "a refused thing": _refused_thing,
-    "rules around objects": _refused_around,
-    "odd rows, of three files": _odd_rows,
+    "everything, all outputs": _everything,
+    "own shapes": _own_shapes,
 }
 
 
@@ -400,43 +391,64 @@ def _results_in(out: Path) -> str:
 
 @pytest.mark.usefixtures("in_rounds")
 def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open queries, clones of schemas and helpers in rounds; then late rows and a forgotten user. The state of days and
-    runs is put together early.
+    """Open queries, clones of schemas and helpers in rounds, added to what the local engine has left. The state of days
+    and runs is put together early.
     """
     monkeypatch.setattr(run, "_LITTLE", 0)
     monkeypatch.setattr(updates, "TOGETHER", 1)
-    rng = Random(7)
-    rows = over_days(rng, random_history(7, 8))
-    by_id = {row["query_id"]: BASE + timedelta(hours=rng.choice((23, 25))) for row in rows}
-    rows = [{**row, "query_start_time": by_id[row["query_id"]].isoformat()} for row in rows]
-    lines = [line(row, 2) for row in {row["query_id"]: row for row in rows}.values()]
-    user, drawn_load = rows[0]["user_name"], loads.Rows(loads.drawn(Random(1), 20))
-    rows += [{**row, "query_start_time": _sooner(row["query_start_time"])} for row in drawn_load.rows]
-    lines += [{**one, "end_time": _sooner(one["end_time"])} for one in drawn_load.lines]
+    rows, lines = _around_midnight(7)
+    load = loads.Rows(loads.drawn(Random(1), 20))
+    rows += [{**row, "query_start_time": _sooner(row["query_start_time"])} for row in load.rows]
+    lines += [{**one, "end_time": _sooner(one["end_time"])} for one in load.lines]
     for row in chain.from_iterable(clones(seed, hours=1) for seed in WITH_CLONES):
         rows.append({**row, "query_start_time": row["query_start_time"].replace("2026-01-", "2026-03-")})
-    late = [row for row in rows if row["query_start_time"] > (BASE + timedelta(days=1)).isoformat()][:2]
+    first = rows[::4]
     for engine in ("spark", "local"):
-        for part, compress in (([row for row in rows if row not in late], "none"), (late, "gzip")):
-            files = exports.ndjson(part, tmp_path / "rows.ndjson"), exports.ndjson(lines, tmp_path / "lines.ndjson")
-            given_ = "--query-history", str(files[1]), "--force", "--compress", compress, "--reads", "daily", *UPDATE
-            with monkeypatch.context() as patched:
-                if part is late:
-                    patched.setattr(session, "SMALL", 16 << 20)
-                assert exports.export([files[0]], tmp_path / engine, *given_, engine=engine) == 0
-    monkeypatch.setattr(session, "SMALL", 16 << 20)
+        _added(first, lines, tmp_path / engine, "local")
+        _added([row for row in rows if row not in first], lines, tmp_path / engine, engine, "--compress", "gzip")
     made = triples(tmp_path / "spark")
     assert sum("#inferredFrom>" in one for one in made) > 10
     assert any("#isHelper>" in one for one in made)
     assert made == triples(tmp_path / "local") == applied(tmp_path / "spark")
     assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
+
+
+@pytest.mark.usefixtures("in_rounds")
+def test_spark_forgets_a_user_as_the_local_engine_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one day, which is made again."""
+    monkeypatch.setattr(run, "_LITTLE", 0)
+    rows = [{**row, "query_start_time": BASE.isoformat()} for row in random_history(7, 8)]
+    user = rows[0]["user_name"]
+    of_user = {row["query_id"] for row in rows if row["user_name"] == user}
+    assert len({row["query_id"] for row in rows}) > len(of_user) > 0
     for engine in ("spark", "local"):
-        given_ = "--compress", "gzip", "--reads", "daily", *UPDATE, "--forget-user"
+        _added(rows, [], tmp_path / engine, "local")
+        before = triples(tmp_path / engine)
+        given_ = "--reads", "daily", *UPDATE, "--forget-user"
         assert exports.export([], tmp_path / engine, *given_, f"{user}S", engine=engine) == 1
         assert exports.export([], tmp_path / engine, *given_, user.lower(), engine=engine) == 0
-        forgotten = {row["query_id"] for row in rows if row["user_name"] == user}
-        assert exports.report(tmp_path / engine)["forgotten"]["queries"] == len(forgotten)
-    assert triples(tmp_path / "spark") == triples(tmp_path / "local") != made
+        assert exports.report(tmp_path / engine)["forgotten"]["queries"] == len(of_user)
+    assert triples(tmp_path / "spark") == triples(tmp_path / "local") == applied(tmp_path / "spark") != before
+    assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
+
+
+def _around_midnight(seed: int) -> tuple[list[Json], list[Json]]:
+    """Rows of two days, and lines of queries of two hours: some are open over the midnight."""
+    rng = Random(seed)
+    rows = over_days(rng, random_history(seed, 8))
+    by_id = {row["query_id"]: BASE + timedelta(hours=rng.choice((23, 25))) for row in rows}
+    rows = [{**row, "query_start_time": by_id[row["query_id"]].isoformat()} for row in rows]
+    return rows, [line(row, 2) for row in {row["query_id"]: row for row in rows}.values()]
+
+
+def _added(rows: list[Json], lines: list[Json], out: Path, engine: str, *options: str) -> None:
+    files = (
+        exports.ndjson(rows, out.with_suffix(".rows.ndjson")),
+        exports.ndjson(lines, out.with_suffix(".lines.ndjson")),
+    )
+    given_ = "--query-history", str(files[1]), "--force", "--reads", "daily", *UPDATE, *options
+    assert exports.export([files[0]], out, *given_, engine=engine) == 0
+    assert exports.report(out)["made"] == sorted({row["query_start_time"][:10] for row in rows})
 
 
 def _sooner(time: str) -> str:

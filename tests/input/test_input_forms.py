@@ -6,14 +6,12 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
-from exporter.engines import session
 from tests import exports
 from tests.histories import FORMS, write_form
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from pyspark.sql import SparkSession
 
 PARTS = int(os.environ.get("EXPORTER_TEST_PARTS", "8"))
@@ -42,15 +40,14 @@ def test_all_forms_at_once_are_one_form_and_its_duplicates(engine: str, tmp_path
     assert_same(tmp_path / "out")
 
 
-def test_any_order_and_any_number_of_parts(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On Spark as a large input: each file by itself, then in rounds."""
-    monkeypatch.setattr(session, "SMALL", 0)
+def test_any_order_and_any_number_of_parts(tmp_path: Path) -> None:
+    """Spark's several files are those of ``tests/engines/test_engines.py``."""
     rows = list(exports.all_rows())
     Random(7).shuffle(rows)
     (tmp_path / "in").mkdir()
     for part in range(PARTS):
         exports.ndjson(rows[part::PARTS], tmp_path / "in" / f"part-{part:02}.jsonl")
-    assert exports.export([tmp_path / "in" / "*.jsonl"], tmp_path / "out", engine=engine) == 0
+    assert exports.export([tmp_path / "in" / "*.jsonl"], tmp_path / "out") == 0
     assert_same(tmp_path / "out")
 
 

@@ -95,7 +95,7 @@ def test_sessions_with_helpers_of_one_name_at_once(helpers: tuple[str, ...], see
 def compare(load: list[loads.Statement], tmp_path: Path) -> None:
     """Events have to show what a plain reading of the statements says."""
     rows = loads.Rows(load)
-    out = export(rows.rows, rows.lines, tmp_path / "out")
+    out = export(rows.rows, rows.lines, tmp_path / "out", "--outputs", "events")
     found, expected = runs(out), loads.shown(load)
     for number, (one, shown) in enumerate(zip(load, expected, strict=True)):
         shown.helpers = {name: uses for name, uses in shown.helpers.items() if uses}

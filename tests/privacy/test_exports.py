@@ -230,14 +230,14 @@ def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: 
 DAYS: Final = ("--reads", "daily", "--query-text")
 
 
-def _drawn(folder: Path) -> list[tuple[Path, tuple[str, ...]]]:
-    """Inputs of two runs: rows, and options with QUERY_HISTORY and AGGREGATE_ACCESS_HISTORY. The users of the first are
-    no users in the second.
+def _drawn(folder: Path, part: int = 2) -> list[tuple[Path, tuple[str, ...]]]:
+    """Inputs of two runs: one row of so many, and options with QUERY_HISTORY and AGGREGATE_ACCESS_HISTORY. The users of
+    the first are no users in the second.
     """
     said, made = drawn.Drawn(Random(7)), []
     rows = list(drawn.rows(said))
     for number in range(2):
-        mine = [row for at, row in enumerate(rows) if at % 2 == number or row["query_id"].startswith("own")]
+        mine = [row for at, row in enumerate(rows) if at % part == number or row["query_id"].startswith("own")]
         who = {"user_name": "ADMIN"} if number else {}
         later = {**who, "query_start_time": "2026-01-05 03:04:05.678901 +0000"} if number else {}
         mine = [{**row, **later, "query_id": f"{number}-{row['query_id']}"} for row in mine]
@@ -286,7 +286,6 @@ def test_no_output_has_a_drawn_name_in_any_spelling(
             left += _left(tmp_path / "made", clean)
         assert main(["query", "who-accessed", "--graph", str(out), "--param", "object_id=66564"]) == 0
     assert main(["validate", str(out), "--by", "compiled"]) == 0
-    assert main(["validate", str(out / "graph" / "day=2026-01-05")]) in {0, 1}, "by pySHACL, which takes long, a day"
     assert main(["log", str(out)]) == 0
     made = {path.relative_to(tmp_path / "made").parts[1] for path in (tmp_path / "made" / "out").rglob("*")}
     assert {"events", "graph", "quarantine", "state", "report.json", "manifest.json"} <= made
@@ -296,9 +295,10 @@ def test_no_output_has_a_drawn_name_in_any_spelling(
 
 @pytest.mark.jvm
 def test_no_output_on_spark_has_a_drawn_name_in_any_spelling(tmp_path: Path, key: Path) -> None:
+    """Of few rows: their texts take the same way as those of the local engine."""
     given = tmp_path / "in"
     given.mkdir()
-    rows, others = _drawn(given)[0]
+    rows, others = _drawn(given, 10)[0]
     options = *ALL, "--query-text", "--pseudonyms", str(key), *others
     assert exports.export([rows], tmp_path / "made" / "out", *options, engine="spark") == 0
     assert exports.facts(tmp_path / "made" / "out", "queries")

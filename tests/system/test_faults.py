@@ -52,9 +52,9 @@ def test_first_exports_that_are_killed(rows: tuple[Path, Path], tmp_path: Path) 
 
 
 def test_updates_that_are_killed(rows: tuple[Path, Path], tmp_path: Path) -> None:
-    """The last days of the first file and the first days of the other, which have a day in common."""
-    keep_days(rows[0], slice(-3, None))
-    keep_days(rows[1], slice(3))
+    """The last day of the first file and the first days of the other, which begins with the same day."""
+    keep_days(rows[0], slice(-1, None))
+    keep_days(rows[1], slice(2))
     first, rest = (kills.export(one, tmp_path / "out", "--update") for one in rows)
     seen = kills.writing(tmp_path, [first], rest, KILLS, Random(4))
     assert seen.found["old"] + seen.found["new"] == seen.kills == KILLS

@@ -57,8 +57,11 @@ def run_and_job(run_id: str, job: dict[str, Any]) -> str:
 def _without_makers(value: Any) -> Any:
     """The value without ``_producer`` and ``_schemaURL`` of facets; a column may have such a name, but is no text."""
     if isinstance(value, dict):
-        values = {key: item for key, item in value.items() if not (key in _FACET_MAKERS and isinstance(item, str))}
-        return {key: _without_makers(item) for key, item in values.items()}
+        return {
+            key: _without_makers(item) if isinstance(item, dict | list) else item
+            for key, item in value.items()
+            if not (key in _FACET_MAKERS and isinstance(item, str))
+        }
     return [_without_makers(item) for item in value] if isinstance(value, list) else value
 
 
