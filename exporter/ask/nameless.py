@@ -102,6 +102,7 @@ def _changed(asked: Asked) -> Iterator[str]:
     accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
     about = {*asked.things, *(holder.iri for holder in holders if not accounts or holder.account in accounts)}
+    about |= asked.followed
     texts: dict[tuple[datetime, str], str] = {}
     objects = set[str]()
     for thing in sorted(_with_id(graph, about)):
@@ -168,7 +169,7 @@ def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
 
 # --- renamed and swapped by name --------------------------------------------------------------------------------------
 
-_OF_ALL: Final = frozenset(
+OF_ALL: Final = frozenset(
     ("exposure", "policy-coverage", "tag-reach", "unmasked-copies", "unmasked-reads", "unused-objects")
 )
 """Questions that are about all objects where none is asked for, and leave out those that they do not know by a name."""
@@ -238,11 +239,12 @@ def _relevant(asked: Asked) -> list[_Renaming]:
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
     renamings = [*_renamings(asked)]
-    if asked.name in _OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
+    if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
     asked_names = _asked_names(asked, renamings)
     accounts = {account for account, _ in asked_names} or {renaming.account for renaming in renamings}
-    holders = (holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name))
+    holders = [holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name)]
+    holders += [holder for thing in (asked.followed if renamings else ()) for holder in asked.graph.names_of(thing)]
     reached = asked_names | {holder.key for holder in holders if not holder.ident and holder.account in accounts}
     by_name: dict[_Key, list[_Renaming]] = {}
     for renaming in renamings:
