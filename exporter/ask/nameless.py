@@ -196,10 +196,11 @@ ORDER BY ?time ?name
 
 
 class _Renaming(NamedTuple):
-    """A RENAME or SWAP of an object without an id: its account, its two names as written, and the same in sentences;
-    for a SWAP from both sides.
+    """A RENAME or SWAP of an object without an id: its time, its account, its two names as written, and the same in
+    sentences; for a SWAP from both sides.
     """
 
+    time: datetime
     account: str
     names: tuple[str, str]
     sentences: tuple[str, ...]
@@ -224,10 +225,14 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
         return
     asked_names = _asked_names(asked, relevant)
     accounts = {account for account, _ in asked_names} or {renaming.account for renaming in relevant}
-    written = dict.fromkeys(name for renaming in relevant for name in renaming.names)
-    others = [name for name in written if not {(account, match_name(name)) for account in accounts} & asked_names]
+    others = dict.fromkeys(
+        asked.graph.called(name, renaming.account, renaming.time)
+        for renaming in relevant
+        for name in renaming.names
+        if not {(account, match_name(name)) for account in accounts} & asked_names
+    )
     more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
-    ask = f" Ask for {', '.join(others[-_SHOWN:])}, too." if others and asked_names else ""
+    ask = f" Ask for {', '.join([*others][-_SHOWN:])}, too." if others and asked_names else ""
     yield (
         f"By rows that give no id of the object, {', '.join(fresh[-_SHOWN:])}{more}. Such an object is known by its "
         f"name alone: the answer does not follow its data, tags, policies and grants from one name to the other.{ask}"
@@ -267,10 +272,11 @@ def _asked_names(asked: Asked, renamings: Sequence[_Renaming]) -> set[_Key]:
 def _renamings(asked: Asked) -> Iterator[_Renaming]:
     """All renames and swaps without an id until the time that is asked for, in order."""
     for row in asked.graph.select(_BY_NAME):
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until:
+        time = datetime.fromisoformat(row["time"])
+        if asked.until is None or time <= asked.until:
             name, other = names = row["name"], row["swapped"] or row["new"]
             texts = [_sentence(row, name, other), *([_sentence(row, other, name)] if row["swapped"] else [])]
-            yield _Renaming(row["nameless"].rsplit("/", 3)[0], names, tuple(texts))
+            yield _Renaming(time, row["nameless"].rsplit("/", 3)[0], names, tuple(texts))
 
 
 # --- set by name ------------------------------------------------------------------------------------------------------

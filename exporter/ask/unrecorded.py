@@ -5,8 +5,8 @@ Their rows do not name the objects in them.
 
 from __future__ import annotations
 
-import itertools
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -135,7 +135,7 @@ def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
 def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
     holders = asked.graph.holders(name)
     if asked.followed:
-        meant = [holder for holder in holders if holder.iri in asked.followed]
+        meant = _on_way(asked, holders)
     elif times or asked.name in _OF_PRESENT:
         ends = [*map(datetime.fromisoformat, times), asked.until or _NEVER]
         meant = [holder for holder in holders if any(map(holder.holds, ends))]
@@ -144,13 +144,27 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
     return meant or holders
 
 
+def _on_way(asked: Asked, holders: Iterable[NameHolder]) -> list[NameHolder]:
+    """Those that the data went through, each from when it did."""
+    return [
+        replace(holder, since=max(holder.since, asked.way.begins.get(holder.iri, ""), key=_instant))
+        for holder in holders
+        if holder.iri in asked.followed
+    ]
+
+
+def _instant(time: str) -> datetime:
+    return datetime.fromisoformat(time).astimezone(UTC) if time else datetime.min.replace(tzinfo=UTC)
+
+
 def _nameless(asked: Asked) -> _Holders:
     """The objects without an id on the way of the data; of an answer about all objects, all of them."""
     things = {thing for thing in asked.followed if not asked.graph.text(thing, "ah:objectId")}
     if asked.name in nameless.OF_ALL and not asked.things:
         things = {row["thing"] for row in asked.graph.select(_WITHOUT_ID)}
     found: _Holders = {}
-    for holder in (holder for thing in sorted(things) for holder in asked.graph.names_of(thing)):
+    holders = [holder for thing in sorted(things) for holder in asked.graph.names_of(thing)]
+    for holder in _on_way(asked, holders) if asked.followed else holders:
         found.setdefault(match_name(holder.name), []).append(holder)
     return found
 
@@ -159,22 +173,23 @@ def _nameless(asked: Asked) -> _Holders:
 
 
 def _links(asked: Asked, holders: _Holders) -> dict[Statement, dict[str, set[str]]]:
-    """The renames and swaps by which objects got other names that rows give, too, and under which the answer does not
-    follow them: statement -> name -> the other names. Objects with an id are followed by it.
+    """The renames and swaps between names that are asked for, in the answer or on its way, and the next names of these
+    objects that rows give, too: statement -> name -> the other names. The answer does not follow them, but for objects
+    with an id.
     """
     links: dict[Statement, dict[str, set[str]]] = {}
     for name, own in holders.items():
         for account, places in asked.places.items():
             mine = [holder for holder in own if holder.account == account]
             for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
-                unnamed = list[Statement]()
+                passed = list[Statement]()
                 for statement, other, is_back in chain:
-                    unnamed.append(statement)
+                    passed.append(statement)
                     if _is_other(asked.graph, account, mine, statement, other, is_back=is_back):
-                        for one in unnamed:
+                        for one in passed:
                             links.setdefault(one, {}).setdefault(name, set())
                         links[statement][name].add(other)
-                        unnamed.clear()
+                        break
     return links
 
 
@@ -182,24 +197,29 @@ def _chains(
     graph: Lookups, places: Places, name: str, mine: Sequence[NameHolder]
 ) -> Iterator[Iterator[tuple[Statement, str, bool]]]:
     """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
-    other name, and whether it is a former one.
+    other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
     """
     every: list[NameHolder | None] = [*mine] or [None]
     for holder in every:
-        since = places.until(datetime.fromisoformat(holder.since)) if holder else 0
-        until = (
-            places.until(datetime.fromisoformat(holder.until)) if holder and holder.until else len(places.statements)
-        )
+        since = places.until(_instant(holder.since)) if holder else 0
+        until = places.until(_instant(holder.until)) if holder and holder.until else len(places.statements)
         ends = [] if holder and holder.ident else [place for place in places.ends(name) if since <= place < until]
-        starts = {*ends, until} if holder is None or not holder.ident else set[int]()
-        if holder and not graph.is_made(holder):
-            starts.add(since)
-        for place in sorted(starts):
-            steps = itertools.takewhile(lambda step: not step[0].source, places.back(name, place))
-            yield ((one, former, True) for one, _, former in steps if one.other)
-        for place in sorted({since, *(end + 1 for end in ends)}):
-            later_ones = ((places.statements[number], later) for number, _, later in places.forth(name, place))
-            yield ((one, later, False) for one, later in later_ones if one.other)
+        ends = sorted(ends)[-_SHOWN:]
+        made = _instant(holder.since if holder and graph.is_made(holder) else "")
+        for place in {since, *ends, since if holder and holder.ident else until}:
+            yield _former(places, name, place, made)
+        for place in {since, *(end + 1 for end in ends)}:
+            later = ((places.statements[number], later) for number, _, later in places.forth(name, place))
+            yield ((one, name_then, False) for one, name_then in later if one.other)
+
+
+def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[Statement, str, bool]]:
+    """The renames and swaps by which an object came to a name, until a CLONE, or until a row made it."""
+    for statement, _, former in places.back(name, place):
+        if statement.source or statement.time < made:
+            return
+        if statement.other:
+            yield statement, former, True
 
 
 def _is_other(  # noqa: PLR0913 - a statement, and the object before and after it
