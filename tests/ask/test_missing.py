@@ -144,7 +144,7 @@ def tagged(day: int, operation: str = "ALTER", **properties: Json) -> Json:
     [
         ("2026-03-02", "Later ones: D.S.PII on D.S.A.X since 2026-03-02T06:00:00Z"),
         ("2026-03-04", "Dropped then, or on what was, and restored later: D.S.PII on D.S.A.X"),
-        (None, "Earlier ones ended when they were unset, or with the object or the column: D.S.PII on D.S.A.X until"),
+        (None, "Earlier ones ended when the tag was unset, dropped or replaced, or with the object or the column: D.S.PII on D.S.A.X until"),
     ],
 )
 def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path) -> None:
