@@ -75,7 +75,9 @@ def test_an_agent_without_a_name_is_on_the_page_of_its_query(client: FlaskClient
     assert "D.S.BOT" in chain
 
 
-@pytest.mark.parametrize(("name", "columns", "former"), [("A", 2, "C is called E now."), ("B", 1, "E is called C now."), ("C", 2, "")])
+@pytest.mark.parametrize(
+    ("name", "columns", "former"), [("A", 2, "C is called E now."), ("B", 1, "E is called C now."), ("C", 2, "")]
+)
 def test_a_renamed_column_counts_once(name: str, columns: int, former: str, client: FlaskClient) -> None:
     text = _text(client, f"/object?name=D.S.{name}")
     assert f", {columns} column{'s' if columns > 1 else ''};" in text
