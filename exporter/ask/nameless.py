@@ -101,8 +101,8 @@ def _changed(asked: Asked) -> Iterator[str]:
         return
     accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
-    about = {*asked.things, *(holder.iri for holder in holders if not accounts or holder.account in accounts)}
-    about |= asked.followed
+    about = {holder.iri for holder in holders if not accounts or holder.account in accounts}
+    about |= {*asked.things, *asked.followed}
     texts: dict[tuple[datetime, str], str] = {}
     objects = set[str]()
     for thing in sorted(_with_id(graph, about)):
@@ -215,21 +215,17 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     unless one of ``earlier_notes`` says it.
     """
     relevant = _relevant(asked)
-    sentences = [
-        min(renaming.sentences)
-        for renaming in relevant
-        if not any(text in note for note in earlier_notes for text in renaming.sentences)
-    ]
+    said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
+    sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})
     fresh = list(dict.fromkeys(sentences))
     if not fresh:
         return
     asked_names = _asked_names(asked, relevant)
-    accounts = {account for account, _ in asked_names} or {renaming.account for renaming in relevant}
     others = dict.fromkeys(
         asked.graph.called(name, renaming.account, renaming.time)
         for renaming in relevant
         for name in renaming.names
-        if not {(account, match_name(name)) for account in accounts} & asked_names
+        if (renaming.account, match_name(name)) not in asked_names
     )
     more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
     ask = f" Ask for {', '.join([*others][-_SHOWN:])}, too." if others and asked_names else ""
