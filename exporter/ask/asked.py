@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask.parameters import instant, values_of
 from exporter.ask.places import places_of
 from exporter.ask.shipped import is_shipped
+from exporter.ask.way import FOLLOWING, Way
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ class Asked:
     def places(self) -> dict[str, Places]:
         """What happened to schemas and databases, by account."""
         return places_of(self.graph)
+
+    @cached_property
+    def way(self) -> Way:
+        """What its data went through, of a question that follows data."""
+        return Way(self)
+
+    @property
+    def followed(self) -> set[str]:
+        """The objects that its data went through; empty for a question that does not follow data, or all data."""
+        return set() if self.name not in FOLLOWING else self.way.things
 
     @property
     def is_of_page(self) -> bool:

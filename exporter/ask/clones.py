@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.places import Places, Statement, Step, clone_rows, moved
-from exporter.ask.way import FOLLOWING, Way
+from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
+    from exporter.ask.way import Way
 
 _SHOWN: Final = 5
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
@@ -51,7 +51,7 @@ SELECT DISTINCT ?state WHERE {
 """
 """The states in which the first row found objects or columns, and of which nothing says where they came from."""
 _MADE: Final = """\
-SELECT DISTINCT ?change ?target ?source ?time ?has_data ?has_columns WHERE {
+SELECT DISTINCT ?made ?change ?target ?source ?time ?has_data ?has_columns WHERE {
   ?change ah:madeFromName ?source ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time ;
     dcterms:isPartOf ?query .
   ?made ah:domain ?domain .
@@ -85,7 +85,7 @@ def clones(asked: Asked) -> Iterator[str]:
     if asked.name in FOLLOWING:
         made = list(asked.graph.select(_MADE))
         if made or any(statement.source for each in asked.places.values() for statement in each.statements):
-            way = Way(asked)
+            way = asked.way
             steps = _Steps(asked, way)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.places))
             yield from _missing(asked, way, steps)
@@ -266,7 +266,8 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
         lacking, others = list[str](), dict[str, None]()
         for step, account, thing, column in gaps:
             arrived = thing or steps.arrived.get((clone.change, step.target), "")
-            source, target = _source(asked.graph, step, account), _called(asked.graph, step.target, arrived)
+            source = asked.graph.called(step.source, account, clone.time)
+            target = asked.graph.called(step.target, account, clone.time, arrived)
             lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
             others[source if way.is_up else target] = None
         ask = "" if way.is_of_all else f" Ask for {first_of(list(others), _SHOWN)}, too."
@@ -275,20 +276,6 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
         )
     if len(by_clone) > _SHOWN:
         yield f"There are {len(by_clone) - _SHOWN} more such clones before these."
-
-
-def _source(graph: Lookups, step: Step, account: str) -> str:
-    """What a CLONE copied, as it can be asked for."""
-    holders = [one for one in graph.holders(step.source) if one.account == account and one.holds(step.clone.time)]
-    return _called(graph, step.source, holders[0].iri if len(holders) == 1 else "")
-
-
-def _called(graph: Lookups, name: str, thing: str) -> str:
-    """A name that an object had, with the id where the name means another one, or none."""
-    holders = graph.holders(name)
-    names = graph.names_of(thing) if thing else []
-    is_known = {holder.iri for holder in holders} == {thing} and holders[-1].until is None
-    return name if is_known or not names or not names[0].ident else f"{name} (object_id={names[0].ident})"
 
 
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
@@ -305,10 +292,13 @@ def _made(asked: Asked, way: Way, rows: Iterable[_Row]) -> Iterator[str]:
         if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
     ]
     for row in lacking[:_SHOWN]:
+        account = next((holder.account for holder in asked.graph.names_of(row["made"])), "")
+        time = datetime.fromisoformat(row["time"])
+        other = asked.graph.called(row[theirs], account, time, "" if way.is_up else row["made"])
         yield (
             f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
             f"{'their columns' if way.is_of_columns else 'them'}."
-            + ("" if way.is_of_all else f" Ask for {row[theirs]}, too.")
+            + ("" if way.is_of_all else f" Ask for {other}, too.")
         )
 
 

@@ -138,6 +138,32 @@ class Lookups:
         """All names that an object had, ordered by when it got them."""
         return self._in_order(holder for name in self.objects(iri, "ah:hasName") for holder in self._holders(name))
 
+    def called(self, name: str, account: str, time: datetime, thing: str = "") -> str:
+        """A name by which to ask for the object ``thing``, or for that which had the name at a time, or got it first
+        after that: with its id where the name alone means another one, or none; without an id, with the time from which
+        on another object has the name.
+        """
+        holders = [holder for holder in self.holders(name) if holder.account == account]
+        then = [holder for holder in holders if holder.holds(time)] or [
+            holder for holder in holders if datetime.fromisoformat(holder.since) > time and not self.is_made(holder)
+        ][:1]
+        thing = thing or (then[0].iri if len(then) == 1 else "")
+        names = self.names_of(thing) if thing else []
+        if names and names[0].ident:
+            is_known = {holder.iri for holder in holders} == {thing} and holders[-1].until is None
+            return name if is_known else f"{name} (object_id={names[0].ident})"
+        later = (one for one in holders if one.iri != thing and datetime.fromisoformat(one.since) > time)
+        other = next(later, None) if thing or not then else None
+        return f"{name} (which is the name of another object since {other.since})" if other else name
+
+    def is_made(self, holder: NameHolder) -> bool:
+        """Whether a row made the object when it got the name."""
+        return any(
+            self.text(change, "ah:operation") in {"CREATE", "REPLACE"}
+            and self.text(change, "prov:startedAtTime") == holder.since
+            for change in self.subjects("ah:changedObject", holder.iri)
+        )
+
     def _in_order(self, holders: Iterable[NameHolder]) -> list[NameHolder]:
         return sorted(holders, key=lambda holder: holder.order)
 

@@ -35,7 +35,8 @@ _STEP: Final = """\
   FILTER(!BOUND(?until) || ?time < ?until)
   OPTIONAL { ?written ah:objectName ?spelled }
   OPTIONAL { ?target rdfs:label ?label }
-  BIND(COALESCE(?spelled, ?label, STR(?target)) AS ?name)
+  OPTIONAL { ?target ah:objectId ?id }
+  BIND(COALESCE(?spelled, ?label, ?id, STR(?target)) AS ?name)
   OPTIONAL { ?written ah:wroteColumn/ah:columnName ?column }
 }
 """

@@ -101,7 +101,8 @@ def _changed(asked: Asked) -> Iterator[str]:
         return
     accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
-    about = {*asked.things, *(holder.iri for holder in holders if not accounts or holder.account in accounts)}
+    about = {holder.iri for holder in holders if not accounts or holder.account in accounts}
+    about |= {*asked.things, *asked.followed}
     texts: dict[tuple[datetime, str], str] = {}
     objects = set[str]()
     for thing in sorted(_with_id(graph, about)):
@@ -168,7 +169,7 @@ def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
 
 # --- renamed and swapped by name --------------------------------------------------------------------------------------
 
-_OF_ALL: Final = frozenset(
+OF_ALL: Final = frozenset(
     ("exposure", "policy-coverage", "tag-reach", "unmasked-copies", "unmasked-reads", "unused-objects")
 )
 """Questions that are about all objects where none is asked for, and leave out those that they do not know by a name."""
@@ -195,10 +196,11 @@ ORDER BY ?time ?name
 
 
 class _Renaming(NamedTuple):
-    """A RENAME or SWAP of an object without an id: its account, its two names as written, and the same in sentences;
-    for a SWAP from both sides.
+    """A RENAME or SWAP of an object without an id: its time, its account, its two names as written, and the same in
+    sentences; for a SWAP from both sides.
     """
 
+    time: datetime
     account: str
     names: tuple[str, str]
     sentences: tuple[str, ...]
@@ -213,20 +215,20 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     unless one of ``earlier_notes`` says it.
     """
     relevant = _relevant(asked)
-    sentences = [
-        min(renaming.sentences)
-        for renaming in relevant
-        if not any(text in note for note in earlier_notes for text in renaming.sentences)
-    ]
+    said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
+    sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})
     fresh = list(dict.fromkeys(sentences))
     if not fresh:
         return
     asked_names = _asked_names(asked, relevant)
-    accounts = {account for account, _ in asked_names} or {renaming.account for renaming in relevant}
-    written = dict.fromkeys(name for renaming in relevant for name in renaming.names)
-    others = [name for name in written if not {(account, match_name(name)) for account in accounts} & asked_names]
+    others = dict.fromkeys(
+        asked.graph.called(name, renaming.account, renaming.time)
+        for renaming in relevant
+        for name in renaming.names
+        if (renaming.account, match_name(name)) not in asked_names
+    )
     more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
-    ask = f" Ask for {', '.join(others[-_SHOWN:])}, too." if others and asked_names else ""
+    ask = f" Ask for {', '.join([*others][-_SHOWN:])}, too." if others and asked_names else ""
     yield (
         f"By rows that give no id of the object, {', '.join(fresh[-_SHOWN:])}{more}. Such an object is known by its "
         f"name alone: the answer does not follow its data, tags, policies and grants from one name to the other.{ask}"
@@ -238,11 +240,12 @@ def _relevant(asked: Asked) -> list[_Renaming]:
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
     renamings = [*_renamings(asked)]
-    if asked.name in _OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
+    if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
     asked_names = _asked_names(asked, renamings)
     accounts = {account for account, _ in asked_names} or {renaming.account for renaming in renamings}
-    holders = (holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name))
+    holders = [holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name)]
+    holders += [holder for thing in (asked.followed if renamings else ()) for holder in asked.graph.names_of(thing)]
     reached = asked_names | {holder.key for holder in holders if not holder.ident and holder.account in accounts}
     by_name: dict[_Key, list[_Renaming]] = {}
     for renaming in renamings:
@@ -265,10 +268,11 @@ def _asked_names(asked: Asked, renamings: Sequence[_Renaming]) -> set[_Key]:
 def _renamings(asked: Asked) -> Iterator[_Renaming]:
     """All renames and swaps without an id until the time that is asked for, in order."""
     for row in asked.graph.select(_BY_NAME):
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until:
+        time = datetime.fromisoformat(row["time"])
+        if asked.until is None or time <= asked.until:
             name, other = names = row["name"], row["swapped"] or row["new"]
             texts = [_sentence(row, name, other), *([_sentence(row, other, name)] if row["swapped"] else [])]
-            yield _Renaming(row["nameless"].rsplit("/", 3)[0], names, tuple(texts))
+            yield _Renaming(time, row["nameless"].rsplit("/", 3)[0], names, tuple(texts))
 
 
 # --- set by name ------------------------------------------------------------------------------------------------------

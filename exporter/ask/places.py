@@ -189,41 +189,62 @@ class Places:
         """The CLONEs that an object may have come by that has a name before the statement at ``place``, and that no row
         made: the last one first, with that by which its source may have come, and so on.
         """
+        for statement, target, source in self.back(name, place):
+            if statement.source:
+                yield Step(statement, target, source)
+
+    def back(self, name: str, place: int) -> Iterator[tuple[Statement, str, str]]:
+        """The statements by which an object may have come to the name that it has before the statement at ``place``,
+        the last one first: each with the names after it and before it, after a CLONE with that in the source.
+        """
         while (place := self._last(name, place)) >= 0:
-            statement = self.statements[place]
-            if statement.source and (source := moved(name, statement.name, statement.source)):
-                yield Step(statement, name, source)
-                name = source
+            statement, former = self.statements[place], ""
+            if statement.source:
+                former = moved(name, statement.name, statement.source)
             elif place in self._restored:
-                end = self._restored[place]
-                name, place = moved(name, statement.name, self.statements[end].name), end
+                place = self._restored[place]
+                former = moved(name, statement.name, self.statements[place].name)
             elif statement.operation in {RENAME, SWAP}:
                 former = moved(name, statement.other, statement.name)
                 former = former or (moved(name, statement.name, statement.other) if statement.operation == SWAP else "")
-                if not former:
-                    return
-                name = former
-            elif statement.operation != RESTORES:
+            elif statement.operation == RESTORES:
+                continue
+            if not former:
                 return
+            yield statement, name, former
+            name = former
 
     def copies(self, name: str, place: int, until: datetime | None = None) -> Iterator[tuple[Step, int]]:
         """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
         statements on its schema and database make of it, ``until`` a time: each with its place.
         """
-        place -= 1
-        while (place := self._next(name, place)) < len(self.statements):
-            statement = self.statements[place]
+        for found, source, target in self.forth(name, place):
+            statement = self.statements[found]
             if until is not None and statement.time >= until:
                 return
+            if statement.source:
+                yield Step(statement, target, source), found
+
+    def forth(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
+        """The places of the statements by which an object got other names, or copies, that has a name from the
+        statement at ``place`` on: each with the names before it and after it, after a CLONE with that of the copy.
+        """
+        place -= 1
+        while (place := self._next(name, place)) < len(self.statements):
+            found, statement, other = place, self.statements[place], ""
             if statement.source and (target := moved(name, statement.source, statement.name)):
-                yield Step(statement, target, name), place
-            elif place in self.undone:
-                undrop = self.undone[place]
-                name, place = moved(name, statement.name, self.statements[undrop].name), undrop
+                yield place, name, target
+                continue
+            if place in self.undone:
+                place = self.undone[place]
+                other = moved(name, statement.name, self.statements[place].name)
             elif statement.operation in ENDS:
                 return
             elif statement.operation == SWAP or moved(name, statement.name, statement.other):
-                name = statement.counterpart(name)
+                other = statement.counterpart(name)
+            if other:
+                yield found, name, other
+                name = other
 
     def _last(self, name: str, before: int) -> int:
         """The place of the last statement on what a name is in, before a place; -1 if there is none. A CLONE of it

@@ -156,13 +156,18 @@ def _no_copy(asked: Asked) -> str:
 
 
 _PERIODS: Final = """\
-SELECT DISTINCT ?thing ?name ?column ?tag ?tag_iri ?since ?until WHERE {
+SELECT DISTINCT ?thing ?name ?column ?column_iri ?tag ?tag_iri ?since ?until ?is_moved WHERE {
   ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:elementObject ?tag_iri ; ah:validFrom ?since .
   ?thing rdfs:label ?name .
-  OPTIONAL { ?setting ah:onColumn/ah:columnName ?column }
+  OPTIONAL { ?setting ah:onColumn ?column_iri . ?column_iri ah:columnName ?column }
   OPTIONAL { ?setting ah:validUntil ?until }
+  BIND(EXISTS {
+    ?rename ah:changedObject ?thing ; ah:newName|ah:swappedWithName ?other ; prov:startedAtTime ?until .
+    FILTER NOT EXISTS { ?thing ah:objectId ?id }
+  } AS ?is_moved)
 }
 """
+"""``?is_moved``: it is on an object without an id that got another name then, and took the tag with it."""
 
 
 def tags_of_another_time(asked: Asked) -> Iterator[str]:
@@ -174,11 +179,14 @@ def tags_of_another_time(asked: Asked) -> Iterator[str]:
         return
     times = asked.times("at")
     ended, later, dropped = list[tuple[datetime, str]](), list[tuple[datetime, str]](), set[str]()
-    for row in _settings(asked):
+    rows = list(_settings(asked))
+    begun = {(row["thing"], row["tag_iri"], row["since"], row["column_iri"]) for row in rows}
+    for row in rows:
         place = f"{row['name']}.{row['column']}" if row["column"] else row["name"]
         what, since, until = f"{row['tag']} on {place}", row["since"], row["until"]
         if until and (not times or datetime.fromisoformat(until) <= max(times)):
-            ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
+            if row["is_moved"] != "true" and begun.isdisjoint(_later(asked.graph, row)):
+                ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
         elif times and datetime.fromisoformat(since) > max(times):
             later.append((datetime.fromisoformat(since), f"{what} since {since}"))
         elif any(_was_dropped(asked.graph, row[one], at) for one in ("thing", "tag_iri") for at in times):
@@ -189,9 +197,19 @@ def tags_of_another_time(asked: Asked) -> Iterator[str]:
         yield f"{lead} Dropped then, or on what was, and restored later: {first_of(sorted(dropped), _SHOWN_TAGS)}."
     if ended:
         texts = first_of([text for _, text in sorted(ended, reverse=True)], _SHOWN_TAGS)
-        yield f"{lead} Earlier ones ended when they were unset, or with the object or the column: {texts}."
+        yield (
+            f"{lead} Earlier ones ended when the tag was unset, dropped or replaced, or with the object or the column: "
+            f"{texts}."
+        )
     if later:
         yield f"{lead} Later ones: {first_of([text for _, text in sorted(later)], _SHOWN_TAGS)}."
+
+
+def _later(graph: Lookups, row: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """With what a tag would go on when a period of it ends: with another value, or under the new name of its column."""
+    column = row["column_iri"]
+    for later in (column, *(graph.subjects("ah:renamedFrom", column) if column else ())):
+        yield row["thing"], row["tag_iri"], row["until"], later
 
 
 def _settings(asked: Asked) -> Iterator[dict[str, str]]:

@@ -6,19 +6,21 @@ Their rows do not name the objects in them.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from exporter.ask import nameless
 from exporter.ask.answers import first_of
-from exporter.ask.places import RENAME, SWAP, Statement
+from exporter.ask.places import RENAME, SWAP, Places, Statement
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import NameHolder
+    from exporter.ask.lookups import Lookups, NameHolder
 
 _SHOWN: Final = 5
 _DONE: Final = {"DROP": "dropped", "REPLACE": "replaced", RENAME: "renamed to", SWAP: "swapped with"}
@@ -27,6 +29,18 @@ UNLISTED: Final = "No row lists what was in it: the answer may have"
 """Part of each note of :func:`containers`."""
 _AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
 """Beginnings of questions whose answers have the names of objects as they were in the rows of queries."""
+_OF_PRESENT: Final = ("exposure", "policy-coverage", "unused-objects")
+"""Questions whose answers have the names of objects at the end of the time that is asked for."""
+_TIMES: Final = ("first_time", "last_read", "query_start_time")
+"""Columns of answers with a time at which what the row names had its name."""
+_WITHOUT_ID: Final = """\
+SELECT DISTINCT ?thing WHERE {
+  ?thing ah:hasName ?name ; ah:domain ?domain .
+  FILTER(?domain NOT IN ("Schema", "Database") && NOT EXISTS { ?thing ah:objectId ?id })
+}
+"""
+_Holders = dict[str, list["NameHolder"]]
+"""A name as it is compared -> the objects that had it."""
 _between_names: Final = re.compile(r", |=").split
 
 
@@ -60,28 +74,28 @@ class _Event(NamedTuple):
 
 
 def containers(asked: Asked) -> Iterator[str]:
-    """A note for each schema or database with objects that are asked for or in the answer, if it was dropped, replaced,
-    renamed or swapped by the time that is asked for.
+    """A note for each schema or database with objects that are asked for, in the answer or on the way of its data, if
+    it was dropped, replaced, renamed or swapped by the time that is asked for.
     """
     graph, events = asked.graph, _events(asked)
     if not events:
         return
-    asked_holders: dict[str, list[NameHolder]] = {name: [] for name in asked.match_names()}
+    own: _Holders = {name: [] for name in asked.match_names()}
     for holder in (holder for thing in asked.about for holder in graph.names_of(thing)):
-        asked_holders.setdefault(match_name(holder.name), []).append(holder)
-    answered = set[str]() if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)
-    holders = {**{name: graph.holders(name) for name in sorted(answered)}, **asked_holders}
+        own.setdefault(match_name(holder.name), []).append(holder)
+    told = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
+    links = _links(asked, {**_nameless(asked), **told})
     texts = []
     for event in events:
-        concerned = [name for name in holders if name.startswith(event.prefixes)]
-        others = {name: event.statement.counterpart(name) for name in concerned if name in asked_holders}
-        renamed = {name for name, other in others.items() if other and event.is_of(graph.holders(other))}
-        names = sorted(name for name in concerned if name in renamed or event.is_of(holders[name]))
-        if names:
-            ask = sorted({others[name] for name in names if others.get(name)} - set(asked_holders))
+        statement, linked = event.statement, links.get(event.statement, {})
+        moved = {name for name in told if name.startswith(event.prefixes) and event.is_of(told[name])}
+        if names := sorted(moved | set(linked)):
+            others = {statement.counterpart(name) for name in (moved & set(own)) - set(linked)}
+            others = others.union(*linked.values()) - set(own) - {""}
+            ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
             texts.append(
                 f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
-                + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask else "")
+                + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask and own else "")
             )
     yield from texts[-_SHOWN:]
     if len(texts) > _SHOWN:
@@ -103,8 +117,121 @@ def _events(asked: Asked) -> list[_Event]:
     return sorted(found)
 
 
-def _within(asked: Asked, events: Iterable[_Event]) -> set[str]:
-    """The names in the answer that are in schemas or databases to which something happened."""
+def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
+    """The names in the answer that are in schemas or databases to which something happened, with the objects that they
+    mean: those that the data went through; or those that had the name at a time of the row, or at the end.
+    """
     prefixes = tuple({prefix for event in events for prefix in event.prefixes})
-    cells = {cell for row in asked.answer.rows for cell in row if cell}
-    return {name for cell in cells for part in _between_names(cell) if (name := match_name(part)).startswith(prefixes)}
+    columns = asked.answer.columns
+    times: dict[str, set[str]] = {}
+    for row in asked.answer.rows:
+        of_row = {time for column, time in zip(columns, row, strict=True) if time and column in _TIMES}
+        for part in (part for cell in row if cell for part in _between_names(cell)):
+            if (name := match_name(part)).startswith(prefixes):
+                times.setdefault(name, set()).update(of_row)
+    return {name: _meant(asked, name, times[name]) for name in sorted(times)}
+
+
+def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
+    holders = asked.graph.holders(name)
+    if asked.followed:
+        meant = _on_way(asked, holders)
+    elif times or asked.name in _OF_PRESENT:
+        ends = [*map(datetime.fromisoformat, times), asked.until or _NEVER]
+        meant = [holder for holder in holders if any(map(holder.holds, ends))]
+    else:
+        return holders
+    return meant or holders
+
+
+def _on_way(asked: Asked, holders: Iterable[NameHolder]) -> list[NameHolder]:
+    """Those that the data went through, each from when it did."""
+    return [
+        replace(holder, since=max(holder.since, asked.way.begins.get(holder.iri, ""), key=_instant))
+        for holder in holders
+        if holder.iri in asked.followed
+    ]
+
+
+def _instant(time: str) -> datetime:
+    return datetime.fromisoformat(time).astimezone(UTC) if time else datetime.min.replace(tzinfo=UTC)
+
+
+def _nameless(asked: Asked) -> _Holders:
+    """The objects without an id on the way of the data; of an answer about all objects, all of them."""
+    things = {thing for thing in asked.followed if not asked.graph.text(thing, "ah:objectId")}
+    if asked.name in nameless.OF_ALL and not asked.things:
+        things = {row["thing"] for row in asked.graph.select(_WITHOUT_ID)}
+    found: _Holders = {}
+    holders = [holder for thing in sorted(things) for holder in asked.graph.names_of(thing)]
+    for holder in _on_way(asked, holders) if asked.followed else holders:
+        found.setdefault(match_name(holder.name), []).append(holder)
+    return found
+
+
+# --- what renames and swaps lead to -----------------------------------------------------------------------------------
+
+
+def _links(asked: Asked, holders: _Holders) -> dict[Statement, dict[str, set[str]]]:
+    """The renames and swaps between names that are asked for, in the answer or on its way, and the next names of these
+    objects that rows give, too: statement -> name -> the other names. The answer does not follow them, but for objects
+    with an id.
+    """
+    links: dict[Statement, dict[str, set[str]]] = {}
+    for name, own in holders.items():
+        for account, places in asked.places.items():
+            mine = [holder for holder in own if holder.account == account]
+            for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
+                passed = list[Statement]()
+                for statement, other, is_back in chain:
+                    passed.append(statement)
+                    if _is_other(asked.graph, account, mine, statement, other, is_back=is_back):
+                        for one in passed:
+                            links.setdefault(one, {}).setdefault(name, set())
+                        links[statement][name].add(other)
+                        break
+    return links
+
+
+def _chains(
+    graph: Lookups, places: Places, name: str, mine: Sequence[NameHolder]
+) -> Iterator[Iterator[tuple[Statement, str, bool]]]:
+    """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
+    other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
+    """
+    every: list[NameHolder | None] = [*mine] or [None]
+    for holder in every:
+        since = places.until(_instant(holder.since)) if holder else 0
+        until = places.until(_instant(holder.until)) if holder and holder.until else len(places.statements)
+        ends = [] if holder and holder.ident else [place for place in places.ends(name) if since <= place < until]
+        ends = sorted(ends)[-_SHOWN:]
+        made = _instant(holder.since if holder and graph.is_made(holder) else "")
+        for place in {since, *ends, since if holder and holder.ident else until}:
+            yield _former(places, name, place, made)
+        for place in {since, *(end + 1 for end in ends)}:
+            later = ((places.statements[number], later) for number, _, later in places.forth(name, place))
+            yield ((one, name_then, False) for one, name_then in later if one.other)
+
+
+def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[Statement, str, bool]]:
+    """The renames and swaps by which an object came to a name, until a CLONE, or until a row made it."""
+    for statement, _, former in places.back(name, place):
+        if statement.source or statement.time < made:
+            return
+        if statement.other:
+            yield statement, former, True
+
+
+def _is_other(  # noqa: PLR0913 - a statement, and the object before and after it
+    graph: Lookups, account: str, mine: Sequence[NameHolder], statement: Statement, name: str, *, is_back: bool
+) -> bool:
+    """Whether rows give what had the name before, or got it after the statement, as another object."""
+    own = {holder.iri for holder in mine}
+    return any(
+        holder.holds(statement.time)
+        if is_back
+        else (not holder.ident or datetime.fromisoformat(holder.since) > statement.time) and not graph.is_made(holder)
+        for holder in graph.holders(name)
+        if holder.account == account and holder.iri not in own
+        if not mine or not holder.ident or not all(one.ident for one in mine)
+    )

@@ -4,6 +4,7 @@ data.
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -131,6 +132,19 @@ class Way:
     def things(self) -> set[str]:
         """The objects that the data went through."""
         return {self.thing(state) for state in self.states}
+
+    @cached_property
+    def begins(self) -> dict[str, str]:
+        """When the queries started that made the first of these states of each object; without those that were there
+        before the first row.
+        """
+        found: dict[str, list[str]] = {}
+        for state in self.states:
+            makers = self._graph.objects(state, "prov:wasGeneratedBy")
+            found.setdefault(self.thing(state), []).append(
+                next((time for maker in makers if (time := self._graph.text(maker, "prov:startedAtTime"))), "")
+            )
+        return {thing: min(times, key=datetime.fromisoformat) for thing, times in found.items() if all(times)}
 
     @cached_property
     def names(self) -> set[str]:

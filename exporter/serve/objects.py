@@ -38,7 +38,7 @@ HELPER: Final = "It is a helper: a load fills, reads and drops it."
 FROM: Final = "shows a query that wrote it and read something else"
 TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
-FORMER: Final = "No columns of today, but former names of columns: "
+FORMER: Final = "Renamed columns: "
 ENFORCED: Final = "Enforced by queries, though no row sets it here: "
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 
@@ -198,7 +198,7 @@ def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     dropped have the time.
     """
     answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", thing)
-    former = [f"{row['column_name']} (now {row['renamed_to']})" for row in answer.dicts() if row["renamed_to"]]
+    former = [f"{row['column_name']} is called {row['renamed_to']} now" for row in answer.dicts() if row["renamed_to"]]
     notes = [f"{FORMER}{first_of(former, _FEW)}."] if former else []
     hidden = {"renamed_to"} if any(row["dropped"] for row in answer.dicts()) else {"renamed_to", "dropped"}
     shown = tuple(column for column in answer.columns if column not in hidden)
@@ -212,7 +212,7 @@ def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
 
 
 def past_of(column: Row) -> str:
-    """Why a column is none of today: ``dropped on 2026-09-02``, ``called EMAIL now``; empty if it is one."""
+    """Why an object has a column no more: ``dropped on 2026-09-02``, ``called EMAIL now``; empty if it has it."""
     if column["dropped"]:
         return f"dropped on {column['dropped'][:10]}"
     return f"called {column['renamed_to']} now" if column["renamed_to"] else ""

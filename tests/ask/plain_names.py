@@ -62,8 +62,11 @@ class Names:
         return max(at for one, at, _, _ in self._sightings() if one == key)
 
     def label(self, key: str) -> str | None:
-        """The latest name; a place goes by itself."""
-        return self.held[key][-1][0] if key in self.held else min(self.places.get(key) or [""]) or None
+        """The latest name; a place goes by itself, and what no row names by its id."""
+        if key in self.held:
+            return self.held[key][-1][0]
+        rest = key.split("/", maxsplit=1)[1]
+        return min(self.places.get(key) or [""]) or (rest if rest.isdigit() else None)
 
     def called_at(self, key: str, time: datetime) -> str | None:
         """The name at a time; what never had one then goes by the latest, a place by itself."""

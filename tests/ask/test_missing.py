@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -34,6 +35,8 @@ def set_on(thing: Json, **properties: Json) -> Json:
     return {"object_modified_by_ddl": change}
 
 
+TAG: Final = {"D.S.PII": {"objectId": {"value": 9}, "subOperationType": "ADD", "tagValue": {"value": "x"}}}
+TAG_LOW: Final = {"D.S.PII": {**TAG["D.S.PII"], "tagValue": {"value": "low"}}}
 MASK: Final = {"D.S.MASK": {"objectId": {"value": 40}, "subOperationType": "ADD"}}
 SHARE: Final = {"objectDomain": "Share", "objectName": "OUT"}
 ROWS: Final = [
@@ -144,7 +147,10 @@ def tagged(day: int, operation: str = "ALTER", **properties: Json) -> Json:
     [
         ("2026-03-02", "Later ones: D.S.PII on D.S.A.X since 2026-03-02T06:00:00Z"),
         ("2026-03-04", "Dropped then, or on what was, and restored later: D.S.PII on D.S.A.X"),
-        (None, "Earlier ones ended when they were unset, or with the object or the column: D.S.PII on D.S.A.X until"),
+        (
+            None,
+            "dropped or replaced, or with the object or the column: D.S.PII on D.S.A.X until",
+        ),
     ],
 )
 def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path) -> None:
@@ -155,6 +161,44 @@ def test_tags_of_another_time_are_told(at: str | None, says: str, tmp_path: Path
     told = notes(load(tmp_path / "out"), "policy-coverage", **({"at": at} if at else {}))
     assert says in told
     assert "has what this question asks for" not in told
+
+
+RENAMED_COLUMN: Final = {"X": {"subOperationType": "ALTER", "objectName": {"value": "Y"}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "ended"),
+    [
+        # CREATE OR REPLACE TAG makes another tag: the documents' object_modified_by_ddl has its new id
+        ({"objectDomain": "Tag", "objectName": "D.S.PII", "objectId": 10, "operationType": "REPLACE"}, ["X"]),
+        # the tag stays: on the column by its new name, or with another value
+        ({**table(1, "A"), "operationType": "ALTER", "properties": {"columns": RENAMED_COLUMN}}, []),
+        ({**table(1, "A"), "operationType": "ALTER", "properties": {"columns": {"X": {"tags": TAG_LOW}}}}, []),
+    ],
+)
+def test_a_tag_is_told_to_have_ended_only_if_it_did(change: Json, ended: list[str], tmp_path: Path) -> None:
+    rows = [tagged(1, columns={"X": {"tags": TAG}}), {**tagged(2), "object_modified_by_ddl": change}]
+    if not ended:
+        column = "Y" if change["properties"]["columns"] == RENAMED_COLUMN else "X"
+        rows.append(tagged(3, columns={column: {"tags": {"D.S.PII": {**TAG["D.S.PII"], "subOperationType": "DROP"}}}}))
+        ended = [column]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    (told,) = (one for one in notes(load(tmp_path / "out"), "policy-coverage").split("\n") if "Earlier ones" in one)
+    assert "ended when the tag was unset, dropped or replaced, or with the object or the column" in told
+    assert re.findall(r"D\.S\.PII on D\.S\.A\.(\w) until", told) == ended
+
+
+@pytest.mark.parametrize("renames", [{"objectName": {"value": "D.S.Z"}}, {"swapTargetName": {"value": "D.S.Z"}}])
+def test_a_tag_that_a_rename_without_an_id_carries_on_is_not_told_to_have_ended(renames: Json, tmp_path: Path) -> None:
+    own = {"objectDomain": "Table", "objectName": "D.S.A", "operationType": "ALTER"}
+    rows = [
+        {**tagged(1), "object_modified_by_ddl": {**own, "properties": {"tags": TAG}}},
+        {**tagged(2), "object_modified_by_ddl": {**own, "properties": renames}},
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    told = notes(load(tmp_path / "out"), "policy-coverage")
+    assert "Earlier ones" not in told
+    assert "the answer does not follow its data, tags, policies and grants" in told
 
 
 @pytest.mark.parametrize("question", ["policy-coverage", "tag-history", "tag-reach", "unmasked-reads"])

@@ -106,6 +106,21 @@ def test_shapes_and_paths_without_a_name_leave_a_report_that_others_read(rows: P
     assert len(report_of(tmp_path / "out")) > 5
 
 
+@pytest.mark.parametrize("by", ["pyshacl", "compiled"])
+def test_a_part_without_a_name_is_told_by_the_shape_that_it_is_part_of(
+    by: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = '[ sh:path ah:userName ; sh:pattern "^[^a-z]+$" ]'
+    own = shapes(tmp_path, f"my:Users sh:targetClass ah:User ; sh:or ( {part} ) ; sh:property {part} .")
+    assert exports.export([rows], tmp_path / "out") == 0
+    capsys.readouterr()
+    assert main(["validate", str(tmp_path / "out"), "--shapes", own, "--by", by, "--json"]) == 1
+    told = {one["shape"] for one in json.loads(capsys.readouterr().out)["results"]}
+    assert told == {f"{MY}Users", f"{MY}Users (its part on https://w3id.org/access-history#userName)"}
+    assert exports.export([rows], tmp_path / "refused", "--shapes", own) == 1
+    assert set(exports.report(tmp_path / "refused")["violations"]) == told
+
+
 OWN_SEVERITY: Final = IN_CAPITALS.replace("sh:SEVERITY", "my:Grave")
 
 

@@ -216,6 +216,10 @@ NEVER: Final = {
     NODE + "sh:closed true ; sh:ignoredProperties ( ah:objectName ah:View ) .": "sh:ignoredProperties takes",
     "ah:Tabel a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .": "ah:Tabel is not in the ontology. Perhaps ah:Table",
     "ah:accessType a sh:NodeShape, rdfs:Class ; sh:nodeKind sh:IRI .": "ah:accessType is a property, and no class",
+    NODE + "sh:nodeKind sh:IRI . ex:C rdfs:subClassOf ah:Tabel .": "C: ah:Tabel is not in the ontology. Perhaps ah:Tab",
+    NODE + "sh:nodeKind sh:IRI . ex:C rdfs:subClassOf ah:accessType .": "ah:accessType is a property, and subClassOf",
+    NODE + "sh:nodeKind sh:IRI . ex:p rdfs:subPropertyOf ah:acessType .": "p: ah:acessType is not in the ontology",
+    NODE + "sh:nodeKind sh:IRI . ex:c a ah:Qeury .": "c: ah:Qeury is not in the ontology. Perhaps ah:Query",
     "": "holds no shapes",
     "ex:G a sh:PropertyGroup .": "holds no shapes",
 }
@@ -245,6 +249,7 @@ def test_what_can_never_apply_is_refused_by_export_and_validate(turtle: str, by:
         NODE + "sh:node ex:T . ex:T a sh:NodeShape ; sh:nodeKind sh:IRI .",
         NODE + "sh:property [ sh:path rdf:type ; sh:in ( ah:Table ah:View ) ; sh:hasValue ah:Table ] .",
         NODE + "sh:property [ sh:path ah:property ; sh:not [ sh:hasValue ah:objectName ] ] .",
+        NODE + "sh:nodeKind sh:IRI . ex:C rdfs:subClassOf ah:Table, ah:Own . ah:Own a rdfs:Class .",
         "ah:Mine a sh:NodeShape ; sh:targetClass ah:Table ; sh:node ah:Part . ah:Part sh:nodeKind sh:IRI .",
     ],
 )

@@ -75,7 +75,9 @@ def test_an_agent_without_a_name_is_on_the_page_of_its_query(client: FlaskClient
     assert "D.S.BOT" in chain
 
 
-@pytest.mark.parametrize(("name", "columns", "former"), [("A", 2, "C (now E)."), ("B", 1, "E (now C)."), ("C", 2, "")])
+@pytest.mark.parametrize(
+    ("name", "columns", "former"), [("A", 2, "C is called E now."), ("B", 1, "E is called C now."), ("C", 2, "")]
+)
 def test_a_renamed_column_counts_once(name: str, columns: int, former: str, client: FlaskClient) -> None:
     text = _text(client, f"/object?name=D.S.{name}")
     assert f", {columns} column{'s' if columns > 1 else ''};" in text
@@ -89,15 +91,15 @@ def test_a_dropped_column_is_none_of_today(client: FlaskClient) -> None:
     assert ", 1 column and 2 that were dropped;" in " ".join(page.text.split())
     rows = [row for row in page.rows if row and row[0] in {"C", "D", "E"} and len(row) == 4]
     assert [(row[0], row[3][:10]) for row in rows] == [("E", ""), ("C", "2026-01-14"), ("D", "2026-01-15")]
-    assert "None of today's columns: dropped on 2026-01-14." in _text(client, "/column?name=D.S.G&column=C")
-    assert "None of today's" not in _text(client, "/column?name=D.S.G&column=E")
-    assert "None of today's columns: called E now." in _text(client, "/column?name=D.S.A&column=C")
+    assert "This column was dropped on 2026-01-14." in _text(client, "/column?name=D.S.G&column=C")
+    assert "This column" not in _text(client, "/column?name=D.S.G&column=E")
+    assert "This column is called E now." in _text(client, "/column?name=D.S.A&column=C")
 
 
 def test_a_column_that_a_later_row_shows_is_one_of_today(client: FlaskClient) -> None:
     assert ", 2 columns;" in _text(client, "/object?name=D.S.H")
     for column in "CD":
-        assert "None of today's" not in _text(client, f"/column?name=D.S.H&column={column}")
+        assert "This column" not in _text(client, f"/column?name=D.S.H&column={column}")
 
 
 def test_a_picture_counts_the_columns_of_today(client: FlaskClient) -> None:

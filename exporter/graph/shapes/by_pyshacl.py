@@ -155,6 +155,7 @@ def _result(report: Graph, result: Node, source: ShapesGraph) -> Result:
         component=str(one(SH.sourceConstraintComponent)),
         message=" ".join(messages),
         messages=messages_of(source, shape),
+        shown=source.shown(shape),
     )
 
 

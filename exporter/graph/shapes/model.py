@@ -247,12 +247,14 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A shape. ``name``: its IRI, or ``_:name``; ``file``: where it was read; ``path``: None for a node shape;
+    """A shape. ``name``: its IRI, or ``_:name``; ``shown``: as results name it; ``file``: where it was read;
+    ``path``: None for a node shape;
     ``severity``: as in :class:`~exporter.graph.shapes.on_graph.Result`; ``messages``: its sh:message, in the order of
     their texts.
     """
 
     name: str
+    shown: str
     file: str
     path: PropertyPath | None
     targets: Targets

@@ -117,6 +117,7 @@ def results_at(focus_nodes: Iterable[tuple[Shape, Term]], data: Data) -> list[Re
                 component=finding.constraint.component_iri,
                 message=" ".join([message.value for message in shape.messages]) or _default_message(finding),
                 messages=shape.messages,
+                shown=shape.shown,
             )
             for targeted, focus in focus_nodes
             for finding in targeted.results(data, focus)
@@ -154,7 +155,8 @@ class Terms(NamedTuple):
 class Result(NamedTuple):
     """One validation result (SHACL, section 3.6.2), as texts: IRIs are whole, a blank node is ``_:name``.
 
-    ``focus``: the node; ``shape``: the shape that it does not conform to; ``path``: the IRI of the property, or a path
+    ``focus``: the node; ``shape``: the shape that it does not conform to, for a part without a name with that which it
+    is part of; ``path``: the IRI of the property, or a path
     as SPARQL writes it (None: the node as a whole); ``value``: the value at fault (None: a value is missing, or their
     number is at fault); ``severity``: ``Violation``, ``Warning``, ``Info``, or another IRI; ``component``: the IRI of
     the constraint component; ``terms``: the same parts as RDF terms.
@@ -180,11 +182,14 @@ def result_of(  # noqa: PLR0913 - the parts of a result
     component: str,
     message: str,
     messages: Iterable[Literal] = (),
+    shown: str = "",
 ) -> Result:
-    """The result with these parts; ``shape``: its name; ``messages``: the sh:message of the shape."""
+    """The result with these parts; ``shape``: its name; ``messages``: the sh:message of the shape; ``shown``: how a
+    person finds the shape, if not by its name.
+    """
     return Result(
         text(focus),
-        shape,
+        shown or shape,
         None if path is None else path.text,
         None if value is None else text(value),
         severity,

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
-from exporter.graph.shapes.model import RDF, SH, TYPE, BlankNode, Documents, NamedNode, Term, text
+from exporter.graph.shapes.model import RDF, RDFS, SH, SUBCLASS, TYPE, BlankNode, Documents, NamedNode, Term, text
 from exporter.graph.terms import AH
 from exporter.system.files import ontology_dir
 
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 _FIRST: Final = f"{RDF}first"
 _OF_PROPERTIES: Final = ("targetSubjectsOf", "targetObjectsOf", "equals", "disjoint", "lessThan", "lessThanOrEquals")
 _TAKES: Final = {
+    SUBCLASS.value: "a class",
+    TYPE.value: "a class",
+    f"{RDFS}subPropertyOf": "a property",
     **{f"{SH}{name}": "a class" for name in ("targetClass", "class")},
     **{f"{SH}{name}": "a property" for name in (*_OF_PROPERTIES, "path", "ignoredProperties")},
 }
-"""What a property of SHACL takes. Of ``sh:path`` and a list, each term in it."""
+"""What a property of SHACL or RDFS takes. Of ``sh:path`` and a list, each term in it."""
 
 
 def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
@@ -33,14 +36,15 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     nothing is. Terms that the shapes describe themselves are no terms of the ontology.
     """
     predicate, node = triple.predicate.value, cast("Term", triple.object)
-    is_of_shacl = predicate.startswith(SH) or predicate == _FIRST
-    if is_of_shacl and isinstance(node, NamedNode) and _is_unknown(node) and node not in shapes.by_subject:
+    takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in _TAKES
+    if takes_terms and isinstance(node, NamedNode) and _is_unknown(node) and node not in shapes.by_subject:
         return f"{_short(node)} is not in the ontology{_nearest(node)}"
     taken = _TAKES.get(predicate)
     for term in _terms(node, shapes) if taken else ():
         kind = _kinds().get(term.value)
         if kind is not None and kind != taken:
-            return f"{_short(term)} is {kind}, and sh:{predicate.removeprefix(SH)} takes {taken}"
+            name = f"sh:{predicate.removeprefix(SH)}" if predicate.startswith(SH) else predicate.rpartition("#")[2]
+            return f"{_short(term)} is {kind}, and {name} takes {taken}"
     return None
 
 

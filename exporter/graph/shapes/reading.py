@@ -146,6 +146,15 @@ class ShapesGraph:
             subject = next((triple.subject for triple in self.triples if triple.object == subject), subject)  # type: ignore[assignment]
         return subject
 
+    def shown(self, shape: Term) -> str:
+        """The shape as results name it: its IRI; of a part without one, the shape that it is part of, and its path."""
+        if not isinstance(shape, BlankNode):
+            return text(shape)
+        paths, around = self.values(shape, "path"), self._named(shape)
+        what = f"its part on {path_of(self, shape, paths[0]).text}" if paths else "a part of it"
+        is_alone = isinstance(around, BlankNode)
+        return f"{text(shape)} in {self.file_of(shape)}" if is_alone else f"{text(around)} ({what})"
+
     def values(self, subject: Term, name: str) -> list[Term]:
         """The values of a SHACL property; ``name``: without prefix, such as ``minCount``."""
         return list(self.graph.objects(subject, NamedNode(SH + name)))
@@ -309,6 +318,7 @@ class _Reader:
         severity, deactivated = source.one(subject, "severity"), source.one(subject, "deactivated")
         self._shapes[subject] = shape = Shape(
             text(subject),
+            source.shown(subject),
             source.file_of(subject),
             path,
             targets,
