@@ -403,6 +403,16 @@ def test_rename_leaves_the_old_dataset_as_it_was(marquez: Marquez, space: str) -
     assert new["facets"]["lifecycleStateChange"]["previousIdentifier"] == before["previousIdentifier"]
 
 
+def test_tags_are_gone_with_the_next_write(marquez: Marquez, space: str) -> None:
+    tags = [{"key": "PII", "value": "sensitive", "source": "SNOWFLAKE"}]
+    made(marquez, run(space, "alter", outputs=[dataset(space, "d", "A", tags={"tags": tags})]))
+    assert marquez.dataset((space, "d"))["facets"]["tags"]["tags"] == tags
+    made(marquez, run(space, "read", inputs=[dataset(space, "d", "A")]))
+    assert marquez.dataset((space, "d"))["facets"]["tags"]["tags"] == tags
+    made(marquez, run(space, "write", outputs=[dataset(space, "d", "A")]))
+    assert "tags" not in marquez.dataset((space, "d"))["facets"]
+
+
 def test_symlinks_lead_to_the_same_dataset_unless_the_name_is_one_already(marquez: Marquez, space: str) -> None:
     also = {"identifiers": [{"namespace": space, "name": name, "type": "TABLE"} for name in ("alias", "known")]}
     made(marquez, alone(dataset(space, "known", "K")), run(space, outputs=[dataset(space, "d", "A", symlinks=also)]))
