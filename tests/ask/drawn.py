@@ -34,6 +34,9 @@ NAMES: Final = tuple(
     f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
 )
 """Of all cases; to draw their histories takes a moment, which those who run other tests do not wait for."""
+_IN_A_GROUP: Final = 8
+GROUPS: Final = tuple(NAMES[at :: len(NAMES) // _IN_A_GROUP] for at in range(len(NAMES) // _IN_A_GROUP))
+"""Cases of all kinds, whose graphs are asked as one of several accounts."""
 _ACCOUNT: Final = "DRAWN"
 
 
@@ -125,6 +128,15 @@ def store(case_name: str) -> Store:
     case = named()[case_name]
     found = Store()
     found.bulk_extend([*_quads().get(case.base, []), *_places(case.base)])
+    return found
+
+
+@cache
+def store_of(group: tuple[str, ...]) -> Store:
+    """The graph of several cases."""
+    found = Store()
+    for case in group:
+        found.bulk_extend(store(case))
     return found
 
 

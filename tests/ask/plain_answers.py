@@ -51,7 +51,7 @@ from tests.ask.plain_tags import tag_reach
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tests.ask.plain_history import History, Query, State
@@ -344,15 +344,32 @@ def answers(question: str, history: History, given: Mapping[str, Sequence[str]])
     """What the question answers to several values: the answers to each, in one."""
     if question in _OF_ALL:
         return _OF_ALL[question](history, list(each(given)))
-    rows = set().union(*(ANSWERS[question](history, one) for one in each(given)))
-    if question == "downstream-users":
-        last: dict[Row, Any] = {}
-        for user, name, time in rows:
-            last[user, name] = max(time, last.get((user, name), time))
-        return {(*key, time) for key, time in last.items()}
-    if question == "sensitive-data-movement":
-        columns: dict[Row, set[str]] = defaultdict(set)
-        for row in rows:
-            columns[row[:-1]] |= set(filter(None, row[-1].split(", ")))
-        return {(*key, listed(names)) for key, names in columns.items()}
-    return rows
+    return in_one(question, set().union(*(ANSWERS[question](history, one) for one in each(given))))
+
+
+def _all(lists: Iterable[str]) -> str:
+    return listed(name for one in lists for name in one.split(", "))
+
+
+_OF_THE_SAME: Final[dict[str, dict[int, Callable[[Iterable[Any]], Any]]]] = {
+    "downstream-users": {2: max},
+    "sensitive-data-movement": {4: _all},
+}
+"""What a question lists, or says the first or last of, by the place of the column: for all rows of which the
+other cells are the same.
+"""
+
+
+def in_one(question: str, rows: Iterable[Row]) -> set[Row]:
+    """The answers to several values, or about several accounts, as one."""
+    of_the_same = _OF_THE_SAME.get(question, {})
+    alike: dict[Row, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike[tuple(cell for place, cell in enumerate(row) if place not in of_the_same)].append(row)
+    return {
+        tuple(
+            of_the_same[place](row[place] for row in same) if place in of_the_same else cell
+            for place, cell in enumerate(same[0])
+        )
+        for same in alike.values()
+    }

@@ -341,7 +341,9 @@ def _add(found: dict[Any, tuple[str | None, set[str]]], key: Any, thing: Json) -
 def columns_changed(change: Json) -> tuple[list[str], list[str], list[tuple[str, str]]]:
     """The columns that a change adds, drops, and renames (from, to)."""
     columns = (change.get("properties") or {}).get("columns")
-    said = {name: one for name, one in columns.items() if plain.said(name)} if isinstance(columns, dict) else {}
+    if not isinstance(columns, dict):  # as most, which are asked again and again
+        return [], [], []
+    said = {name: one for name, one in columns.items() if plain.said(name)}
     added, dropped = (
         [name for name, one in said.items() if (one.get("subOperationType") or "").upper() == doing]
         for doing in ("ADD", "DROP")

@@ -11,12 +11,14 @@ import shutil
 import tempfile
 from collections import defaultdict
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from pyoxigraph import Store
 
 from exporter.ask import movement
 from exporter.ask.lookups import Lookups
@@ -27,20 +29,22 @@ from exporter.input.reading import read_row
 from exporter.input.row import Row as ReadRow
 from tests.aggregates import COLUMNS, calls, thing
 from tests.ask import dense_histories
-from tests.ask.drawn_parameters import PLANNED_LONG, found, given_of, values_of
-from tests.ask.plain_answers import ANSWERS, answers
+from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, found, given_of, values_of, whose
+from tests.ask.plain_answers import ANSWERS, answers, in_one
 from tests.ask.plain_history import History
 from tests.ask.test_questions_random import TIMES
 from tests.exports import export, ndjson
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
-    from pyoxigraph import Store
+    from collections.abc import Sequence
 
+    from tests.ask.drawn_parameters import Given
     from tests.ask.plain_asking import Row
     from tests.histories import Json
 
 SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "24")))
+IN_A_GROUP: Final = 6
 CALLS: Final = "calls-"
 
 
@@ -91,9 +95,15 @@ class Case:
         self.plain.append({**row, "query_id": read.query_id})
         self.ends[read.query_id] = end.isoformat()
 
+    @cached_property
     def history(self) -> History:
         return History(self.plain, self.ends, self.truncated)
 
+    @cached_property
+    def values(self) -> dict[str, list[str]]:
+        return values_of(self.history)
+
+    @cached_property
     def one_by_one(self) -> History:
         """The same history in which each call is a query of its own."""
         rows, ends = [], dict(self.ends)
@@ -124,8 +134,17 @@ def store_of(seed: int) -> Store:
     return load(folder / "out")
 
 
-def told(question: str, seed: int, given: dict[str, list[str]]) -> set[Row]:
-    asked, store = found(question), store_of(seed)
+@cache
+def store_of_several(seeds: tuple[int, ...]) -> Store:
+    """The graph of several accounts."""
+    found = Store()
+    for seed in seeds:
+        found.bulk_extend(store_of(seed))
+    return found
+
+
+def told(question: str, store: Store, given: dict[str, list[str]]) -> set[Row]:
+    asked = found(question)
     if question == movement.QUESTION:
         return {tuple(row) for row in movement.rows(Lookups(store), asked, given, limit=10**6)[0]}
     answer = select(store, bind(asked.query, asked.parameters, given), question)
@@ -142,8 +161,8 @@ def _typed(column: str, cell: str | None) -> Any:
 def expected(question: str, seed: int, given: dict[str, list[str]]) -> set[Row]:
     case = cases()[seed]
     if find(question).aggregated_queries == "counted":
-        return answers(question, case.one_by_one(), given)
-    rows = answers(question, case.history(), given)
+        return answers(question, case.one_by_one, given)
+    rows = answers(question, case.history, given)
     if find(question).aggregated_queries == "left out":
         return {row for row in rows if not any(_is_of_calls(cell) for cell in row)}
     hidden = {tuple(None if _is_of_calls(cell) else cell for cell in row) for row in rows}
@@ -166,15 +185,28 @@ def _together(rows: set[Row]) -> set[Row]:
 
 @pytest.mark.parametrize("question", ANSWERS)
 def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
-    full, asked = 0, 1 if question in PLANNED_LONG else 3
-    for seed in SEEDS:
-        for given in given_of(question, f"called-{seed}", values_of(cases()[seed].history()), asked):
-            answer, wanted = told(question, seed, given), expected(question, seed, given)
-            words = f"{question} {given} of {seed}"
+    """What is planned long is asked of several accounts at once."""
+    full, is_together = 0, question in ASKED_TOGETHER
+    number = max(1, len(SEEDS) // IN_A_GROUP) if is_together else len(SEEDS)
+    for seeds in (SEEDS[at::number] for at in range(number)):
+        store = store_of_several(tuple(seeds))
+        for given in parameters(question, whose(question, seeds)):
+            answer, each = told(question, store, given), [expected(question, seed, given) for seed in seeds]
+            wanted = in_one(question, chain.from_iterable(each))
+            words = f"{question} {given} of {[*seeds]}"
             assert sorted(answer - wanted, key=str) == [], f"too much: {words}"
             assert sorted(wanted - answer, key=str) == [], f"missing: {words}"
-            full += bool(wanted)
+            full += sum(map(bool, each))
     assert full >= (0 if question in {"exposure", "agent-reads"} else 5), "hardly any history has an answer"
+
+
+def parameters(question: str, seeds: Sequence[int]) -> list[Given]:
+    asked = 1 if len(seeds) > 1 or question in PLANNED_LONG else 3
+    every: list[Given] = []
+    for seed in seeds:
+        drawn = given_of(question, f"called-{seed}", cases()[seed].values, asked)
+        every += (given for given in drawn if given not in every)
+    return every
 
 
 # --- notes ------------------------------------------------------------------------------------------------------------

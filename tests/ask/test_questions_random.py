@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -11,12 +12,14 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
 from exporter.ask.questions import questions, select
 from tests.ask import drawn
-from tests.ask.drawn_parameters import drawn_parameters, found, history
-from tests.ask.plain_answers import ANSWERS, answers
+from tests.ask.drawn_parameters import ASKED_TOGETHER, drawn_of_several, drawn_parameters, found, history
+from tests.ask.plain_answers import ANSWERS, answers, in_one
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pyoxigraph import Store
 
     from tests.ask.drawn_parameters import Given
     from tests.ask.plain_answers import Row
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
 TIMES: Final = ("query_start_time", "policy_changed_time", "last_read", "first_time", "valid_from", "valid_until")
 
 
-def answered(question: str, case: str, given: Given) -> list[Row]:
+def answered(question: str, store: Store, given: Given) -> list[Row]:
     """What the graph answers, as ``exporter query`` would."""
-    asked, store = found(question), drawn.store(case)
+    asked = found(question)
     if question == movement.QUESTION:
         rows: Iterable[Row] = movement.rows(Lookups(store), asked, given, limit=10**6)[0]
         return [tuple(row) for row in rows]
@@ -41,14 +44,17 @@ def _typed(column: str, cell: str | None) -> Any:
 @pytest.mark.parametrize("question", ANSWERS)
 def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
     full = 0
-    for case in drawn.cases():
-        for given in drawn_parameters(question, case.name):
-            told, expected = answered(question, case.name, given), answers(question, history(case.name), given)
-            words = f"{question} {given} of {case.name}"
+    is_together = question in ASKED_TOGETHER
+    for cases in drawn.GROUPS if is_together else [(case,) for case in drawn.NAMES]:
+        store, histories = drawn.store_of(cases), [history(case) for case in cases]
+        for given in drawn_of_several(question, cases) if is_together else drawn_parameters(question, cases[0]):
+            told, each = answered(question, store, given), [answers(question, one, given) for one in histories]
+            expected = in_one(question, chain.from_iterable(each))
+            words = f"{question} {given} of {cases}"
             assert len(told) == len(set(told)), f"doubles: {words}"
             assert sorted(set(told) - expected, key=str) == [], f"too much: {words}"
             assert sorted(expected - set(told), key=str) == [], f"missing: {words}"
-            full += bool(expected)
+            full += sum(map(bool, each))
     assert full >= 10, "hardly any history has an answer"
 
 

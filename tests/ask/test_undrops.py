@@ -170,10 +170,9 @@ def held(out: Path, table: Json, length: int) -> list[str]:
 
 
 def splits(length: int) -> list[list[range]]:
-    """Days in runs: one by one; up to a day and from it on; every other one. Each in both orders."""
+    """Days in runs: one by one; and every other one. Each in both orders."""
     whole = range(length)
     every = [[whole[day : day + 1] for day in whole], [whole[::2], whole[1::2]]]
-    every += [[whole[:day], whole[day:]] for day in whole[1:]]
     return [*every, *(runs[::-1] for runs in every)]
 
 

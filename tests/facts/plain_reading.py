@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def named(things: Iterable[Json] | None) -> Iterator[tuple[str, Json]]:
                 yield found, one
 
 
+@cache
 def time(text: str) -> datetime:
     """An ISO time with or without fraction and offset, in UTC, to the microsecond."""
     match = re.fullmatch(r"(\S{10})[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?", text)
