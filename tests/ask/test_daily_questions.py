@@ -134,7 +134,7 @@ def _values(seed: int) -> dict[str, list[str]]:
 
 def groups(question: str) -> list[tuple[int, ...]]:
     """The seeds whose graphs are asked as one: some, where the question is planned long, or one."""
-    is_together = question in ASKED_TOGETHER and question != "downstream-users"
+    is_together = question in ASKED_TOGETHER
     number = max(1, len(SEEDS) // _IN_A_GROUP) if is_together else len(SEEDS)
     return [tuple(SEEDS[at::number]) for at in range(number)]
 
@@ -208,6 +208,35 @@ def test_a_question_answers_the_same(question: str) -> None:
             assert sorted(daily, key=str) == sorted(full, key=str), words
             answers += min(len(full), len(seeds))
     assert answers > 5 or question == NO_READS, "hardly any history has an answer"
+
+
+@pytest.mark.parametrize("mode", ["full", "daily"])
+def test_a_view_was_read_before_and_after_its_table_had_the_name(mode: str, tmp_path: Path) -> None:
+    """The view's own name stays, so one node has all reads of the day."""
+    table, view = {"objectDomain": "Table", "objectId": 11}, {"objectDomain": "View", "objectId": 21}
+
+    def read(hour: int, name: str) -> Json:
+        column = [{"columnName": "A"}]
+        return {
+            "query_id": f"read-{hour}", "query_start_time": f"2026-05-06T{hour:02}:00:00.000Z", "user_name": "CAT",
+            "direct_objects_accessed": [{**view, "objectName": "D.S.V", "columns": column}],
+            "base_objects_accessed": [{**table, "objectName": name, "columns": column}],
+        }
+
+    def renamed(hour: int, name: str, new: str) -> Json:
+        change = {**table, "objectName": name, "operationType": "ALTER", "properties": {"objectName": {"value": new}}}
+        start = f"2026-05-06T{hour:02}:00:00.000Z"
+        return {
+            "query_id": f"renamed-{hour}", "query_start_time": start, "user_name": "ETL",
+            "object_modified_by_ddl": change,
+        }
+
+    rows = [read(1, "D.S.A"), renamed(2, "D.S.A", "D.S.B"), read(3, "D.S.B"), renamed(4, "D.S.B", "D.S.C")]
+    rows.append(read(5, "D.S.C"))
+    options = ("--outputs", "graph", "--reads", mode)
+    assert export([ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", *options) == 0
+    answer = answered(load(tmp_path / "out"), "downstream-users", {"object_name": ["D.S.B"]})
+    assert ("CAT", "D.S.V", "2026-05-06T05:00:00Z") in answer.rows
 
 
 @pytest.mark.parametrize("question", SINGLE)
