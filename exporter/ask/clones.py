@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.places import Places, Statement, Step, clone_rows, moved
+from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
 from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
 
@@ -74,7 +74,7 @@ class _Gap(NamedTuple):
     ``column``: the column that lacks the step, empty for the whole object.
     """
 
-    step: Step
+    step: CloneStep
     account: str
     thing: str = ""
     column: str = ""
@@ -151,7 +151,7 @@ class _Steps:
     def _column(self, state: str) -> str:
         return self._graph.text(self._way.thing(state), "ah:columnName") or ""
 
-    def _origins(self, thing: str) -> Iterator[tuple[str, Step]]:
+    def _origins(self, thing: str) -> Iterator[tuple[str, CloneStep]]:
         """The CLONEs that an object may have come by, by the name under which rows show it first."""
         names = self._graph.names_of(thing)
         if names and (places := self._places.get(names[0].account)):
@@ -193,7 +193,7 @@ class _Steps:
             found.setdefault(self._way.thing(state), []).append(period)
         return found
 
-    def _copies_of(self, thing: str) -> Iterator[tuple[str, int, Step]]:
+    def _copies_of(self, thing: str) -> Iterator[tuple[str, int, CloneStep]]:
         """The CLONEs that copied an object, each with its place."""
         for holder in self._graph.names_of(thing):
             if places := self._places.get(holder.account):
@@ -259,7 +259,7 @@ def _inferred(asked: Asked, steps: Iterable[_Row]) -> Iterator[str]:
 
 def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
     """A note for each CLONE through which the answer has no step: the last ones."""
-    by_clone: dict[Statement, list[_Gap]] = {}
+    by_clone: dict[ContainerStatement, list[_Gap]] = {}
     for gap in steps.gaps():
         by_clone.setdefault(gap.step.clone, []).append(gap)
     for clone, gaps in sorted(by_clone.items())[-_SHOWN:]:

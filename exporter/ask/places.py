@@ -86,7 +86,7 @@ RENAME: Final = "RENAME"
 SWAP: Final = "SWAP"
 
 
-class Statement(NamedTuple):
+class ContainerStatement(NamedTuple):
     """What a statement did to a schema or database. ``operation``: CREATE, REPLACE, DROP, UNDROP, RENAME or SWAP.
     ``name``, ``other``: its names before and after a RENAME, or of both sides of a SWAP; else ``other`` is empty.
     ``iri``: the schema or database; ``has_id``: whether rows give its id. ``change``: the change, or the version that
@@ -126,10 +126,10 @@ class Statement(NamedTuple):
         return [ContainerEvent(place, self.query_id, place, "", name, "", operation, key) for name in names]
 
 
-class Step(NamedTuple):
+class CloneStep(NamedTuple):
     """A CLONE, and the names of an object in its target and its source at that time."""
 
-    clone: Statement
+    clone: ContainerStatement
     target: str
     source: str
 
@@ -156,7 +156,7 @@ class Places:
     REPLACE -> that of the UNDROP that takes it back.
     """
 
-    def __init__(self, statements: Iterable[Statement]) -> None:
+    def __init__(self, statements: Iterable[ContainerStatement]) -> None:
         self.statements = sorted(statements)
         recorded = [
             event
@@ -185,15 +185,15 @@ class Places:
         places = (place for text in around(name) for place in self._of_name.get(text, ()))
         return [place for place in places if self.statements[place].operation in {*ENDS, RENAME, SWAP}]
 
-    def origins(self, name: str, place: int) -> Iterator[Step]:
+    def origins(self, name: str, place: int) -> Iterator[CloneStep]:
         """The CLONEs that an object may have come by that has a name before the statement at ``place``, and that no row
         made: the last one first, with that by which its source may have come, and so on.
         """
         for statement, target, source in self.back(name, place):
             if statement.source:
-                yield Step(statement, target, source)
+                yield CloneStep(statement, target, source)
 
-    def back(self, name: str, place: int) -> Iterator[tuple[Statement, str, str]]:
+    def back(self, name: str, place: int) -> Iterator[tuple[ContainerStatement, str, str]]:
         """The statements by which an object may have come to the name that it has before the statement at ``place``,
         the last one first: each with the names after it and before it, after a CLONE with that in the source.
         """
@@ -214,7 +214,7 @@ class Places:
             yield statement, name, former
             name = former
 
-    def copies(self, name: str, place: int, until: datetime | None = None) -> Iterator[tuple[Step, int]]:
+    def copies(self, name: str, place: int, until: datetime | None = None) -> Iterator[tuple[CloneStep, int]]:
         """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
         statements on its schema and database make of it, ``until`` a time: each with its place.
         """
@@ -223,7 +223,7 @@ class Places:
             if until is not None and statement.time >= until:
                 return
             if statement.source:
-                yield Step(statement, target, source), found
+                yield CloneStep(statement, target, source), found
 
     def forth(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
         """The places of the statements by which an object got other names, or copies, that has a name from the
@@ -277,7 +277,7 @@ def clone_rows(graph: Lookups) -> list[dict[str, str]]:
 def places_of(graph: Lookups) -> dict[str, Places]:
     """What happened to schemas and databases, by account."""
     clones = {row["change"]: row for row in clone_rows(graph)}
-    found: dict[tuple[str, frozenset[str]], Statement] = {}
+    found: dict[tuple[str, frozenset[str]], ContainerStatement] = {}
     for row in graph.select(_CHANGES):
         other = row["swapped"] or row["new"]
         operation = SWAP if row["swapped"] else RENAME if row["new"] else row["operation"]
@@ -291,7 +291,9 @@ def places_of(graph: Lookups) -> dict[str, Places]:
     return {account: Places(one for one in every if one.account == account) for account in accounts}
 
 
-def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> Statement:
+def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> ContainerStatement:
     time = datetime.fromisoformat(row["time"]).astimezone(UTC)
     iri, change = row["made"], row["change"]
-    return Statement(time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source)
+    return ContainerStatement(
+        time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source
+    )

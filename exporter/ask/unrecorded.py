@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask import nameless
 from exporter.ask.answers import first_of
-from exporter.ask.places import RENAME, SWAP, Places, Statement
+from exporter.ask.places import RENAME, SWAP, ContainerStatement, Places
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
 
@@ -49,7 +49,7 @@ class _Event(NamedTuple):
     dropped and restored with the schema or database.
     """
 
-    statement: Statement
+    statement: ContainerStatement
     is_undone: bool = False
 
     @property
@@ -172,17 +172,17 @@ def _nameless(asked: Asked) -> _Holders:
 # --- what renames and swaps lead to -----------------------------------------------------------------------------------
 
 
-def _links(asked: Asked, holders: _Holders) -> dict[Statement, dict[str, set[str]]]:
+def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str, set[str]]]:
     """The renames and swaps between names that are asked for, in the answer or on its way, and the next names of these
     objects that rows give, too: statement -> name -> the other names. The answer does not follow them, but for objects
     with an id.
     """
-    links: dict[Statement, dict[str, set[str]]] = {}
+    links: dict[ContainerStatement, dict[str, set[str]]] = {}
     for name, own in holders.items():
         for account, places in asked.places.items():
             mine = [holder for holder in own if holder.account == account]
             for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
-                passed = list[Statement]()
+                passed = list[ContainerStatement]()
                 for statement, other, is_back in chain:
                     passed.append(statement)
                     if _is_other(asked.graph, account, mine, statement, other, is_back=is_back):
@@ -195,7 +195,7 @@ def _links(asked: Asked, holders: _Holders) -> dict[Statement, dict[str, set[str
 
 def _chains(
     graph: Lookups, places: Places, name: str, mine: Sequence[NameHolder]
-) -> Iterator[Iterator[tuple[Statement, str, bool]]]:
+) -> Iterator[Iterator[tuple[ContainerStatement, str, bool]]]:
     """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
     other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
     """
@@ -213,7 +213,7 @@ def _chains(
             yield ((one, name_then, False) for one, name_then in later if one.other)
 
 
-def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[Statement, str, bool]]:
+def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[ContainerStatement, str, bool]]:
     """The renames and swaps by which an object came to a name, until a CLONE, or until a row made it."""
     for statement, _, former in places.back(name, place):
         if statement.source or statement.time < made:
@@ -223,7 +223,7 @@ def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[t
 
 
 def _is_other(  # noqa: PLR0913 - a statement, and the object before and after it
-    graph: Lookups, account: str, mine: Sequence[NameHolder], statement: Statement, name: str, *, is_back: bool
+    graph: Lookups, account: str, mine: Sequence[NameHolder], statement: ContainerStatement, name: str, *, is_back: bool
 ) -> bool:
     """Whether rows give what had the name before, or got it after the statement, as another object."""
     own = {holder.iri for holder in mine}

@@ -218,7 +218,9 @@ def test_a_view_was_read_before_and_after_its_table_had_the_name(mode: str, tmp_
     def read(hour: int, name: str) -> Json:
         column = [{"columnName": "A"}]
         return {
-            "query_id": f"read-{hour}", "query_start_time": f"2026-05-06T{hour:02}:00:00.000Z", "user_name": "CAT",
+            "query_id": f"read-{hour}",
+            "query_start_time": f"2026-05-06T{hour:02}:00:00.000Z",
+            "user_name": "CAT",
             "direct_objects_accessed": [{**view, "objectName": "D.S.V", "columns": column}],
             "base_objects_accessed": [{**table, "objectName": name, "columns": column}],
         }
@@ -227,7 +229,9 @@ def test_a_view_was_read_before_and_after_its_table_had_the_name(mode: str, tmp_
         change = {**table, "objectName": name, "operationType": "ALTER", "properties": {"objectName": {"value": new}}}
         start = f"2026-05-06T{hour:02}:00:00.000Z"
         return {
-            "query_id": f"renamed-{hour}", "query_start_time": start, "user_name": "ETL",
+            "query_id": f"renamed-{hour}",
+            "query_start_time": start,
+            "user_name": "ETL",
             "object_modified_by_ddl": change,
         }
 
