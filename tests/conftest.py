@@ -80,6 +80,11 @@ LONGEST = (
     "tests/openlineage/test_comments.py",
     "tests/graph/test_view_sources.py",
     "tests/privacy/test_filtered_exports.py",
+    "tests/openlineage/test_settings.py",
+    "tests/graph/test_report.py",
+    "tests/graph/test_validate.py",
+    "tests/input/test_input_forms.py",
+    "tests/pipeline/test_recurring.py",
 )
 """How the names of the groups of tests begin that take longest: nine tenths of the time of all tests without a JVM.
 ``bin/test --fast`` leaves them out; what remains tests the functions from rows to nodes and events. They begin in this
