@@ -19,7 +19,7 @@ from tests.exports import export, ndjson
 from tests.histories import random_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.histories import Json
 
@@ -134,9 +134,14 @@ def store(case_name: str) -> Store:
 @cache
 def store_of(group: tuple[str, ...]) -> Store:
     """The graph of several cases."""
+    return together(map(store, group))
+
+
+def together(stores: Iterable[Store]) -> Store:
+    """The graphs of several accounts as one."""
     found = Store()
-    for case in group:
-        found.bulk_extend(store(case))
+    for one in stores:
+        found.bulk_extend(one)
     return found
 
 

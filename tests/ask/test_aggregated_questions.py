@@ -18,7 +18,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from pyoxigraph import Store
 
 from exporter.ask import movement
 from exporter.ask.lookups import Lookups
@@ -29,6 +28,7 @@ from exporter.input.reading import read_row
 from exporter.input.row import Row as ReadRow
 from tests.aggregates import COLUMNS, calls, thing
 from tests.ask import dense_histories
+from tests.ask.drawn import together
 from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, found, given_of, values_of, whose
 from tests.ask.plain_answers import ANSWERS, answers, in_one
 from tests.ask.plain_history import History
@@ -38,6 +38,8 @@ from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyoxigraph import Store
 
     from tests.ask.drawn_parameters import Given
     from tests.ask.plain_asking import Row
@@ -136,11 +138,7 @@ def store_of(seed: int) -> Store:
 
 @cache
 def store_of_several(seeds: tuple[int, ...]) -> Store:
-    """The graph of several accounts."""
-    found = Store()
-    for seed in seeds:
-        found.bulk_extend(store_of(seed))
-    return found
+    return together(map(store_of, seeds))
 
 
 def told(question: str, store: Store, given: dict[str, list[str]]) -> set[Row]:

@@ -25,6 +25,7 @@ from exporter.ask.questions import ask, find, questions, select
 from exporter.cli import main
 from exporter.graph.store import load
 from tests.ask import dense_histories
+from tests.ask.drawn import together
 from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, found, given_of, values_of, whose
 from tests.ask.plain_history import History
 from tests.exports import export, ndjson
@@ -141,11 +142,7 @@ def groups(question: str) -> list[tuple[int, ...]]:
 
 @cache
 def graph(mode: str, seeds: tuple[int, ...]) -> Store:
-    """The graph of several accounts."""
-    found = Store()
-    for seed in seeds:
-        found.bulk_extend(graphs(mode)[seed])
-    return found
+    return together(graphs(mode)[seed] for seed in seeds)
 
 
 def parameters(question: str, seeds: tuple[int, ...]) -> list[Given]:
