@@ -383,7 +383,7 @@ _BY_COLUMN: Final = {
     "end-up": "copies and reads count",
     "root-cause": "writes count",
     "tag-history": "tags count",
-    "unmasked-reads": "reads and masks count",
+    "unmasked-reads": "reads count",
 }
 """Question about a column that is asked for by its name -> what counts under the name that the column had then."""
 

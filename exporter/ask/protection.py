@@ -80,7 +80,8 @@ _MASKED: Final = """\
 ASK {
   VALUES ?object { @thing@ }
   VALUES ?match_name { @columns@ }
-  ?column ah:columnOf ?object ; ah:matchName ?match_name .
+  ?own_column ah:columnOf ?object ; ah:matchName ?match_name .
+  ?own_column ah:renamedFrom*|(^ah:renamedFrom)+ ?column .
   { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
   UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
   UNION {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
-from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks, named_later
+from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks, named_before, named_later
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def column_readers_of_all(history: History, every: Sequence[Given]) -> set[Row]:
 
 
 def unmasked_reads(history: History, given: Given) -> set[Row]:
-    """Reads without a mask of a column on which one was set or enforced at some time, under this name or a later
-    one.
+    """Reads without a mask of a column on which one was set or enforced at some time, under this name, a later one, or
+    a former one while it had that.
     """
     periods, points = masks(history), _enforced_at(history)
     guarded = {
@@ -68,6 +68,10 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
         for query, kind, _ in every
         if kind == MASK
     }
+    starts = {
+        place: {mask.since for mask in periods.get(place, ())} | points.get(place, set())
+        for place in periods.keys() | points.keys()
+    }
     cut = {row["query_id"] for row in history.rows if '"TRUNCATED"' in json.dumps(row.get("policies_referenced"))}
     found = set()
     for query, key, column in _reads(history, given):
@@ -75,8 +79,14 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
         held_by, times = periods.get(place, []), points.get(place, set())
         later = named_later(history, place, query.start)
         is_masked_later = any(periods.get(one) or points.get(one) for one in later)
-        if (query.query_id, place) not in guarded and (held_by or times or is_masked_later):
-            word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times)
+        before = {
+            start
+            for one, until in named_before(history, place, query.start).items()
+            for start in starts.get(one, ())
+            if start < until
+        }
+        if (query.query_id, place) not in guarded and (held_by or times or is_masked_later or before):
+            word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times | before)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
 

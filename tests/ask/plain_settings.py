@@ -251,6 +251,25 @@ def named_later(history: History, place: Place, since: datetime) -> set[Place]:
     return found
 
 
+def named_before(history: History, place: Place, until: datetime) -> dict[Place, datetime]:
+    """What a column was called before, and until when: each step by the last rename until the one after."""
+    found: dict[Place, datetime] = {}
+    waiting = [(place, until)]
+    while waiting:
+        (key, name), before = waiting.pop()
+        steps = [
+            (history.queries[ident].end, old)
+            for ident, changed, change in history.changes
+            for old, new in columns_renamed(change)
+            if changed == key and new == name and history.queries[ident].end <= before
+        ]
+        for time, old in sorted(steps)[-1:]:
+            if (key, old) not in found:
+                found[key, old] = time
+                waiting.append(((key, old), time))
+    return found
+
+
 def enforcements(history: History) -> dict[Place, list[tuple[Query, str, str]]]:
     """By what is protected: the queries that enforced a policy on it, the kind of the policy and its key."""
     found: dict[Place, list[tuple[Query, str, str]]] = defaultdict(list)

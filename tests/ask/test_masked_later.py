@@ -1,4 +1,4 @@
-"""A mask that is set on a column after it was renamed: reads and copies under its former name count, too."""
+"""A mask that was set on a column under another name: reads and copies under its former and later names count, too."""
 
 from __future__ import annotations
 
@@ -58,3 +58,49 @@ def test_what_was_done_under_the_former_name_counts(story: str, reads: str, tmp_
     }
     copies = ask(store, find("unmasked-copies"), {}).rows
     assert [tuple(cells) for cells in copies] == [("D.S.A", "E", "D.S.MASK", "D.S.B", "C")]
+
+
+UNMASK: Final = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 40}, "subOperationType": "DROP"}}}
+ENFORCED: Final = {
+    "policies_referenced": [
+        {
+            **A,
+            "columns": [
+                {
+                    "columnName": "C",
+                    "policies": [{"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}],
+                }
+            ],
+        }
+    ]
+}
+MASKED_BEFORE: Final = {
+    "set and unset": [of_column(2, "C", MASK), of_column(3, "C", UNMASK)],
+    "enforced": [{**read(2, A, "C"), **ENFORCED}],
+    "set after the rename": [],
+}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("story", MASKED_BEFORE)
+def test_reads_under_a_later_name_are_after_the_mask(story: str, reads: str, tmp_path: Path) -> None:
+    rows = [
+        read(1, A, "C"),
+        *MASKED_BEFORE[story],
+        of_column(4, "C", {"objectName": {"value": "D"}}),
+        of_column(5, "D", {"objectName": {"value": "E"}}),
+        read(6, A, "E"),
+        of_column(7, "C", {"subOperationType": "ADD", "objectId": {"value": 7}}),  # another column of that name
+        *([] if MASKED_BEFORE[story] else [of_column(8, "C", MASK)]),
+        read(9, A, "F"),
+    ]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph", "--reads", reads) == 0
+    store = load(tmp_path / "out")
+    found = {(cells[0], *cells[3:]) for cells in ask(store, find("unmasked-reads"), {}).rows}
+    is_before = bool(MASKED_BEFORE[story])
+    after = {("USER6", "D.S.A", "E", "AFTER")} if is_before else set()
+    assert found == {("USER1", "D.S.A", "C", "BEFORE"), *after}
+    none = ask(store, find("unmasked-reads"), {"object_name": "D.S.A", "column_name": "E", "since": "2026-02-01"})
+    assert not none.rows
+    assert not any("does not apply" in note for note in none.notes)
