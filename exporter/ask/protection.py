@@ -30,27 +30,33 @@ _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label WHERE {
   {
-    SELECT DISTINCT ?policy ?object ?column_node ?place WHERE {
+    SELECT DISTINCT ?policy ?object ?place WHERE {
       ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
-      OPTIONAL { ?enforcement ah:protectedColumn ?column_node }
-      BIND(COALESCE(?column_node, ?object) AS ?place)
+      OPTIONAL { ?enforcement ah:protectedColumn ?protected }
+      BIND(COALESCE(?protected, ?object) AS ?place)
     }
   }
-  FILTER EXISTS {
-    ?mark a ah:TagSetting ; ah:settingOn ?object .
-    OPTIONAL { ?mark ah:onColumn ?marked }
-    FILTER(COALESCE(?marked, ?object) = ?place)
+  {
+    SELECT DISTINCT ?place WHERE {
+      ?mark a ah:TagSetting ; ah:settingOn ?marked .
+      OPTIONAL { ?mark ah:onColumn ?marked_column }
+      BIND(COALESCE(?marked_column, ?marked) AS ?place)
+    }
   }
-  FILTER NOT EXISTS {
-    ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?object .
-    OPTIONAL { ?set ah:onColumn ?covered }
-    FILTER(COALESCE(?covered, ?object) = ?place)
+  MINUS {
+    SELECT DISTINCT ?policy ?place WHERE {
+      ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?covered .
+      OPTIONAL { ?set ah:onColumn ?covered_column }
+      BIND(COALESCE(?covered_column, ?covered) AS ?place)
+    }
   }
-  FILTER NOT EXISTS {
-    ?mark_of_policy a ah:TagSetting ; ah:settingOn ?object ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
-    ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
-    OPTIONAL { ?mark_of_policy ah:onColumn ?marked_column }
-    FILTER(COALESCE(?marked_column, ?object) = ?place)
+  MINUS {
+    SELECT DISTINCT ?policy ?place WHERE {
+      ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+      ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
+      OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
+      BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
+    }
   }
   OPTIONAL { ?policy rdfs:label ?label_of_policy }
   OPTIONAL { ?object rdfs:label ?label_of_object }
