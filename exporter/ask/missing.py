@@ -33,6 +33,13 @@ _NEEDED_BY: Final = {
     "object_modified_by_ddl": frozenset({"DDL"}),
 }
 """Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
+_BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
+"""Questions whose answers depend also on masks that DDL sets, and on grants to shares."""
+_REASONS: Final = {
+    ("TRUNCATED",): "cut by Snowflake ({})",
+    ("UNNAMED", "NOT_UNDERSTOOD"): "not understood in full ({}: without a name, or in a form that is not known)",
+}
+"""The reasons of ``ah:incomplete`` -> what an answer says of them."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"tag-reach", "unmasked-copies", "unmasked-reads"}
@@ -109,7 +116,7 @@ def explain(asked: Asked) -> list[str]:
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
         notes += [_shared]
-    notes += [_truncated]
+    notes += [_incomplete]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
 
 
@@ -276,22 +283,27 @@ def _shared(asked: Asked) -> Iterator[str]:
             )
 
 
-def _truncated(asked: Asked) -> Iterator[str]:
-    """How many queries in the time that is asked for were cut at a place that the question needs."""
-    queries, cut = set[str](), set[str]()
-    for place in (place for place, needs in _NEEDED_BY.items() if asked.question.needs & needs):
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{place} TRUNCATED"), MOST):
-            if _is_asked_for(asked, query):
-                queries.add(query)
-                cut.add(place)
-    if queries:
-        count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
-        are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
-        first_id = asked.graph.text(min(queries), "ah:queryId")
-        yield (
-            f"{count} {are} cut by Snowflake ({', '.join(sorted(cut))}), so the answer may lack what {pronoun} did"
-            + (f"; the first is {first_id}." if first_id else ".")
-        )
+def _incomplete(asked: Asked) -> Iterator[str]:
+    """How many queries in the time that is asked for lack something at a place that the question needs."""
+    asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
+    for reasons, why in _REASONS.items():
+        queries, lacking = set[str](), set[str]()
+        for place in (place for place, needs in _NEEDED_BY.items() if asks_for & needs):
+            for reason in reasons:
+                for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
+                    if _is_asked_for(asked, query):
+                        queries.add(query)
+                        lacking.add(place)
+        if queries:
+            yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+
+
+def _lacks(asked: Asked, queries: set[str], why: str) -> str:
+    count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
+    queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
+    first_id = asked.graph.text(min(queries), "ah:queryId")
+    the_first = f"; the first is {first_id}." if first_id else "."
+    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{the_first}"
 
 
 def _is_asked_for(asked: Asked, query: str) -> bool:

@@ -194,6 +194,7 @@ def rows(
                 notes = [f"There are more than {limit} paths; these are the shortest. Narrow them by since and until."]
                 break
             target = (graph.text(path.target, term) for term in ("ah:objectId", "ah:domain"))
-            columns[(ARROW.join(path.names), path.names[-1], *target)] |= path.columns
+            # With its IRI: of two accounts each has its own row.
+            columns[(ARROW.join(path.names), path.names[-1], *target, path.target)] |= path.columns
     keys = sorted(columns, key=lambda key: [cell or "" for cell in key])
-    return [(*key, between.join(sorted(columns[key]))) for key in keys], notes
+    return [(*key[:-1], between.join(sorted(columns[key]))) for key in keys], notes

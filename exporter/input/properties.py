@@ -86,13 +86,15 @@ class Properties(Struct, gc=False):
     """``atoms``: the value of each atomic property, None for null; an empty compound one is here too. ``compounds``:
     the elements of each compound property by name. ``normal``: the JSON in the one form, with names as keys and
     values in ``{"value": …}``; None if there are no properties. ``unknown``: paths of what is not understood, without
-    names that users gave: ``columns[].dataType``.
+    names that users gave: ``columns[].dataType``. ``is_doubtful``: whether some of these are more than new names: a
+    known property in a form that could not be read.
     """
 
     atoms: dict[str, str | None] = field(default_factory=dict)
     compounds: dict[str, dict[str, Element]] = field(default_factory=dict)
     normal: Json | None = None
     unknown: tuple[str, ...] = ()
+    is_doubtful: bool = False
 
 
 class Element(Struct, gc=False):
@@ -121,8 +123,9 @@ def _read(properties: Json | None) -> Properties:
     try:
         normal = reader.group(_as_object(properties, reader), properties_read := Properties(), "", 0)
     except (msgspec.DecodeError, RecursionError):
-        return Properties(normal=properties, unknown=("properties",))
-    properties_read.normal, properties_read.unknown = normal, tuple(sorted(reader.unknown))
+        return Properties(normal=properties, unknown=("properties",), is_doubtful=True)
+    properties_read.normal, properties_read.is_doubtful = normal, bool(reader.unknown)
+    properties_read.unknown = tuple(sorted(reader.unknown | reader.new))
     return properties_read
 
 
@@ -200,6 +203,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.unknown: set[str] = set()
+        self.new: set[str] = set()  # new names, which are read by their structure
 
     def group(self, text: Json, into: Properties, path: str, depth: int) -> Json:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
@@ -216,9 +220,9 @@ class _Reader:
         if depth == 0 or path == f"{COLUMNS}[].":
             is_known = name in KNOWN_OF_COLUMN if path else _is_atomic_name(name)
             if not is_known and not _is_compound_name(name):
-                self.unknown.add(property_path)
+                self.new.add(property_path)
         elif name not in KNOWN_OF_ELEMENT:
-            self.unknown.add(property_path)
+            self.new.add(property_path)
         elements = None if depth >= _DEEPEST else self._keyed(name, value, property_path)
         if elements is None:
             return self._atom(name, value, into, property_path)

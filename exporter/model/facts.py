@@ -167,9 +167,9 @@ class Agent(Struct, array_like=True, frozen=True, gc=False):
 
 class Content(Struct, array_like=True, frozen=True, gc=False):
     """What a statement did, independent of who ran it and when. Every tuple is sorted by key, with each key once.
-    ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, and streams that
-    it does not name (:mod:`exporter.model.views`). ``truncates``: it was a TRUNCATE TABLE: what it wrote is empty
-    after it. Only QUERY_HISTORY says so, so it is part of the content.
+    ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, what is not
+    understood, and streams that it does not name (:mod:`exporter.model.views`). ``truncates``: it was a TRUNCATE
+    TABLE: what it wrote is empty after it. Only QUERY_HISTORY says so, so it is part of the content.
     """
 
     accesses: tuple[Access, ...] = ()

@@ -3,9 +3,11 @@
 Snowflake truncates rows and leaves things without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED`` (view, "Usage notes",
 the eight phases of truncation).
 
-What the exporter does not understand is exported as far as it is understood, and counted by name. The lists say what
-was known when this version was made; docs/input.md has them. Names of columns, tags and other things that users named
-are not in the results. Sources: view, "Columns", "object_modified_by_ddl"; behaviour changes until bundle 2026_07.
+What the exporter does not understand is exported as far as it is understood, and counted by name. ``PLACE
+NOT_UNDERSTOOD`` says of a query that it is incomplete by that: what it did to an object may be lost. New names of
+columns and properties lose nothing. The lists say what was known when this version was made; docs/input.md has them.
+Names of columns, tags and other things that users named are not in the results. Sources: view, "Columns",
+"object_modified_by_ddl"; behaviour changes until bundle 2026_07.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ _NO_ID: Final = (None, "0", "-1", "")
 _SENTINEL: Final = f'"{TRUNCATED}"'
 _SENTINEL_BYTES: Final = _SENTINEL.encode()
 _CHANGE: Final = "object_modified_by_ddl"
+NOT_UNDERSTOOD: Final = "NOT_UNDERSTOOD"
 
 
 def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
@@ -58,14 +61,37 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"
+            if any(element is not None and _identifies_nothing(element) for element in objects):
+                yield f"{name} {NOT_UNDERSTOOD}"
     if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
         yield "agents_info UNNAMED"
-    change = document.change
-    if change is not None:
-        if may_be_cut and _is_cut(change, properties):
-            yield f"{_CHANGE} {TRUNCATED}"
-        if change.operation_type is None and change.object_name is None:
-            yield f"{_CHANGE} UNNAMED"
+    if document.change is not None:
+        yield from (f"{_CHANGE} {reason}" for reason in _of_incomplete(document.change, properties, may_be_cut))
+
+
+def _of_incomplete(change: ChangeDocument, properties: str | None, may_be_cut: bool) -> Iterator[str]:  # noqa: FBT001
+    if may_be_cut and _is_cut(change, properties):
+        yield TRUNCATED
+    if change.operation_type is None and change.object_name is None:
+        yield "UNNAMED"
+    if _may_change_more(change, properties):
+        yield NOT_UNDERSTOOD
+
+
+def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
+    """Whether the operation is a new one, or a known property has a form that could not be read."""
+    return _new_operation(change) is not None or read(properties).is_doubtful or any(_unknown_forms(change, properties))
+
+
+def _unknown_forms(change: ChangeDocument, properties: str | None) -> Iterator[str]:
+    thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
+    return iter(()) if thing is None else unknown_forms(thing, read(properties))
+
+
+def _new_operation(change: ChangeDocument) -> str | None:
+    word = text(change.operation_type)
+    operation = "" if word is None else word.strip(" ").upper()
+    return None if operation in {"", TRUNCATED, *KNOWN_OPERATIONS} else operation
 
 
 def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
@@ -184,15 +210,11 @@ def _domain(domain: Text) -> Iterator[str]:
 
 
 def _of_change(change: ChangeDocument) -> Iterator[str]:
-    word = text(change.operation_type)
-    operation = None if word is None else word.strip(" ").upper()
-    if operation not in {None, "", TRUNCATED, *KNOWN_OPERATIONS}:
-        yield _named("operation", operation or "")
-    properties = read(properties_of(change))
-    for path in properties.unknown:
-        yield _named("property", path)
-    thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
-    for path in () if thing is None else unknown_forms(thing, properties):
+    operation, given = _new_operation(change), properties_of(change)
+    if operation is not None:
+        yield _named("operation", operation)
+    properties = read(given)
+    for path in (*properties.unknown, *_unknown_forms(change, given)):
         yield _named("property", path)
     own, new = (
         parts_of(name or "")

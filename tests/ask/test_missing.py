@@ -308,6 +308,37 @@ def test_queries_whose_objects_were_cut(question: str, tmp_path: Path) -> None:
     assert "cut by Snowflake (direct_objects_accessed)" in notes(load(tmp_path / "out"), question, **ident)
 
 
+@pytest.mark.parametrize(
+    ("question", "given", "is_lacking"),
+    [
+        *((name, {"object_name": "D.S.A", "column_name": "X"}, True) for name in ("tag-history", "unmasked-reads")),
+        *((name, {}, True) for name in ("policy-coverage", "unmasked-copies", "agent-reads", "exposure", "tag-reach")),
+        *((name, {"since": "2026-03-01T00:00:00Z"}, True) for name in ("changes",)),
+        ("changes", {"since": "2026-03-03T00:00:00Z"}, False),
+        ("policy-coverage", {"at": "2026-03-01T12:00:00Z"}, False),
+        ("end-up", {"object_name": "D.S.A"}, True),
+        ("who-accessed", {"object_name": "D.S.A"}, False),
+    ],
+)
+def test_a_tag_or_policy_that_a_row_gives_in_an_unknown_form_is_told(
+    question: str,
+    given: dict[str, str],
+    is_lacking: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """The elements of the lists have ids and no names; the query ran on 2 March."""
+    of_id = [{"subOperationType": "ADD", "objectId": {"value": 9}}]
+    few = [read(table(1, "A", "X")), set_on(table(1, "A"), columns={"X": {"tags": of_id, "maskingPolicies": of_id}})]
+    told = notes(exported(daily(few), tmp_path), question, **given)
+    assert ("1 query was not understood in full (object_modified_by_ddl" in told) == is_lacking
+    assert ("the first is q2." in told) == is_lacking
+
+
+def test_an_object_without_a_name_is_told(tmp_path: Path) -> None:
+    store = exported(daily([read(table(1, "A", "X")), read({"objectDomain": "Table"})]), tmp_path)
+    assert "1 query was not understood in full" in notes(store, "who-accessed", object_name="D.S.A")
+
+
 def test_an_answer_that_lacks_nothing_has_no_notes(store: Store) -> None:
     assert notes(store, "writers", object_id="3", domain="Stage", until="2026-03-07") == ""
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from exporter.ask.parameters import bind
 from exporter.ask.questions import find, questions, select
 from tests.ask import drawn, stories
+from tests.ask.drawn_parameters import ASKED_TOGETHER, drawn_of_several, history
+from tests.ask.test_questions_random import answered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyoxigraph import Store
 
+    from tests.ask.drawn_parameters import Given
+    from tests.ask.plain_answers import Row
+
 Json = dict[str, Any]
+OF_ACCOUNTS: Final = ("ancestors", "column-readers", "end-up", "statements-of-request", "user-history")
+"""Questions that count, list, or say the first or last: each account has its own rows, also if they look alike."""
 SINCE = "2025-12-31T00:00:00Z"
 ASKED_WITHOUT_NAMES = sorted(
     question.name
     for question in questions()
-    if not any(one.required and one.name != "since" for one in question.parameters) and question.name != "end-up"
+    if not any(one.required and one.name != "since" for one in question.parameters)
 )
 
 
@@ -66,6 +74,44 @@ def test_a_copy_is_new_in_each_account(tmp_path: Path) -> None:
     assert answer(whole, "changes", since=SINCE) == expected
 
 
+def reads(number: int, *users: str) -> list[Json]:
+    """Queries that read a table of each account; then one that copies it to a table of the same name in each."""
+    read = [table(number, "D.S.X")]
+    by_users: list[Json] = [
+        {"user_name": user, "direct_objects_accessed": read, "base_objects_accessed": read} for user in users
+    ]
+    copy = {"objects_modified": [table(number + 1, "D.S.Y", (number, "D.S.X"))]}
+    return [*by_users, {"direct_objects_accessed": read, "base_objects_accessed": read, **copy}]
+
+
+def test_users_and_targets_of_one_name_in_two_accounts_are_two_rows(tmp_path: Path) -> None:
+    """BEN reads twice in the one account, and three times in the other; the copies follow at minutes 3 and 4."""
+    whole = stories.told({"one": reads(11, "BEN", "BEN"), "two": reads(21, "BEN", "BEN", "BEN")}, tmp_path)
+    column = {"object_name": "D.S.X", "column_name": "A"}
+    at = "2026-01-01T00:0{}:00Z".format
+    readers = [("BEN", "3", at(3)), ("BEN", "2", at(2)), ("ETL", "1", at(3)), ("ETL", "1", at(4))]
+    assert sorted(answer(whole, "column-readers", **column)) == sorted(readers)
+    of_data = [("BEN", "D.S.X", at(2)), ("BEN", "D.S.X", at(3)), ("ETL", "D.S.X", at(3)), ("ETL", "D.S.X", at(4))]
+    assert sorted(answer(whole, "downstream-users", object_name="D.S.X")) == of_data
+    ends = [("D.S.Y", "Table", "A", at(3), "COLUMN"), ("D.S.Y", "Table", "A", at(4), "COLUMN")]
+    assert answer(whole, "end-up", object_name="D.S.X") == ends
+    assert len(answer(whole, "ancestors")) == 7
+    assert len(answer(whole, "user-history", user_name="BEN")) == 5
+
+
+def test_what_has_the_name_in_another_account_is_not_another_target(tmp_path: Path) -> None:
+    """D.S.X is renamed, and gets its own data back; the other account has a D.S.X too."""
+    copied = reads(11)
+    renamed = {**table(11, "D.S.X"), "operationType": "ALTER", "properties": {"objectName": {"value": "D.S.OLD"}}}
+    back = {"objects_modified": [table(11, "D.S.OLD", (12, "D.S.Y"))], "base_objects_accessed": [table(12, "D.S.Y")]}
+    told = [*copied, {"object_modified_by_ddl": renamed}, back]
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "both").mkdir()
+    alone = stories.told({"one": told}, tmp_path / "alone")
+    both = stories.told({"one": told, "two": [{"base_objects_accessed": [table(31, "D.S.X")]}]}, tmp_path / "both")
+    assert answer(both, "end-up", object_name="D.S.X") == answer(alone, "end-up", object_name="D.S.X")
+
+
 @cache
 def group() -> tuple[str, ...]:
     return drawn.GROUPS[0]
@@ -76,3 +122,37 @@ def test_several_accounts_have_the_answers_of_each(question: str) -> None:
     given = {"since": SINCE} if any(one.name == "since" for one in find(question).parameters) else {}
     together = set(answer(drawn.store_of(group()), question, **given))
     assert together == {row for case in group() for row in answer(drawn.store(case), question, **given)}
+
+
+NAMED: Final = sorted({question.name for question in questions() if question.parameters} - ASKED_TOGETHER)
+"""Questions with parameters; the plain answers of the others are compared with those of several accounts already."""
+
+
+def parameters(question: str, cases: Sequence[str]) -> list[Given]:
+    """Few queries are parents of others: all of them are asked for."""
+    drawn_values = drawn_of_several(question, cases)
+    if question != "statements-of-request":
+        return drawn_values
+    parents = {query.parent for case in cases for query in history(case).queries.values()}
+    return [*drawn_values, {"query_id": sorted(filter(None, parents))}]
+
+
+def is_of_account(row: Row) -> bool:
+    """Snowflake's query ids are unique, those of the histories are not: two queries of one id that were cut are one."""
+    return "Truncated query" not in row
+
+
+@pytest.mark.parametrize("question", NAMED)
+def test_several_accounts_have_the_answers_of_each_to_the_same_parameters(question: str) -> None:
+    full = 0
+    for cases in drawn.GROUPS[:4]:
+        for given in parameters(question, cases):
+            each = [answered(question, drawn.store(case), given) for case in cases]
+            rows = [row for one in each for row in one]
+            together = answered(question, drawn.store_of(cases), given)
+            assert set(together) == set(rows), f"{question} {given} of {cases}"
+            if question in OF_ACCOUNTS:
+                told, expected = (sorted(filter(is_of_account, of_all), key=str) for of_all in (together, rows))
+                assert told == expected, f"{question} {given} of {cases}"
+            full += bool(rows)
+    assert full, "no answer has a row"

@@ -185,7 +185,8 @@ def test_a_function_is_a_source_without_a_column() -> None:
         ({"direct_objects_accessed": [None]}, ["direct_objects_accessed UNNAMED"]),
         ({"base_objects_accessed": [{"objectId": 0, "objectName": " "}]}, ["base_objects_accessed UNNAMED"]),
         ({"base_objects_accessed": [{"objectId": "-1", "locations": []}]}, ["base_objects_accessed UNNAMED"]),
-        ({"base_objects_accessed": [{"locations": ["s3://a"]}, {"objectId": 5}]}, []),
+        ({"base_objects_accessed": [{"locations": ["s3://a"]}]}, []),
+        ({"base_objects_accessed": [{"objectId": 5}]}, ["base_objects_accessed NOT_UNDERSTOOD"]),
         ({"objects_modified": [{**TABLE, "columns": [{"columnId": 5}]}]}, ["objects_modified UNNAMED"]),
         ({"objects_modified": [{**TABLE, "columns": [None]}]}, ["objects_modified UNNAMED"]),
         ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "policies": CUT_POLICIES}]}]},
@@ -201,6 +202,29 @@ def test_a_function_is_a_source_without_a_column() -> None:
 )  # fmt: skip
 def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: list[str]) -> None:
     assert list(facts_of(row(**columns)).content.incomplete) == places
+
+
+@pytest.mark.parametrize(
+    ("change", "is_lost"),
+    [
+        ({"properties": {"tags": [{"subOperationType": "ADD", "objectId": {"value": 9}}]}}, True),
+        ({"properties": {"columns": {"A": {"maskingPolicies": [{"subOperationType": "ADD", "objectId": 9}]}}}}, True),
+        ({"properties": {"columns": [{"subOperationType": "ADD", "objectId": 9}]}}, True),
+        ({"properties": {"columns": {"A": {"tags": {"D.S.PII": {"subOperationType": "UNSET"}}}}}}, True),
+        ({"properties": {"tags": 5}}, True),
+        ({"properties": {"objectName": {"value": {}}}}, True),
+        ({"properties": {"grant": {"value": {"PRIVILEGES": ["SELECT"]}}}, "objectDomain": "Share"}, True),
+        ({"properties": {"accountsToAdd": {"value": {}}}, "objectDomain": "Share"}, True),
+        ({"operationType": "TRANSMUTE"}, True),
+        ({"properties": {"colour": {"value": "blue"}, "columns": {"A": {"width": {"value": 5}}}}}, False),
+        ({"properties": {"tags": [{"subOperationType": "ADD", "objectId": 9, "objectName": "D.S.PII"}]}}, False),
+    ],
+)
+def test_what_a_change_did_can_be_lost_by_what_is_not_understood(change: dict[str, Any], is_lost: bool) -> None:  # noqa: FBT001
+    """A new name loses nothing: it is read by its structure."""
+    changed = {**TABLE, "operationType": "ALTER", **change}
+    found = facts_of(row(object_modified_by_ddl=changed)).content.incomplete
+    assert found == (("object_modified_by_ddl NOT_UNDERSTOOD",) if is_lost else ())
 
 
 def test_the_same_content_is_read_once() -> None:
