@@ -127,11 +127,15 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
+    inherited = {
+        thing for row in _tagged_wholes(asked) if row["mask"] for thing in asked.things if _has(row, graph, thing)
+    }
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
         if labels[name] > 1:  # another one of that name may have what this one lacks
             name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'})"
-        if asked.name == "unmasked-reads" and not graph.holds(_MASKED, thing=iris([thing]), columns=of_columns):
+        is_masked = thing in inherited or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
+        if asked.name == "unmasked-reads" and not is_masked:
             what = f"{name}.{columns}" if columns else f"a column of {name}"
             yield (
                 f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
@@ -238,3 +242,64 @@ def _was_dropped(graph: Lookups, thing: str, at: datetime) -> bool:
     )
     last = max((time for time in dropped if time <= at), default=None)
     return last is not None and not any(last < time <= at for time in generated)
+
+
+# --- tags that objects and columns have from what they are in ---------------------------------------------------------
+
+_WHOLES: Final = """\
+SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?mask WHERE {
+  ?mark a ah:TagSetting ; ah:settingOn ?whole ; ah:element ?tag ; ah:elementObject ?tag_object ; ah:validFrom ?from .
+  ?whole ah:domain ?domain ; rdfs:label ?label .
+  FILTER NOT EXISTS { ?mark ah:onColumn ?column }
+  OPTIONAL {
+    ?tag_object (ah:sameNameAs|^ah:sameNameAs)? ?masking .
+    ?on_tag ah:settingOn ?masking ; ah:property "maskingPolicies" ; ah:element ?mask ; ah:validFrom ?mask_from .
+  }
+  BIND(REPLACE(STR(?whole), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+ORDER BY ?label ?tag ?mask
+"""
+_CONTAINERS: Final = ("Schema", "Database")
+
+
+def of_wholes(asked: Asked) -> Iterator[str]:
+    """Notes on tags of whole tables, schemas and databases, which their columns and objects have, too."""
+    rows = _tagged_wholes(asked)
+    if asked.name in {"unmasked-reads", "unmasked-copies"}:
+        masks = [f"{row['tag']} on {row['label']} ({row['domain']})" for row in rows if row["mask"]]
+        if masks:
+            where = (
+                "on columns on which they were enforced"
+                if asked.name == "unmasked-reads"
+                else "where they were enforced"
+            )
+            is_around = asked.name == "unmasked-reads" and any(
+                row["domain"] in _CONTAINERS for row in rows if row["mask"]
+            )
+            only = ", and those of a schema or database only for the queries that enforced them" * is_around
+            yield (
+                "Masking policies are set on tags of whole objects: "
+                f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
+                f"rows do not tell: the answer counts them only {where}{only}."
+            )
+    elif asked.things:
+        tags = [f"{row['tag']} of {row['label']}" for row in rows if row["domain"] in _CONTAINERS]
+        if tags:
+            yield (
+                "What is in a schema or database has its tags, which are not in the answer: "
+                f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
+            )
+
+
+def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
+    """The tags of whole objects that what is asked for is, or is in."""
+    if asked.name not in {"unmasked-reads", "unmasked-copies", _COVERAGE, "tag-history"}:
+        return []
+    every = asked.graph.select(_WHOLES)
+    return [row for row in every if not asked.things or any(_has(row, asked.graph, thing) for thing in asked.things)]
+
+
+def _has(row: dict[str, str], graph: Lookups, thing: str) -> bool:
+    """Whether an object is the tagged one, or is in it by its name."""
+    is_in_it = row["domain"] in _CONTAINERS and graph.label(thing).startswith(f"{row['label']}.")
+    return thing == row["whole"] or (is_in_it and thing.startswith(row["account"]))

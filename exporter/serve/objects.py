@@ -155,8 +155,9 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[PendingPart]:
     """The parts of the page of a column."""
 
     def settings(_: float) -> Answer:
+        # What is set on the table as a whole holds for the column, too.
         answer = _settings(site, thing, column)
-        return with_rows(answer, (row for row in answer.dicts() if row["column_name"] == column))
+        return with_rows(answer, (row for row in answer.dicts() if row["column_name"] in {column, None, ""}))
 
     behind = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
     return [

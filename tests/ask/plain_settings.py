@@ -229,8 +229,19 @@ def masks(history: History) -> dict[Place, list[Masked]]:
                 is_on_it = column is None and is_one_tag(history, tag, one.doing.element)
                 if is_on_it and (until is None or since < until):
                     both = (mask.doing.element, tag)
-                    found[one.doing.place].append(Masked(since, until, both))
+                    for place in _covered(history, one.doing.place, mask.doing.element):
+                        found[place].append(Masked(since, until, both))
     return found
+
+
+def _covered(history: History, place: Place, policy: str) -> list[Place]:
+    """What a tag covers for a policy: its column; of a whole table those of the policy's data type, which rows show
+    only by enforcing it.
+    """
+    if place[1] is not None:
+        return [place]
+    return [one for one, every in enforcements(history).items() if one[0] == place[0] and one[1]
+            and any(key == policy for _, _, key in every)]  # fmt: skip
 
 
 def named_later(history: History, place: Place, since: datetime) -> set[Place]:

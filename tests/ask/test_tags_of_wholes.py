@@ -1,0 +1,87 @@
+"""Tags with a masking policy on whole tables, schemas and databases, whose columns have them, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from exporter.graph.store import load
+from tests import exports
+from tests.ask.test_masked_later import MASK, UNMASK, read
+from tests.ask.test_tag_reach import A, changed, tags
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.ask.answers import Answer
+
+Json = dict[str, Any]
+TAG: Final = {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII"}
+WHOLES: Final = {
+    "table": A,
+    "schema": {"objectDomain": "Schema", "objectId": 71, "objectName": "D.S"},
+    "database": {"objectDomain": "Database", "objectId": 72, "objectName": "D"},
+}
+OTHER: Final = {"objectDomain": "Schema", "objectId": 73, "objectName": "D.S2"}
+
+
+def enforced(number: int) -> Json:
+    policy = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}
+    return {
+        **read(number, A, "C"),
+        "policies_referenced": [{**A, "columns": [{"columnName": "C", "policies": [policy]}]}],
+    }
+
+
+def asked(rows: list[Json], folder: Path, question: str, reads: str = "full", **given: str) -> Answer:
+    out = folder / "out"
+    assert (
+        exports.export([exports.ndjson(rows, folder / "rows.ndjson")], out, "--outputs", "graph", "--reads", reads) == 0
+    )
+    return ask(load(out), find(question), given)
+
+
+def tagged(whole: str) -> list[Json]:
+    """The policy is set on the tag on 2 January, the tag on the object on the 3rd; USER4 reads."""
+    return [changed(2, TAG, MASK), changed(3, WHOLES[whole], tags()), read(4, A, "C")]
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_a_mask_through_the_tag_of_a_table_is_set_on_a_column_on_which_it_was_enforced(
+    reads: str, tmp_path: Path
+) -> None:
+    rows = [read(1, A, "C"), *tagged("table"), enforced(5), read(6, A, "C"), read(7, A, "X"), changed(8, TAG, UNMASK)]
+    answer = asked([*rows, read(9, A, "C")], tmp_path, "unmasked-reads", reads)
+    words = {"USER1": "BEFORE", "USER4": "WHILE", "USER6": "WHILE", "USER9": "AFTER"}
+    assert {row[0]: row[5] for row in answer.rows} == words
+    assert {row[4] for row in answer.rows} == {"C"}
+
+
+@pytest.mark.parametrize("question", ["unmasked-reads", "unmasked-copies"])
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_mask_through_the_tag_of_a_whole_that_was_never_enforced_is_told(
+    whole: str, question: str, tmp_path: Path
+) -> None:
+    given = {"object_name": "D.S.A"} if question == "unmasked-reads" else {}
+    answer = asked(tagged(whole), tmp_path, question, **given)
+    assert not answer.rows
+    told = " ".join(answer.notes)
+    assert f"D.S.PII on {WHOLES[whole]['objectName']} ({whole.capitalize()})" in told
+    assert "does not apply" not in told
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "tag-history"])
+def test_tags_of_the_schema_are_told(question: str, tmp_path: Path) -> None:
+    given = {"object_name": "D.S.A"} | ({"column_name": "C"} if question == "tag-history" else {})
+    answer = asked([*tagged("schema"), changed(5, OTHER, tags())], tmp_path, question, **given)
+    assert not answer.rows
+    assert "What is in a schema or database has its tags, which are not in the answer: D.S.PII of D.S." in answer.notes
+
+
+def test_what_is_in_another_schema_does_not_have_them(tmp_path: Path) -> None:
+    rows = [changed(1, TAG, MASK), changed(2, OTHER, tags()), read(3, A, "C")]
+    told = asked(rows, tmp_path, "unmasked-reads", object_name="D.S.A").notes
+    assert not any("whole objects" in note for note in told)
+    assert any("does not apply" in note for note in told)
