@@ -331,6 +331,27 @@ def test_what_a_renamed_column_has_is_on_its_page(changed: FlaskClient) -> None:
     assert {row[1] for row in carriers} == {"E", "F", "G"}
 
 
+@pytest.mark.parametrize("domain", ["Table", "Schema", "Database"])
+def test_what_protects_a_table_and_its_columns_through_a_tag_of_the_whole(domain: str, tmp_path: Path) -> None:
+    """The table, its schema or its database has the tag, and the tag the policy."""
+    name = {"Table": "D.S.T", "Schema": "D.S", "Database": "D"}[domain]
+    tag = {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII", "operationType": "ALTER"}
+    whole = {"objectDomain": domain, "objectId": 1 if domain == "Table" else 70, "objectName": name}
+    pii = {**whole, "operationType": "ALTER", "properties": added("tags", "D.S.PII", tagValue={"value": "x"})}
+    rows = [
+        ddl("1", "1T08:00", "CREATE", 1, E={"subOperationType": "ADD"}),
+        statement("2", "1T09:00", object_modified_by_ddl=pii),
+        statement("3", "1T10:00", object_modified_by_ddl={**tag, "properties": added("maskingPolicies", "D.S.ALL")}),
+    ]
+    assert export([ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    with sited(tmp_path / "out") as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        for path in ("/object?id=table/1", "/column?id=table/1&column=E"):
+            held = {tuple(row[:3]) for row in got(client, path).rows if row[0] in {"Tag", "Policy"}}
+            value = "x" if domain == "Table" else f"x through {name}"
+            assert held == {("Tag", "D.S.PII", value), ("Policy", "D.S.ALL", "through D.S.PII")}
+
+
 def test_a_column_is_found_with_any_object_that_had_the_name(changed: FlaskClient) -> None:
     page = got(changed, "/column?name=D.S.T&column=f")
     assert "This page is of Table 1 alone" in " ".join(page.text.split())
