@@ -56,6 +56,7 @@ def stories(domain: str) -> dict[str, tuple[list[Json], int, str]]:
         ),
         "altered-after-an-undrop": ([made, *restored, altered], 4, "b2"),
         "undrop-of-the-one-made-anew": ([made, changed(own, "CREATE"), *restored], 2, ""),
+        "altered-to-what-was-cut": ([made, changed(own, policyBody={"value": "TRUNCATED"}), *restored], 2, ""),
         "comment": ([made, changed(own, comment={"value": "b3"})], 1, "b1"),
         "rename": ([made, changed(own, objectName={"value": "G.P.M2"}), *restored], 1, "b1"),
         "rename-of-its-schema": ([made, changed(P, objectName={"value": "G.P2"})], 1, "b1"),
