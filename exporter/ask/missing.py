@@ -108,13 +108,8 @@ def explain(asked: Asked) -> list[str]:
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
-        notes += [
-            protection.enforced_before,
-            protection.of_wholes,
-            clones.clones,
-            nameless.objects_by_name,
-            views.views_and_streams,
-        ]
+        notes += [protection.enforced_before, protection.of_wholes, protection.unknown_bodies]
+        notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]
     if is_shipped(asked.question) or asked.is_of_page:

@@ -80,6 +80,55 @@ def enforced_before(asked: Asked) -> Iterator[str]:
         )
 
 
+_IN_FORCE: Final = """\
+SELECT DISTINCT ?name ?version ?column WHERE {
+  VALUES ?query_id { @ids@ }
+  ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
+  ?enforcement ah:policy ?policy ; ah:policyVersion ?version .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column }
+  OPTIONAL { ?enforcement ah:policyName ?spelled }
+  OPTIONAL { ?policy rdfs:label ?label }
+  BIND(COALESCE(?spelled, ?label, STR(?policy)) AS ?name)
+}
+ORDER BY ?name
+"""
+"""The policies that were enforced in queries, with the version that was in force; ``?column``: what one masks."""
+
+
+def unknown_bodies(asked: Asked) -> Iterator[str]:
+    """Notes on enforced policies whose body is not on record, and on those that the answer leaves out."""
+    if asked.name != "enforced-policy":
+        return
+    graph = asked.graph
+    unknown, left_out = dict[str, None](), dict[str, None]()
+    for row in graph.select(_IN_FORCE, ids=literals(asked.values("query_id"))):
+        given = _body_given_by(graph, row["version"])
+        if not any(graph.objects(given, "ah:policyBody")):
+            is_listed = row["column"] or any(graph.objects(given, "prov:wasGeneratedBy"))
+            (unknown if is_listed else left_out)[row["name"]] = None
+    if unknown:
+        names = first_of(list(unknown), _SHOWN_POLICIES)
+        yield f"No row since {record_begin(graph)} says which body was in force: {names}."
+    if left_out:
+        names = first_of(list(left_out), _SHOWN_POLICIES)
+        yield (
+            f"Enforced, but not in the answer: {names}. A policy on a whole object is in it only if a row shows what "
+            "made it or changed its body, and it was not dropped since."
+        )
+
+
+def _body_given_by(graph: Lookups, version: str) -> str:
+    """The version whose body a version of a policy has: an UNDROP gives none and brings back the one before."""
+    while prior := next(graph.objects(version, "ah:priorVersion"), None):
+        made_by = graph.objects(version, "prov:wasGeneratedBy")
+        changes = (change for query in made_by for change in graph.objects(query, "ah:hasChange"))
+        is_restored = any("UNDROP" in graph.objects(change, "ah:operation") for change in changes)
+        if not is_restored or any(graph.objects(version, "ah:policyBody")):
+            break
+        version = prior
+    return version
+
+
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
 _MASKED: Final = """\

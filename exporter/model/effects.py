@@ -54,7 +54,7 @@ class Effect(Struct, gc=False):
     ``makes``           a new version of it is made
     ``creates``         the object is made anew: that version has no former version
     ``empties``         the object is truncated: that version has no former version and no sources, the object stays
-    ``policy_body``     the body in that version, if the object is a policy
+    ``policy_body``     the body in that version, if the object is a policy and the row gives it
     ``written``         its columns that were written -> whether it is new: added or renamed; sorted
     ``renamed``         former and new name of its columns -> the key of the change that renames it; sorted
     ``lost``            its columns that are dropped
@@ -138,7 +138,7 @@ def _reads(content: Content, by_key: dict[str, Effect]) -> None:
 def _change(change: Change, by_key: dict[str, Effect]) -> None:
     """Apply a change. Changes are applied after writes: a column that is written and added is new."""
     creates = change.operation in CREATES
-    if creates or change.operation == "UNDROP" or change.policy_body is not None:
+    if creates or change.operation == "UNDROP" or _gives_body(change):
         effect = by_key[change.thing.key]
         effect.makes = True
         effect.creates = effect.creates or creates
@@ -156,6 +156,15 @@ def _change(change: Change, by_key: dict[str, Effect]) -> None:
         names = by_key[change.thing.key].settings.setdefault(key, {})
         if not grant.is_revoked:
             names.update(dict.fromkeys((grant.thing.key, *places(grant))))
+
+
+def _gives_body(change: Change) -> bool:
+    """Whether the policy has another body after the change, also if Snowflake cut it: then the body is not known."""
+    is_cut = any(
+        setting.property == "policyBody" and setting.column_name is None and setting.value == TRUNCATED
+        for setting in change.settings
+    )
+    return change.policy_body is not None or is_cut
 
 
 def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:

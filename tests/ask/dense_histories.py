@@ -293,8 +293,8 @@ def alter_columns(world: Warehouse) -> None:
 
 
 def policy(world: Warehouse) -> None:
-    operation = world.rng.choice(("CREATE", "ALTER", "ALTER", "ALTER", "DROP"))
-    said = {} if operation == "DROP" else {"policyBody": {"value": f"val || '{world.rng.randint(1, 3)}'"}}
+    operation = world.rng.choice(("CREATE", "ALTER", "ALTER", "ALTER", "DROP", "UNDROP"))
+    said = {} if operation in {"DROP", "UNDROP"} else {"policyBody": {"value": f"val || '{world.rng.randint(1, 3)}'"}}
     world.tell(object_modified_by_ddl=_change(world.one("MR"), operation, said))
 
 

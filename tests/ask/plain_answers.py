@@ -165,12 +165,15 @@ def enforced_policy(history: History, given: Given) -> set[Row]:
 
 
 def _in_force(history: History, state: State) -> tuple[datetime | None, str | None]:
+    """When the body of a policy was given, and the body: that of an UNDROP is the one before."""
     if state.query_id is None or state.dropped:
         return None, None
-    texts = [
-        body(change) for query_id, key, change in history.changes if (query_id, key) == (state.query_id, state.key)
-    ]
-    return history.queries[state.query_id].start, max((one for one in texts if one), default=None)
+    changes = [change for query_id, key, change in history.changes if (query_id, key) == (state.query_id, state.key)]
+    texts = [text for change in changes if (text := body(change))]
+    before = history.prior(state)
+    if before and not texts and any((change.get("operationType") or "").upper() == "UNDROP" for change in changes):
+        return _in_force(history, before)
+    return history.queries[state.query_id].start, max(texts, default=None)
 
 
 def policy_access(history: History, given: Given) -> set[Row]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tests.ask.plain_names import Names, body, matched, value
+from tests.ask.plain_names import Names, gives_body, matched, value
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class History:
                 self._make(query, key)
         for ident, key, change in self.changes:
             operation, query = (change.get("operationType") or "").upper(), self.queries[ident]
-            if operation in ("CREATE", "REPLACE", "UNDROP") or body(change) or any(columns_changed(change)):
+            if operation in ("CREATE", "REPLACE", "UNDROP") or gives_body(change) or any(columns_changed(change)):
                 self._make(query, key)
             elif operation == "DROP":
                 self._events[key].add((query.end, ident, _DROPPED))

@@ -170,7 +170,16 @@ def value(given: Any) -> Any:
 
 def body(change: Json) -> str | None:
     """The policy body that a change sets."""
-    return plain.said(value((change.get("properties") or {}).get("policyBody")))
+    return plain.said(_body(change))
+
+
+def gives_body(change: Json) -> bool:
+    """Whether a change sets a policy body, also one that was cut."""
+    return body(change) is not None or _body(change) == "TRUNCATED"
+
+
+def _body(change: Json) -> Any:
+    return value((change.get("properties") or {}).get("policyBody"))
 
 
 def policies(row: Json) -> Iterator[tuple[str, str, Json, str | None, Json]]:

@@ -93,6 +93,12 @@ def test_a_body_makes_a_version_of_a_policy() -> None:
     assert done(change("DROP", policy_body="b")) == Effect(drops=True, makes=True, policy_body="b")
 
 
+def test_a_body_that_was_cut_is_another_one_that_is_not_known() -> None:
+    assert done(change("ALTER", setting("policyBody", value="TRUNCATED"))) == Effect(makes=True)
+    assert done(change("ALTER", setting("comment", value="TRUNCATED"))) == NOTHING
+    assert done(change("ALTER", setting("policyBody", column_name="C", value="TRUNCATED"))) == NOTHING
+
+
 @pytest.mark.parametrize("operations", [("CREATE", "UNDROP"), ("UNDROP", "REPLACE")])
 def test_what_is_created_and_changed_is_created(operations: tuple[str, str]) -> None:
     assert done(*map(change, operations)) == Effect(makes=True, creates=True)
