@@ -317,19 +317,12 @@ def of_wholes(asked: Asked) -> Iterator[str]:
     if asked.name in {"unmasked-reads", "unmasked-copies"}:
         masks = [f"{row['tag']} on {row['label']} ({row['domain']})" for row in rows if row["mask"]]
         if masks:
-            where = (
-                "on columns on which they were enforced"
-                if asked.name == "unmasked-reads"
-                else "where they were enforced"
-            )
-            is_around = asked.name == "unmasked-reads" and any(
-                row["domain"] in _CONTAINERS for row in rows if row["mask"]
-            )
+            is_around = any(row["mask"] and row["domain"] in _CONTAINERS for row in rows)
             only = ", and those of a schema or database only for the queries that enforced them" * is_around
             yield (
                 "Masking policies are set on tags of whole objects: "
                 f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
-                f"rows do not tell: the answer counts them only {where}{only}."
+                f"rows do not tell: the answer counts them only on columns on which they were enforced{only}."
             )
     elif asked.things:
         tags = [f"{row['tag']} of {row['label']}" for row in rows if row["domain"] in _CONTAINERS]

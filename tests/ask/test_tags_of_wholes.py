@@ -10,7 +10,7 @@ from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
 from tests.ask.test_masked_later import MASK, UNMASK, read
-from tests.ask.test_tag_reach import A, changed, tags
+from tests.ask.test_tag_reach import A, changed, copied, tags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,3 +85,22 @@ def test_what_is_in_another_schema_does_not_have_them(tmp_path: Path) -> None:
     told = asked(rows, tmp_path, "unmasked-reads", object_name="D.S.A").notes
     assert not any("whole objects" in note for note in told)
     assert any("does not apply" in note for note in told)
+
+
+def test_a_read_of_a_copy_with_a_mask_through_the_tag_of_its_table_is_not_unmasked(tmp_path: Path) -> None:
+    """The source is masked; USER5 reads the copy before its table has the tag, and USER8 while it has it."""
+    copy = {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.B"}
+    policy = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}
+    masked = {"policies_referenced": [{**copy, "columns": [{"columnName": "C", "policies": [policy]}]}]}
+    rows = [
+        changed(1, A, {"columns": {"C": MASK}}),
+        copied(2, A, copy),
+        changed(3, TAG, MASK),
+        read(5, copy, "C"),
+        changed(6, copy, tags()),
+        {**read(7, copy, "C"), **masked},
+        read(8, copy, "C"),
+    ]
+    of_copy = ("D.S.A", "C", "D.S.MASK", "D.S.B", "C")
+    assert [tuple(row) for row in asked(rows, tmp_path, "unmasked-copies").rows] == [of_copy]
+    assert not ask(load(tmp_path / "out"), find("unmasked-copies"), {"since": "2026-01-06"}).rows
