@@ -397,8 +397,9 @@ def former_columns(asked: Asked) -> Iterator[str]:
         renames = sorted(_renames(asked.graph, thing))
         names = set(asked_names)
         for _ in renames:  # as many steps as a chain of them can have
-            pairs = ({match_name(former), match_name(new)} for former, new in renames)
-            names.update(*(pair for pair in pairs if pair & names))
+            names.update(match_name(new) for former, new in renames if match_name(former) in names)
+            if asked.name != "tag-history":  # it has the tags of former names
+                names.update(match_name(former) for former, new in renames if match_name(new) in names)
         for former, new in renames:
             others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
             if others and {match_name(former), match_name(new)} <= names:

@@ -1,7 +1,7 @@
 """Notes on questions about tags, policies and grants: what was set before the record begins, at another time, or never.
 
-Policies that were set before the record begins have no statement that set them; only queries for which they were
-enforced show that they were in force.
+No row sets a policy that was set before the record begins, or by a statement whose row is missing: only queries for
+which it was enforced show that it was in force.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def enforced_before(asked: Asked) -> Iterator[str]:
     labels = [row["label"] for row in asked.graph.select(_ENFORCED)] if asked.name == _COVERAGE else []
     if labels:
         yield (
-            "Enforced, but set before the record begins, and therefore not among the policies: "
+            "Enforced, but set by no row of the record, and therefore not among the policies: "
             f"{first_of(labels, _SHOWN_POLICIES)}."
         )
 

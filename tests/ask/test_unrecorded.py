@@ -1,4 +1,4 @@
-"""Notes on what no row has: a policy that was set before the record begins, and what became of the objects in a schema
+"""Notes on what no row has: a policy that was enforced, and what became of the objects in a schema
 or database that was dropped, replaced, renamed or swapped.
 """
 
@@ -46,7 +46,7 @@ SET_ON_TAG = "<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject
 def told(*parts: str, question: str = "policy-coverage") -> list[str]:
     store = Store()
     store.load("".join((PREFIXES, *parts)).encode(), RdfFormat.TURTLE)
-    return [note for note in ask(store, find(question), {}).notes if note.startswith("Enforced, but set before")]
+    return [note for note in ask(store, find(question), {}).notes if note.startswith("Enforced, but set by no row")]
 
 
 def test_an_enforced_policy_without_a_recorded_setting_is_reported() -> None:
