@@ -24,7 +24,8 @@ class NameHolder:
     """An object and a period in which it had a name: from ``since`` until ``until`` (None: it still has it), times in
     the form of the graph.
 
-    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it.
+    ``iri``: the object; ``domain``: its kind; ``ident``: Snowflake's id, None where no row gives it; ``seen``: when the
+    last query started that names it so, None where none does.
     """
 
     since: str
@@ -33,6 +34,7 @@ class NameHolder:
     ident: str | None
     name: str
     until: str | None
+    seen: str | None = None
 
     @property
     def order(self) -> tuple[datetime, str, datetime]:
@@ -173,7 +175,8 @@ class Lookups:
             return
         for thing in self.subjects("ah:hasName", name_node):
             domain, ident = self.text(thing, "ah:domain"), self.text(thing, "ah:objectId")
-            yield NameHolder(since, thing, domain or "Object", ident, text, self.text(name_node, "ah:validUntil"))
+            until, seen = (self.text(name_node, term) for term in ("ah:validUntil", "ah:lastSeen"))
+            yield NameHolder(since, thing, domain or "Object", ident, text, until, seen)
 
     def location(self, url: str) -> NameHolder | None:
         """The location outside of Snowflake with this URL; None if the graph has none. It has no periods."""

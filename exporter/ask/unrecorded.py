@@ -88,7 +88,11 @@ def containers(asked: Asked) -> Iterator[str]:
     texts = []
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
-        moved = {name for name in told if name.startswith(event.prefixes) and event.is_of(told[name])}
+        moved = {
+            name
+            for name in told
+            if name.startswith(event.prefixes) and event.is_of(_there(asked, told[name], statement))
+        }
         if names := sorted(moved | set(linked)):
             others = {statement.counterpart(name) for name in (moved & set(own)) - set(linked)}
             others = others.union(*linked.values()) - set(own) - {""}
@@ -115,6 +119,19 @@ def _events(asked: Asked) -> list[_Event]:
             if (place not in undone if until is None else statement.time <= until < undone.get(place, _NEVER))
         ]
     return sorted(found)
+
+
+def _there(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
+    """The objects that a statement finds: not those without an id that went with an earlier RENAME, and that no row
+    names so since then.
+    """
+    places = asked.places[statement.account]
+    for holder in holders:
+        passed = places.forth(match_name(holder.name), places.until(_instant(holder.since)))
+        renames = (places.statements[place] for place, _, _ in passed)
+        first = next((one for one in renames if one.operation == RENAME), statement)
+        if holder.ident or first.time >= statement.time or _instant(holder.seen or "") >= first.time:
+            yield holder
 
 
 def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:

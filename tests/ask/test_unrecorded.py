@@ -146,6 +146,21 @@ def test_a_name_that_only_the_rename_of_its_schema_gives_leads_to_the_former_one
     assert on_containers(stories.of("rename", ends), "who-accessed", object_name="D.S2.OTHER") == []
 
 
+@pytest.mark.parametrize("is_named_again", [False, True])
+def test_a_later_rename_of_the_database_is_not_of_a_name_that_went_with_the_schema(
+    is_named_again: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """D.S.A is D.S2.A, and then D2.S2.A: there is no D2.S.A, unless a row names a D.S.A again in between."""
+    renamed = [RENAMED, read(table("D.S2.A", None)), *[read(table("D.S.A", None))] * is_named_again]
+    rows = [read(table("D.S.A", None)), *renamed, changed(place("D", 70), objectName={"value": "D2"})]
+    last = read(table("D2.S2.A", None))
+    told = on_containers(stories.told({"two": [*rows, last]}, tmp_path), "who-accessed", object_name="D.S.A")
+    assert told[0].startswith("D.S was renamed to D.S2")
+    assert told[0].endswith("Ask for D.S2.A, too.")
+    assert [note.endswith("Ask for D2.S.A, too.") for note in told[1:]] == [True] * is_named_again
+
+
 def test_before_it_nothing_is_told(ends: Store) -> None:
     graph = stories.of("rename", ends)
     assert on_containers(graph, "lineage-as-of", object_name="D.S.A", at="2026-01-01T00:02:30Z") == []
