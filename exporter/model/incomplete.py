@@ -40,6 +40,7 @@ from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, norm
 from exporter.model.objects import ARRAYS, known_text, named_elements, thing_of
 
 if TYPE_CHECKING:
+    from exporter.input.properties import Properties
     from exporter.input.row import Row
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
@@ -80,12 +81,13 @@ def _of_incomplete(change: ChangeDocument, properties: str | None, may_be_cut: b
 
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
     """Whether the operation is a new one, or a known property has a form that could not be read."""
-    return _new_operation(change) is not None or read(properties).is_doubtful or any(_unknown_forms(change, properties))
+    given = read(properties)
+    return _new_operation(change) is not None or given.is_doubtful or any(_unknown_forms(change, given))
 
 
-def _unknown_forms(change: ChangeDocument, properties: str | None) -> Iterator[str]:
+def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:
     thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
-    return iter(()) if thing is None else unknown_forms(thing, read(properties))
+    return iter(()) if thing is None else unknown_forms(thing, properties)
 
 
 def _new_operation(change: ChangeDocument) -> str | None:
@@ -210,11 +212,10 @@ def _domain(domain: Text) -> Iterator[str]:
 
 
 def _of_change(change: ChangeDocument) -> Iterator[str]:
-    operation, given = _new_operation(change), properties_of(change)
+    operation, properties = _new_operation(change), read(properties_of(change))
     if operation is not None:
         yield _named("operation", operation)
-    properties = read(given)
-    for path in (*properties.unknown, *_unknown_forms(change, given)):
+    for path in (*properties.unknown, *_unknown_forms(change, properties)):
         yield _named("property", path)
     own, new = (
         parts_of(name or "")
