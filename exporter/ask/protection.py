@@ -18,7 +18,7 @@ from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
@@ -296,13 +296,16 @@ def _was_dropped(graph: Lookups, thing: str, at: datetime) -> bool:
 # --- tags that objects and columns have from what they are in ---------------------------------------------------------
 
 _WHOLES: Final = """\
-SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?mask WHERE {
-  ?mark a ah:TagSetting ; ah:settingOn ?whole ; ah:element ?tag ; ah:elementObject ?tag_object ; ah:validFrom ?from .
+SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?since ?until ?mask WHERE {
+  ?mark a ah:TagSetting ; ah:settingOn ?whole ; ah:element ?tag ; ah:elementObject ?tag_object ; ah:validFrom ?since .
   ?whole ah:domain ?domain ; rdfs:label ?label .
   FILTER NOT EXISTS { ?mark ah:onColumn ?column }
+  OPTIONAL { ?mark ah:validUntil ?until }
   OPTIONAL {
     ?tag_object (ah:sameNameAs|^ah:sameNameAs)? ?masking .
-    ?on_tag ah:settingOn ?masking ; ah:property "maskingPolicies" ; ah:element ?mask ; ah:validFrom ?mask_from .
+    ?on_tag ah:settingOn ?masking ; ah:property "maskingPolicies" ; ah:element ?mask ; ah:validFrom ?mask_since .
+    OPTIONAL { ?on_tag ah:validUntil ?mask_until }
+    FILTER(COALESCE(?mask_since < ?until, true) && COALESCE(?since < ?mask_until, true))
   }
   BIND(REPLACE(STR(?whole), "[^/]+/(name/)?[^/]+$", "") AS ?account)
 }
@@ -320,17 +323,28 @@ def of_wholes(asked: Asked) -> Iterator[str]:
             is_around = any(row["mask"] and row["domain"] in _CONTAINERS for row in rows)
             only = ", and those of a schema or database only for the queries that enforced them" * is_around
             yield (
-                "Masking policies are set on tags of whole objects: "
+                "Masking policies were set on tags of whole objects: "
                 f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
                 f"rows do not tell: the answer counts them only on columns on which they were enforced{only}."
             )
     elif asked.things:
-        tags = [f"{row['tag']} of {row['label']}" for row in rows if row["domain"] in _CONTAINERS]
+        around = [row for row in rows if row["domain"] in _CONTAINERS]
+        if asked.name == _COVERAGE:
+            around = [row for row in around if _holds(row, asked.times("at"))]
+        tags = [f"{row['tag']} of {row['label']}" for row in around]
         if tags:
             yield (
                 "What is in a schema or database has its tags, which are not in the answer: "
                 f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
             )
+
+
+def _holds(row: dict[str, str], times: Collection[datetime]) -> bool:
+    """Whether a setting holds at any of the times; at the end of the record, if there are none."""
+    since, until = (datetime.fromisoformat(row[end]) if row[end] else None for end in ("since", "until"))
+    if since is None or not times:
+        return until is None
+    return any(since <= time and (until is None or time < until) for time in times)
 
 
 def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:

@@ -80,6 +80,24 @@ def test_tags_of_the_schema_are_told(question: str, tmp_path: Path) -> None:
     assert "What is in a schema or database has its tags, which are not in the answer: D.S.PII of D.S." in answer.notes
 
 
+def test_tags_of_the_schema_at_another_time_are_not_told(tmp_path: Path) -> None:
+    """The schema has the tag from 3 to 5 January; at noon on the 5th it has not."""
+    rows = [*tagged("schema"), changed(5, WHOLES["schema"], tags(doing="DROP"))]
+    answer = asked(rows, tmp_path, "policy-coverage", object_name="D.S.A")
+    assert not any("has its tags" in note for note in answer.notes)
+    store = load(tmp_path / "out")
+    for day, is_told in ((2, False), (4, True), (5, False)):
+        given = {"object_name": "D.S.A", "at": f"2026-01-0{day}T12:00:00Z"}
+        notes = ask(store, find("policy-coverage"), given).notes
+        assert any("has its tags" in note for note in notes) == is_told
+
+
+def test_a_policy_that_was_not_on_the_tag_while_the_table_had_it_is_not_told(tmp_path: Path) -> None:
+    rows = [changed(2, TAG, MASK), changed(3, TAG, UNMASK), changed(4, A, tags()), read(5, A, "C")]
+    told = asked(rows, tmp_path, "unmasked-reads", object_name="D.S.A").notes
+    assert not any("whole objects" in note for note in told)
+
+
 def test_what_is_in_another_schema_does_not_have_them(tmp_path: Path) -> None:
     rows = [changed(1, TAG, MASK), changed(2, OTHER, tags()), read(3, A, "C")]
     told = asked(rows, tmp_path, "unmasked-reads", object_name="D.S.A").notes
