@@ -246,39 +246,37 @@ def _covered(history: History, place: Place, policy: str) -> list[Place]:
 
 def named_later(history: History, place: Place, since: datetime) -> set[Place]:
     """What a column was called later, by renames after a time: each step by the first rename after the one before."""
-    found, waiting = set[Place](), [(place, since)]
-    while waiting:
-        (key, name), after = waiting.pop()
-        steps = [
-            (history.queries[ident].end, new)
-            for ident, changed, change in history.changes
-            for old, new in columns_renamed(change)
-            if changed == key and old == name and history.queries[ident].end > after
-        ]
-        for time, new in sorted(steps)[:1]:
-            if (key, new) not in found:
-                found.add((key, new))
-                waiting.append(((key, new), time))
+    (key, name), found = place, set[Place]()
+    renames = _column_renames(history, key)
+    while step := next(((time, new) for time, old, new in renames if old == name and time > since), None):
+        since, name = step
+        if (key, name) in found:
+            break
+        found.add((key, name))
     return found
 
 
 def named_before(history: History, place: Place, until: datetime) -> dict[Place, datetime]:
     """What a column was called before, and until when: each step by the last rename until the one after."""
+    key, name = place
     found: dict[Place, datetime] = {}
-    waiting = [(place, until)]
-    while waiting:
-        (key, name), before = waiting.pop()
-        steps = [
-            (history.queries[ident].end, old)
-            for ident, changed, change in history.changes
-            for old, new in columns_renamed(change)
-            if changed == key and new == name and history.queries[ident].end <= before
-        ]
-        for time, old in sorted(steps)[-1:]:
-            if (key, old) not in found:
-                found[key, old] = time
-                waiting.append(((key, old), time))
+    renames = _column_renames(history, key)[::-1]
+    while step := next(((time, old) for time, old, new in renames if new == name and time <= until), None):
+        until, name = step
+        if (key, name) in found:
+            break
+        found[key, name] = until
     return found
+
+
+def _column_renames(history: History, key: str) -> list[tuple[datetime, str, str]]:
+    """When columns of an object were renamed, from what to what; in order."""
+    return sorted(
+        (history.queries[ident].end, old, new)
+        for ident, changed, change in history.changes
+        for old, new in columns_renamed(change)
+        if changed == key
+    )
 
 
 def enforcements(history: History) -> dict[Place, list[tuple[Query, str, str]]]:

@@ -323,7 +323,7 @@ def test_queries_whose_objects_were_cut(question: str, tmp_path: Path) -> None:
 def test_a_tag_or_policy_that_a_row_gives_in_an_unknown_form_is_told(
     question: str,
     given: dict[str, str],
-    is_lacking: bool,  # noqa: FBT001
+    is_lacking: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
 ) -> None:
     """The elements of the lists have ids and no names; the query ran on 2 March."""

@@ -148,7 +148,7 @@ def test_a_name_that_only_the_rename_of_its_schema_gives_leads_to_the_former_one
 
 @pytest.mark.parametrize("is_named_again", [False, True])
 def test_a_later_rename_of_the_database_is_not_of_a_name_that_went_with_the_schema(
-    is_named_again: bool,  # noqa: FBT001
+    is_named_again: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
 ) -> None:
     """D.S.A is D.S2.A, and then D2.S2.A: there is no D2.S.A, unless a row names a D.S.A again in between."""

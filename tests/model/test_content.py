@@ -220,7 +220,10 @@ def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: 
         ({"properties": {"tags": [{"subOperationType": "ADD", "objectId": 9, "objectName": "D.S.PII"}]}}, False),
     ],
 )
-def test_what_a_change_did_can_be_lost_by_what_is_not_understood(change: dict[str, Any], is_lost: bool) -> None:  # noqa: FBT001
+def test_what_a_change_did_can_be_lost_by_what_is_not_understood(
+    change: dict[str, Any],
+    is_lost: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """A new name loses nothing: it is read by its structure."""
     changed = {**TABLE, "operationType": "ALTER", **change}
     found = facts_of(row(object_modified_by_ddl=changed)).content.incomplete
