@@ -176,15 +176,15 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
-    inherited = {
-        thing for row in _tagged_wholes(asked) if row["mask"] for thing in asked.things if _has(row, graph, thing)
-    }
+    masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
         if labels[name] > 1:  # another one of that name may have what this one lacks
             name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'})"
-        is_masked = thing in inherited or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
-        if asked.name == "unmasked-reads" and not is_masked:
+        if asked.name == "unmasked-reads" and not (
+            any(_has(row, graph, thing) for row in masking)
+            or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
+        ):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
             yield (
                 f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
@@ -341,10 +341,8 @@ def of_wholes(asked: Asked) -> Iterator[str]:
 
 def _holds(row: dict[str, str], times: Collection[datetime]) -> bool:
     """Whether a setting holds at any of the times; at the end of the record, if there are none."""
-    since, until = (datetime.fromisoformat(row[end]) if row[end] else None for end in ("since", "until"))
-    if since is None or not times:
-        return until is None
-    return any(since <= time and (until is None or time < until) for time in times)
+    since, until = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
+    return any(since <= time and (not until or time < until) for time in times) if times else not until
 
 
 def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:

@@ -67,10 +67,11 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
     if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
         yield "agents_info UNNAMED"
     if document.change is not None:
-        yield from (f"{_CHANGE} {reason}" for reason in _of_incomplete(document.change, properties, may_be_cut))
+        reasons = _of_incomplete(document.change, properties, may_be_cut=may_be_cut)
+        yield from (f"{_CHANGE} {reason}" for reason in reasons)
 
 
-def _of_incomplete(change: ChangeDocument, properties: str | None, may_be_cut: bool) -> Iterator[str]:  # noqa: FBT001
+def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
     if may_be_cut and _is_cut(change, properties):
         yield TRUNCATED
     if change.operation_type is None and change.object_name is None:
