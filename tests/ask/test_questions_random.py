@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -50,7 +51,9 @@ def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
             told, each = answered(question, store, given), [answers(question, one, given) for one in histories]
             expected = set().union(*each)
             words = f"{question} {given} of {cases}"
-            assert is_together or len(told) == len(set(told)), f"doubles: {words}"
+            # Rows look alike only if they are of different accounts.
+            alike = [row for row, count in Counter(told).items() if count > max(1, sum(row in one for one in each))]
+            assert alike == [], f"doubles: {words}"
             assert sorted(set(told) - expected, key=str) == [], f"too much: {words}"
             assert sorted(expected - set(told), key=str) == [], f"missing: {words}"
             full += sum(map(bool, each))
