@@ -198,6 +198,8 @@ def _by_id(asked: Asked) -> Iterator[str]:
         by_id = {parameter: asked.values(parameter) for parameter in asked.params if parameter != "object_name"}
         by_id |= {"object_id": [ident], **({"domain": [domain]} if "domain" in takes else {})}
         text = f"object_id={ident}" + (f" domain={domain}" if "domain" in takes and domain != "Table" else "")
+        accounts = {holder.account for holder in asked.graph.of_id(ident) if holder.domain == domain}
+        text += f" (an id in {len(accounts)} accounts)" if len(accounts) > 1 else ""
         if asked.name not in _QUICK:
             yield f"Ask by {text}, too: its names: {names}."
         elif rows := len(asked.ask(by_id, MOST).rows):

@@ -100,8 +100,13 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
             note = _none("column", column, graph.columns(things))
             resolved.notes.append(note.replace("the graph", "the object"))
     for tag in given.get("tag", ()):
-        if not any(holder.domain == "Tag" for holder in graph.holders(tag)):
+        tags = [holder for holder in graph.holders(tag) if holder.domain == "Tag"]
+        if not tags:
             resolved.notes.append(_none("tag", tag, graph.every("ah:nameText")))
+        elif len({holder.iri for holder in tags}) > len({holder.account for holder in tags}):
+            resolved.notes.append(
+                f"Several tags have or had the name {tag}; the answer has all of them:{_listed(tags)}"
+            )
     for kind, term in _TERMS.items():
         for value in given.get(kind, ()):
             if not _has(graph, kind, value):

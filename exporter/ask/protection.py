@@ -18,7 +18,7 @@ from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
@@ -327,16 +327,35 @@ def of_wholes(asked: Asked) -> Iterator[str]:
                 f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
                 f"rows do not tell: the answer counts them only on columns on which they were enforced{only}."
             )
-    elif asked.things:
+    elif asked.things or asked.name == _REACH:
         around = [row for row in rows if row["domain"] in _CONTAINERS]
-        if asked.name == _COVERAGE:
+        if asked.name != "tag-history":
             around = [row for row in around if _holds(row, asked.times("at"))]
+        if asked.name == _REACH:
+            yield from _in_tagged(asked, around)
+            return
         tags = [f"{row['tag']} of {row['label']}" for row in around]
         if tags:
             yield (
                 "What is in a schema or database has its tags, which are not in the answer: "
                 f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
             )
+
+
+def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
+    """The copies in the answer whose schema or database has the tag."""
+    tagged = [(row["label"], match_name(row["tag"])) for row in around]
+    copies = [
+        f"{place}.{row['target_column_name']}"
+        for row in asked.answer.dicts()
+        for place in (row["target_object_name"] or "",)
+        if any(place.startswith(f"{label}.") and match_name(row["tag_name"] or "") == tag for label, tag in tagged)
+    ]
+    if copies:
+        yield (
+            "In a schema or database that has the tag, from which they have it, too: "
+            f"{first_of(sorted(set(copies)), _SHOWN_TAGS)}."
+        )
 
 
 def _holds(row: dict[str, str], times: Collection[datetime]) -> bool:
@@ -347,7 +366,7 @@ def _holds(row: dict[str, str], times: Collection[datetime]) -> bool:
 
 def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
     """The tags of whole objects that what is asked for is, or is in."""
-    if asked.name not in {"unmasked-reads", "unmasked-copies", _COVERAGE, "tag-history"}:
+    if asked.name not in {"unmasked-reads", "unmasked-copies", _COVERAGE, _REACH, "tag-history"}:
         return []
     every = asked.graph.select(_WHOLES)
     return [row for row in every if not asked.things or any(_has(row, asked.graph, thing) for thing in asked.things)]

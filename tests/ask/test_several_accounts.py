@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.parameters import bind
-from exporter.ask.questions import find, questions, select
+from exporter.ask.questions import ask, find, questions, select
 from tests.ask import drawn, stories
 from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, drawn_of_several, history
 from tests.ask.test_questions_random import answered
@@ -110,6 +110,17 @@ def test_what_has_the_name_in_another_account_is_not_another_target(tmp_path: Pa
     alone = stories.told({"one": told}, tmp_path / "alone")
     both = stories.told({"one": told, "two": [{"base_objects_accessed": [table(31, "D.S.X")]}]}, tmp_path / "both")
     assert answer(both, "end-up", object_name="D.S.X") == answer(alone, "end-up", object_name="D.S.X")
+
+
+def test_rows_by_the_id_of_a_renamed_object_say_in_how_many_accounts_it_is(tmp_path: Path) -> None:
+    """Both accounts have a table 11 that is renamed."""
+    renamed = {**table(11, "D.S.X"), "operationType": "ALTER", "properties": {"objectName": {"value": "D.S.NEW"}}}
+    story = [*reads(11, "BEN"), {"object_modified_by_ddl": renamed}]
+    whole = stories.told({"one": story, "two": story}, tmp_path)
+    asked_for = {"object_name": "D.S.NEW", "until": "2026-01-01T00:02:00Z"}
+    told = ask(whole, find("when-accessed"), asked_for)
+    assert told.rows == []
+    assert "As object_id=11 (an id in 2 accounts) it has 2 rows; its names: " in " ".join(told.notes)
 
 
 @cache

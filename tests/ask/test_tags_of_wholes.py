@@ -10,7 +10,7 @@ from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
 from tests.ask.test_masked_later import MASK, UNMASK, read
-from tests.ask.test_tag_reach import A, changed, copied, tags
+from tests.ask.test_tag_reach import A, B, changed, copied, tags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,3 +122,28 @@ def test_a_read_of_a_copy_with_a_mask_through_the_tag_of_its_table_is_not_unmask
     of_copy = ("D.S.A", "C", "D.S.MASK", "D.S.B", "C")
     assert [tuple(row) for row in asked(rows, tmp_path, "unmasked-copies").rows] == [of_copy]
     assert not ask(load(tmp_path / "out"), find("unmasked-copies"), {"since": "2026-01-06"}).rows
+
+
+@pytest.mark.parametrize(("of", "is_told"), [("schema", True), ("database", True), ("table", False)])
+def test_a_copy_whose_schema_or_database_has_the_tag_is_told(of: str, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """The copy is in another schema than that in ``OTHER``, which has the tag, too."""
+    rows = [changed(1, A, {"columns": {"C": tags()}}), copied(2, A, B), changed(3, WHOLES[of], tags())]
+    answer = asked([*rows, changed(4, OTHER, tags())], tmp_path, "tag-reach")
+    assert [row[4:] for row in answer.rows] == [("D.S.B", "C")]
+    assert (
+        "In a schema or database that has the tag, from which they have it, too: D.S.B.C." in answer.notes
+    ) == is_told
+
+
+def test_a_name_that_two_tags_had_is_told(tmp_path: Path) -> None:
+    """The first tag is renamed, and another one gets its name."""
+    rename = changed(2, TAG, {"objectName": {"value": "D.S.OLD"}})
+    made = changed(3, TAG | {"objectId": 10}, {}, "CREATE")
+    answer = asked([changed(1, A, tags()), rename, made], tmp_path, "policy-coverage", tag_name="D.S.PII")
+    told = [note for note in answer.notes if note.startswith("Several tags have or had the name D.S.PII")]
+    assert len(told) == 1
+    assert all(f"Tag {ident}, D.S.PII, from 2026-01-0{since}" in told[0] for ident, since in ((9, 1), (10, 3)))
+
+
+def test_a_name_of_one_tag_needs_no_note(tmp_path: Path) -> None:
+    assert asked([changed(1, A, tags())], tmp_path, "policy-coverage", tag_name="D.S.PII").notes == []
