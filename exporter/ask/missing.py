@@ -11,7 +11,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import clones, left_out, nameless, protection, unrecorded, views
+from exporter.ask import clones, left_out, nameless, policy_bodies, protection, unrecorded, views
+from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
 from exporter.ask.parameters import as_text, instant, values_of
@@ -34,7 +35,7 @@ _NEEDED_BY: Final = {
 }
 """Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
 _BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
-"""Questions whose answers depend also on masks that DDL sets, and on grants to shares."""
+"""Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
 _REASONS: Final = {
     ("TRUNCATED",): "cut by Snowflake ({})",
     ("UNNAMED", "NOT_UNDERSTOOD"): "not understood in full ({}: without a name, or in a form that is not known)",
@@ -91,6 +92,14 @@ ASK {
   FILTER NOT EXISTS { ?written ah:derivedFromBase ?read }
 }
 """
+_ON_ALL: Final = """\
+SELECT DISTINCT ?label ?privilege ?kind ?account WHERE {
+  ?grant ah:onAll ?kind ; ah:grantedObject ?around .
+  ?around rdfs:label ?label .
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+"""
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
@@ -108,7 +117,8 @@ def explain(asked: Asked) -> list[str]:
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
-        notes += [protection.enforced_before, protection.of_wholes, protection.unknown_bodies]
+        notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
+        notes += [protection.masked_elsewhere, _granted_on_all]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]
@@ -284,6 +294,23 @@ def _shared(asked: Asked) -> Iterator[str]:
                 f"{asked.graph.label(thing)} was granted to a share: reads in other accounts are in their own "
                 "ACCESS_HISTORY alone."
             )
+
+
+def _granted_on_all(asked: Asked) -> Iterator[str]:
+    """Grants on all objects of a schema or database that what is asked for is in."""
+    if asked.name != "exposure" or not asked.things:
+        return
+    inside = [(thing, holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)]
+    grants = [
+        f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
+        for row in asked.graph.select(_ON_ALL)
+        if any(text.startswith(f"{row['label']}.") and thing.startswith(row["account"]) for thing, text in inside)
+    ]
+    if grants:
+        yield (
+            f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
+            "not list what that was: ask for the schema or database, too."
+        )
 
 
 def _incomplete(asked: Asked) -> Iterator[str]:

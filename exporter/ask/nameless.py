@@ -41,8 +41,9 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
     names = sorted(set(_set(asked).values()))
     if names:
         yield (
-            f"Some rows give no id of {first_of(names, _SHOWN)}: the tags and policies that they set count for what "
-            "is known by that name alone, and not for what other rows give with an id, though it may be the same."
+            f"Some rows give no id of {first_of(names, _SHOWN)}, and others do: tags and policies that were set "
+            "without the id count for what is known by that name alone, and those that were set with it for what rows "
+            "give with the id, though it may be the same."
         )
     elements = sorted({row["name"] for row in _set_by_name(asked)})
     if elements:
@@ -287,9 +288,12 @@ _SET_BY: Final[Mapping[str, str]] = {
 """Question -> the classes of the settings that it is about."""
 _SET: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
-  ?nameless ah:sameNameAs ?thing .
   VALUES ?class { @classes@ }
-  FILTER EXISTS { ?setting ah:settingOn ?nameless . ?setting a ?class }
+  { ?nameless ah:sameNameAs ?thing . ?setting ah:settingOn ?nameless ; a ?class } UNION {
+    ?nameless ah:sameNameAs ?identified . ?setting ah:settingOn ?identified ; a ?class .
+    FILTER EXISTS { ?access ah:accessedObject ?nameless }
+    ?nameless ah:sameNameAs? ?thing .
+  }
   FILTER NOT EXISTS { ?thing ah:domain "Tag" }
   ?nameless rdfs:label ?name .
 }
@@ -299,7 +303,7 @@ ORDER BY ?name
 
 def _set(asked: Asked) -> dict[str, str]:
     """The objects that are asked for (all, if there are none) on which rows set tags or policies without giving their
-    ids, where other rows give them, and their names.
+    ids, where other rows give them, or with their ids, where other rows use them without; and their names.
     """
     if asked.name not in _SET_BY or not _has_mixed_ids(asked.graph):
         return {}

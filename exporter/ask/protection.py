@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
-from exporter.ask.asked import record_begin
+from exporter.ask.asked import MOST, record_begin
 from exporter.ask.lookups import iris, literals
 from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
@@ -28,7 +29,7 @@ _REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
 _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
-SELECT DISTINCT ?label WHERE {
+SELECT DISTINCT ?label ?object WHERE {
   {
     SELECT DISTINCT ?policy ?object ?place WHERE {
       ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
@@ -45,14 +46,14 @@ SELECT DISTINCT ?label WHERE {
   }
   MINUS {
     SELECT DISTINCT ?policy ?place WHERE {
-      ?set a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?covered .
+      ?set a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?covered .
       OPTIONAL { ?set ah:onColumn ?covered_column }
       BIND(COALESCE(?covered_column, ?covered) AS ?place)
     }
   }
   MINUS {
     SELECT DISTINCT ?policy ?place WHERE {
-      ?set_on_tag a ah:PolicySetting ; ah:elementObject ?policy ; ah:settingOn ?tag .
+      ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
       ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
       OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
       BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
@@ -72,7 +73,8 @@ ORDER BY ?label
 
 def enforced_before(asked: Asked) -> Iterator[str]:
     """A note if something with a tag had a policy enforced that no recorded statement set."""
-    labels = [row["label"] for row in asked.graph.select(_ENFORCED)] if asked.name == _COVERAGE else []
+    rows = asked.graph.select(_ENFORCED) if asked.name == _COVERAGE else ()
+    labels = [row["label"] for row in rows if not asked.things or row["object"] in asked.things]
     if labels:
         yield (
             "Enforced, but set by no row of the record, and therefore not among the policies: "
@@ -80,53 +82,45 @@ def enforced_before(asked: Asked) -> Iterator[str]:
         )
 
 
-_IN_FORCE: Final = """\
-SELECT DISTINCT ?name ?version ?column WHERE {
+# --- masks that may have covered what was read ------------------------------------------------------------------------
+
+_ELSEWHERE: Final = """\
+SELECT DISTINCT ?query_id ?column_name ?place WHERE {
   VALUES ?query_id { @ids@ }
   ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
-  ?enforcement ah:policy ?policy ; ah:policyVersion ?version .
-  OPTIONAL { ?enforcement ah:protectedColumn ?column }
-  OPTIONAL { ?enforcement ah:policyName ?spelled }
-  OPTIONAL { ?policy rdfs:label ?label }
-  BIND(COALESCE(?spelled, ?label, STR(?policy)) AS ?name)
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked .
+  ?masked ah:columnOf ?owner ; ah:columnName ?masked_name ; ah:matchName ?match .
+  {
+    ?owner ah:sameNameAs|^ah:sameNameAs ?object . ?column ah:columnOf ?object ; ah:matchName ?match .
+  } UNION { ?column ah:columnOf ?owner ; ah:matchName ?match FILTER(?column != ?masked) } UNION { ?shown ah:sourceColumn ?masked ; ah:viewColumn ?column } UNION {
+    ?shown ah:viewColumn ?masked ; ah:sourceColumn ?column .
+  }
+  ?query prov:qualifiedUsage/ah:readColumn ?column .
+  ?column ah:columnName ?column_name .
+  ?owner rdfs:label ?owner_name .
+  BIND(CONCAT(?owner_name, ".", ?masked_name) AS ?place)
 }
-ORDER BY ?name
+ORDER BY ?query_id ?place
 """
-"""The policies that were enforced in queries, with the version that was in force; ``?column``: what one masks."""
+"""Columns that a query read, and a mask that it enforced on an object or column of the same name in another form, on a
+column behind a view, or on that of a view.
+"""
 
 
-def unknown_bodies(asked: Asked) -> Iterator[str]:
-    """Notes on enforced policies whose body is not on record, and on those that the answer leaves out."""
-    if asked.name != "enforced-policy":
+def masked_elsewhere(asked: Asked) -> Iterator[str]:
+    """A note on reads whose query enforced a mask that may have covered what was read, too."""
+    if asked.name != "unmasked-reads":
         return
-    graph = asked.graph
-    unknown, left_out = dict[str, None](), dict[str, None]()
-    for row in graph.select(_IN_FORCE, ids=literals(asked.values("query_id"))):
-        given = _body_given_by(graph, row["version"])
-        if not any(graph.objects(given, "ah:policyBody")):
-            is_listed = row["column"] or any(graph.objects(given, "prov:wasGeneratedBy"))
-            (unknown if is_listed else left_out)[row["name"]] = None
-    if unknown:
-        names = first_of(list(unknown), _SHOWN_POLICIES)
-        yield f"No row since {record_begin(graph)} says which body was in force: {names}."
-    if left_out:
-        names = first_of(list(left_out), _SHOWN_POLICIES)
+    reads = {(row["query_id"], row["column_name"]) for row in islice(asked.answer.dicts(), MOST) if row["query_id"]}
+    ids = literals({query_id for query_id, _ in reads if query_id})
+    rows = [row for row in asked.graph.select(_ELSEWHERE, ids=ids) if (row["query_id"], row["column_name"]) in reads]
+    if rows:
+        texts = list(dict.fromkeys(f"{row['place']} in query {row['query_id']}" for row in rows))
         yield (
-            f"Enforced, but not in the answer: {names}. A policy on a whole object is in it only if a row shows what "
-            "made it or changed its body, and it was not dropped since."
+            "Some of these queries enforced a masking policy on the same name without an id or in another letter case, "
+            "on a column behind the view, or on that of a view over the table, and rows do not say whether it covered "
+            f"what was read: {first_of(texts, _SHOWN_POLICIES)}."
         )
-
-
-def _body_given_by(graph: Lookups, version: str) -> str:
-    """The version whose body a version of a policy has: an UNDROP gives none and brings back the one before."""
-    while prior := next(graph.objects(version, "ah:priorVersion"), None):
-        made_by = graph.objects(version, "prov:wasGeneratedBy")
-        changes = (change for query in made_by for change in graph.objects(query, "ah:hasChange"))
-        is_restored = any("UNDROP" in graph.objects(change, "ah:operation") for change in changes)
-        if not is_restored or any(graph.objects(version, "ah:policyBody")):
-            break
-        version = prior
-    return version
 
 
 # --- empty answers ----------------------------------------------------------------------------------------------------
@@ -182,7 +176,7 @@ def nothing_set(asked: Asked) -> Iterator[str]:
         if labels[name] > 1:  # another one of that name may have what this one lacks
             name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'})"
         if asked.name == "unmasked-reads" and not (
-            any(_has(row, graph, thing) for row in masking)
+            any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
@@ -320,12 +314,10 @@ def of_wholes(asked: Asked) -> Iterator[str]:
     if asked.name in {"unmasked-reads", "unmasked-copies"}:
         masks = [f"{row['tag']} on {row['label']} ({row['domain']})" for row in rows if row["mask"]]
         if masks:
-            is_around = any(row["mask"] and row["domain"] in _CONTAINERS for row in rows)
-            only = ", and those of a schema or database only for the queries that enforced them" * is_around
             yield (
                 "Masking policies were set on tags of whole objects: "
                 f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
-                f"rows do not tell: the answer counts them only on columns on which they were enforced{only}."
+                "rows do not tell: the answer counts them only on columns on which they were enforced."
             )
     elif asked.things or asked.name == _REACH:
         around = [row for row in rows if row["domain"] in _CONTAINERS]
@@ -334,10 +326,13 @@ def of_wholes(asked: Asked) -> Iterator[str]:
         if asked.name == _REACH:
             yield from _in_tagged(asked, around)
             return
+        if asked.name == "tag-history" and asked.values("column_name"):
+            around += [row for row in rows if row["domain"] not in _CONTAINERS]
         tags = [f"{row['tag']} of {row['label']}" for row in around]
         if tags:
             yield (
-                "What is in a schema or database has its tags, which are not in the answer: "
+                "Columns have the tags of their table, and what is in a schema or database has its tags, which are not "
+                "in the answer: "
                 f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
             )
 
@@ -369,10 +364,17 @@ def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
     if asked.name not in {"unmasked-reads", "unmasked-copies", _COVERAGE, _REACH, "tag-history"}:
         return []
     every = asked.graph.select(_WHOLES)
-    return [row for row in every if not asked.things or any(_has(row, asked.graph, thing) for thing in asked.things)]
+    return [row for row in every if not asked.things or any(_has(row, asked, thing) for thing in asked.things)]
 
 
-def _has(row: dict[str, str], graph: Lookups, thing: str) -> bool:
-    """Whether an object is the tagged one, or is in it by its name."""
-    is_in_it = row["domain"] in _CONTAINERS and graph.label(thing).startswith(f"{row['label']}.")
-    return thing == row["whole"] or (is_in_it and thing.startswith(row["account"]))
+def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
+    """Whether an object is the tagged one, or is in it by a name that it has at the time that is asked for."""
+    if thing == row["whole"] or row["domain"] not in _CONTAINERS or not thing.startswith(row["account"]):
+        return thing == row["whole"]
+    times = asked.times("at")
+    names = [
+        name.name
+        for name in asked.graph.names_of(thing)
+        if asked.name != _COVERAGE or (any(map(name.holds, times)) if times else name.until is None)
+    ]
+    return any(text.startswith(f"{row['label']}.") for text in names or [asked.graph.label(thing)])

@@ -39,6 +39,13 @@ SELECT DISTINCT ?thing WHERE {
   FILTER(?domain NOT IN ("Schema", "Database") && NOT EXISTS { ?thing ah:objectId ?id })
 }
 """
+_MASKING: Final = """\
+SELECT DISTINCT ?thing ?element WHERE {
+  ?mask ah:property "maskingPolicies" ; ah:settingOn ?on ; ah:elementObject|ah:settingOn ?element ; ah:validFrom ?time .
+  OPTIONAL { ?tagged ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?on ; ah:settingOn ?tagged_thing }
+  BIND(COALESCE(?tagged_thing, ?on) AS ?thing)
+}
+"""
 _Holders = dict[str, list["NameHolder"]]
 """A name as it is compared -> the objects that had it."""
 _between_names: Final = re.compile(r", |=").split
@@ -83,16 +90,19 @@ def containers(asked: Asked) -> Iterator[str]:
     own: _Holders = {name: [] for name in asked.match_names()}
     for holder in (holder for thing in asked.about for holder in graph.names_of(thing)):
         own.setdefault(match_name(holder.name), []).append(holder)
-    told = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
+    told = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **_masking(asked), **own}
     links = _links(asked, {**_nameless(asked), **told})
-    texts = []
+    texts, later_names = [], {name: (name, holders) for name, holders in told.items()}
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
-        moved = {
-            name
-            for name in told
-            if name.startswith(event.prefixes) and event.is_of(_there(asked, told[name], statement))
+        concerned = {
+            name: of_name
+            for name, of_name in later_names.items()
+            if name.startswith(event.prefixes) and event.is_of(_there(asked, of_name[1], statement))
         }
+        moved = {told_name for told_name, _ in concerned.values()}
+        for name, of_name in concerned.items():
+            later_names.setdefault(statement.counterpart(name), of_name)
         if names := sorted(moved | set(linked)):
             others = {statement.counterpart(name) for name in (moved & set(own)) - set(linked)}
             others = others.union(*linked.values()) - set(own) - {""}
@@ -119,6 +129,17 @@ def _events(asked: Asked) -> list[_Event]:
             if (place not in undone if until is None else statement.time <= until < undone.get(place, _NEVER))
         ]
     return sorted(found)
+
+
+def _masking(asked: Asked) -> _Holders:
+    """The policies and tags by which columns of the answer are masked, which ``unmasked-reads`` does not name."""
+    found: _Holders = {}
+    if asked.name == "unmasked-reads" and asked.answer.rows:
+        for row in asked.graph.select(_MASKING):
+            if not asked.things or row["thing"] in asked.things:
+                for holder in asked.graph.names_of(row["element"]):
+                    found.setdefault(match_name(holder.name), []).append(holder)
+    return found
 
 
 def _there(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:

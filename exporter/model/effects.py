@@ -159,12 +159,10 @@ def _change(change: Change, by_key: dict[str, Effect]) -> None:
 
 
 def _gives_body(change: Change) -> bool:
-    """Whether the policy has another body after the change, also if Snowflake cut it: then the body is not known."""
-    is_cut = any(
-        setting.property == "policyBody" and setting.column_name is None and setting.value == TRUNCATED
-        for setting in change.settings
-    )
-    return change.policy_body is not None or is_cut
+    """Whether the policy has another body after the change. It is not known if the row has no text of it, as where
+    Snowflake cut it.
+    """
+    return any(setting.property == "policyBody" and setting.column_name is None for setting in change.settings)
 
 
 def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:

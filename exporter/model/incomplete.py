@@ -81,9 +81,12 @@ def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut
 
 
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
-    """Whether the operation is a new one, or a known property has a form that could not be read."""
+    """Whether the row does not say what kind the object is of, the operation is a new one, or a known property has a
+    form that could not be read.
+    """
     given = read(properties)
-    return _new_operation(change) is not None or given.is_doubtful or any(_unknown_forms(change, given))
+    is_clear = not _is_blank(change.object_domain) and _new_operation(change) is None and not given.is_doubtful
+    return not is_clear or any(_unknown_forms(change, given))
 
 
 def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:

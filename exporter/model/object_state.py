@@ -1,9 +1,9 @@
 """The state of an object at a time: its names, its settings, and what is known at its end.
 
 Names have periods, derived from the object's uses in order of time. Settings (tags, policies, grants) end when the same
-is set or unset again, when their column is dropped, or when the object or the tag or policy is dropped. UNDROP restores
-them. An object that is created after a DROP does not inherit settings. After all uses, the object's own nodes and
-events are derived from what is known.
+is set or unset again, when another policy is set in their place, when their column is dropped, or when the object or
+the tag or policy is dropped. UNDROP restores them. An object that is created after a DROP does not inherit settings.
+After all uses, the object's own nodes and events are derived from what is known.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ from exporter.model.identifiers import match_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+ONE_OF_COLUMN: Final = frozenset({"maskingPolicies", "projectionPolicies"})
+ONE_OF_OBJECT: Final = frozenset(
+    {"rowAccessPolicies", "aggregationPolicies", "joinPolicies", "storageLifecyclePolicies"}
+)
+"""Policies of which a column, and a table or view, can have one at a time: to set another with FORCE replaces it
+(Snowflake, "ALTER TABLE"). A tag can have several masking policies, one for each data type.
+"""
 Rename = tuple[str, str, str]
 """Former and new name of a column, and the key of the change that renames it."""
 
@@ -73,14 +80,23 @@ class SettingsInForce:
 
     def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Over]:
         """Apply a setting. Gives the settings that it ends."""
-        for key in self._replaced(setting):
+        for key in self._replaced(requester, setting):
             yield self._end(key, at)
         if setting.names:
             self._held[setting.key] = SettingInForce(requester, setting, at)
 
-    def _replaced(self, setting: SettingOfQuery) -> list[SettingKey]:
-        """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked."""
+    def _replaced(self, requester: Requester, setting: SettingOfQuery) -> list[SettingKey]:
+        """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked. A
+        policy replaces the one that another query set in its place.
+        """
         revoked = setting.property_name
+        if setting.names and revoked in (ONE_OF_OBJECT if setting.column is None else ONE_OF_COLUMN):
+            place = setting.key[:2]
+            return [
+                key
+                for key, in_force in self._held.items()
+                if key == setting.key or (key[:2] == place and in_force.requester != requester)
+            ]
         if setting.names or not is_of_several(revoked):
             return [setting.key] if setting.key in self._held else []
         held = [in_force.setting for in_force in self._held.values()]

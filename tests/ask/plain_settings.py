@@ -12,13 +12,15 @@ from tests.ask.plain_names import matched, value
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from tests.ask.plain_history import History, Query
 
 Place = tuple[str, str | None]
 """An object, and its column (None: the object itself)."""
+_ONE_OF_COLUMN: Final = ("maskingPolicies", "projectionPolicies")
+_ONE_OF_OBJECT: Final = ("rowAccessPolicies", "aggregationPolicies", "joinPolicies", "storageLifecyclePolicies")
 _POLICIES: Final = re.compile(r"([a-zA-Z]+)Policies")
 
 
@@ -105,7 +107,7 @@ def held(history: History) -> list[Held]:
         several = every.get((one.place, one.property, one.element), [])
         own = several.index(one) + 1 if one in several else 0
         after = [two for two in several[own:] if own or two.query.start >= since][:1]
-        last = first(*(two.query.start for two in after), *_column_drops(history, one))
+        last = first(*(two.query.start for two in after), *_column_drops(history, one), *_replaced(every, one, since))
         moved = [
             (history.queries[ident].end, ident, new)
             for ident, key, change in history.changes
@@ -123,6 +125,18 @@ def held(history: History) -> list[Held]:
             time, ident, new = renamed
             waiting.append((one._replace(query=history.queries[ident], place=(one.place[0], new)), time))
     return found
+
+
+def _replaced(every: Mapping[tuple[Place, str, str], list[Doing]], doing: Doing, since: datetime) -> Iterator[datetime]:
+    """When another policy was set where there can only be one; a tag can have several masking policies."""
+    if doing.property in (_ONE_OF_OBJECT if doing.place[1] is None else _ONE_OF_COLUMN):
+        for (place, name, element), others in every.items():
+            if (place, name) == (doing.place, doing.property) and element != doing.element:
+                yield from (
+                    two.query.start
+                    for two in others
+                    if two.sets and (two.query.start, two.query.query_id) > (since, doing.query.query_id)
+                )
 
 
 def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
@@ -235,13 +249,32 @@ def masks(history: History) -> dict[Place, list[Masked]]:
 
 
 def _covered(history: History, place: Place, policy: str) -> list[Place]:
-    """What a tag covers for a policy: its column; of a whole table those of the policy's data type, which rows show
-    only by enforcing it.
+    """What a tag covers for a policy: its column; of a whole table, schema or database those of the policy's data type,
+    which rows show only by enforcing it, under each of their names.
     """
     if place[1] is not None:
         return [place]
-    return [one for one, every in enforcements(history).items() if one[0] == place[0] and one[1]
+    seen = [one for one, every in enforcements(history).items() if one[1] and _is_in(history, one[0], place[0])
             and any(key == policy for _, _, key in every)]  # fmt: skip
+    return sorted({name for one in seen for name in {one, *_same_columns(history, one)}})
+
+
+def _is_in(history: History, key: str, whole: str) -> bool:
+    """Whether an object is the one with the tag, or has or had a name in the schema or database."""
+    around = [f"{matched(name)}." for name in history.names.ever_called(whole) if whole.startswith(("schema/", "data"))]
+    return key == whole or any(matched(name).startswith(tuple(around)) for name in history.names.ever_called(key))
+
+
+def _same_columns(history: History, place: Place) -> set[Place]:
+    """The other names of a column, later and earlier."""
+    renames = _column_renames(history, place[0])
+    found = set[Place]()
+    for steps in (renames, [(time, new, old) for time, old, new in renames]):
+        names = [str(place[1])]
+        for name in names:
+            names += [new for _, old, new in steps if old == name and new not in names]
+        found |= {(place[0], name) for name in names}
+    return found - {place}
 
 
 def named_later(history: History, place: Place, since: datetime) -> set[Place]:

@@ -1,0 +1,103 @@
+"""Notes on the body of a policy that was enforced: where no row gives it, and what may have changed it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.asked import record_begin
+from exporter.ask.lookups import iris, literals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
+
+_SHOWN_POLICIES: Final = 5
+_IN_FORCE: Final = """\
+SELECT DISTINCT ?name ?policy ?version ?column ?time WHERE {
+  VALUES ?query_id { @ids@ }
+  ?query ah:queryId ?query_id ; prov:startedAtTime ?time ; ah:enforced ?enforcement .
+  ?enforcement ah:policy ?policy ; ah:policyVersion ?version .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column }
+  OPTIONAL { ?enforcement ah:policyName ?spelled }
+  OPTIONAL { ?policy rdfs:label ?label }
+  BIND(COALESCE(?spelled, ?label, STR(?policy)) AS ?name)
+}
+ORDER BY ?name
+"""
+"""The policies that were enforced in queries, with the version that was in force; ``?column``: what one masks."""
+_BY_NAME: Final = """\
+SELECT DISTINCT ?query_id ?time WHERE {
+  VALUES ?policy { @policy@ }
+  { ?policy ah:sameNameAs|^ah:sameNameAs ?same . ?change ah:changedObject ?same } UNION {
+    ?policy rdfs:label ?name FILTER NOT EXISTS { ?policy ah:objectId ?id }
+    ?change ah:newName ?name .
+  }
+  ?change ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?change ah:policyBody|ah:newName ?given }
+  FILTER(BOUND(?given) || ?operation IN ("CREATE", "REPLACE", "DROP", "UNDROP"))
+}
+"""
+"""Statements on what is known by the name of a policy alone, or, if the policy is, that gave it that name."""
+_CUT: Final = """\
+SELECT DISTINCT ?query_id ?time WHERE {
+  VALUES ?lacks { @reasons@ }
+  ?query ah:incomplete ?lacks ; prov:startedAtTime ?time ; ah:queryId ?query_id .
+}
+"""
+
+
+def unknown_bodies(asked: Asked) -> Iterator[str]:
+    """Notes on enforced policies whose body is not on record, and on those that the answer leaves out."""
+    if asked.name != "enforced-policy":
+        return
+    graph = asked.graph
+    unknown, left_out = dict[str, None](), dict[str, None]()
+    for row in graph.select(_IN_FORCE, ids=literals(asked.values("query_id"))):
+        given = _body_given_by(graph, row["version"])
+        if not any(graph.objects(given, "ah:policyBody")):
+            is_listed = row["column"] or any(graph.objects(given, "prov:wasGeneratedBy"))
+            (unknown if is_listed else left_out)[row["name"]] = None
+        yield from _not_counted(graph, row, graph.text(given, "prov:generatedAtTime"))
+    if unknown:
+        names = first_of(list(unknown), _SHOWN_POLICIES)
+        yield f"No row since {record_begin(graph)} says which body was in force: {names}."
+    if left_out:
+        names = first_of(list(left_out), _SHOWN_POLICIES)
+        yield (
+            f"Enforced, but not in the answer: {names}. A policy on a whole object is in it only if a row shows what "
+            "made it or changed its body, and it was not dropped since."
+        )
+
+
+def _not_counted(graph: Lookups, row: dict[str, str], since: str | None) -> Iterator[str]:
+    """A note on statements between that which gave the body, if it is on record, and the query."""
+    reasons = [f"object_modified_by_ddl {reason}" for reason in ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")]
+    found = {
+        "by rows that do not give its id": graph.select(_BY_NAME, policy=iris([row["policy"]])),
+        "that Snowflake cut, or that are not understood": graph.select(_CUT, reasons=literals(reasons)),
+    }
+    for why, statements in found.items():
+        times = sorted((datetime.fromisoformat(one["time"]), one["query_id"]) for one in statements)
+        begin, end = (datetime.fromisoformat(time) for time in (since or record_begin(graph), row["time"]))
+        queries = [f"query {query_id}" for time, query_id in times if begin <= time <= end]
+        if queries:
+            yield (
+                f"Another body of {row['name']} may have been in force: changes {why}, are not counted for it "
+                f"({first_of(queries[::-1], _SHOWN_POLICIES)})."
+            )
+
+
+def _body_given_by(graph: Lookups, version: str) -> str:
+    """The version whose body a version of a policy has: an UNDROP gives none and brings back the one before."""
+    while prior := next(graph.objects(version, "ah:priorVersion"), None):
+        made_by = graph.objects(version, "prov:wasGeneratedBy")
+        changes = (change for query in made_by for change in graph.objects(query, "ah:hasChange"))
+        is_restored = any("UNDROP" in graph.objects(change, "ah:operation") for change in changes)
+        if not is_restored or any(graph.objects(version, "ah:policyBody")):
+            break
+        version = prior
+    return version
