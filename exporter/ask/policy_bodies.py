@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask.answers import first_of
 from exporter.ask.asked import record_begin
 from exporter.ask.lookups import iris, literals
+from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def unknown_bodies(asked: Asked) -> Iterator[str]:
         if not any(graph.objects(given, "ah:policyBody")):
             is_listed = row["column"] or any(graph.objects(given, "prov:wasGeneratedBy"))
             (unknown if is_listed else left_out)[row["name"]] = None
-        yield from _not_counted(graph, row, graph.text(given, "prov:generatedAtTime"))
+        yield from _not_counted(asked, row, graph.text(given, "prov:generatedAtTime"))
     if unknown:
         names = first_of(list(unknown), _SHOWN_POLICIES)
         yield f"No row since {record_begin(graph)} says which body was in force: {names}."
@@ -73,12 +74,14 @@ def unknown_bodies(asked: Asked) -> Iterator[str]:
         )
 
 
-def _not_counted(graph: Lookups, row: dict[str, str], since: str | None) -> Iterator[str]:
-    """A note on statements between that which gave the body, if it is on record, and the query."""
+def _not_counted(asked: Asked, row: dict[str, str], since: str | None) -> Iterator[str]:
+    """Notes on statements between that which gave the body, if it is on record, and the query."""
+    graph = asked.graph
     reasons = [f"object_modified_by_ddl {reason}" for reason in ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")]
     found = {
         "by rows that do not give its id": graph.select(_BY_NAME, policy=iris([row["policy"]])),
         "that Snowflake cut, or that are not understood": graph.select(_CUT, reasons=literals(reasons)),
+        "of its schema or database": () if any(graph.objects(row["policy"], "ah:objectId")) else _around(asked, row),
     }
     for why, statements in found.items():
         times = sorted((datetime.fromisoformat(one["time"]), one["query_id"]) for one in statements)
@@ -86,9 +89,18 @@ def _not_counted(graph: Lookups, row: dict[str, str], since: str | None) -> Iter
         queries = [f"query {query_id}" for time, query_id in times if begin <= time <= end]
         if queries:
             yield (
-                f"Another body of {row['name']} may have been in force: changes {why}, are not counted for it "
+                f"Another body of {row['name']} may have been in force: changes {why} are not counted for it "
                 f"({first_of(queries[::-1], _SHOWN_POLICIES)})."
             )
+
+
+def _around(asked: Asked, row: dict[str, str]) -> Iterator[dict[str, str]]:
+    """What was done to the schema and database of a policy that is known by its name alone."""
+    for places in asked.places.values():
+        for statement in places.statements:
+            names = tuple(f"{match_name(name)}." for name in statement.names)
+            if row["policy"].startswith(statement.account) and match_name(row["name"]).startswith(names):
+                yield {"time": statement.at, "query_id": statement.query_id}
 
 
 def _body_given_by(graph: Lookups, version: str) -> str:

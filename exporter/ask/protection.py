@@ -91,10 +91,14 @@ SELECT DISTINCT ?query_id ?column_name ?place WHERE {
   ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked .
   ?masked ah:columnOf ?owner ; ah:columnName ?masked_name ; ah:matchName ?match .
   {
-    ?owner ah:sameNameAs|^ah:sameNameAs ?object . ?column ah:columnOf ?object ; ah:matchName ?match .
-  } UNION { ?column ah:columnOf ?owner ; ah:matchName ?match FILTER(?column != ?masked) } UNION { ?shown ah:sourceColumn ?masked ; ah:viewColumn ?column } UNION {
+    { ?owner ah:sameNameAs|^ah:sameNameAs ?object } UNION { ?owner ah:domain ?any BIND(?owner AS ?object) } UNION {
+      ?shows ah:view ?owner ; ah:sourceObject ?object .
+    } UNION { ?shows ah:view ?object ; ah:sourceObject ?owner }
+    ?column ah:columnOf ?object ; ah:matchName ?match .
+  } UNION { ?shown ah:sourceColumn ?masked ; ah:viewColumn ?column } UNION {
     ?shown ah:viewColumn ?masked ; ah:sourceColumn ?column .
   }
+  FILTER(?column != ?masked)
   ?query prov:qualifiedUsage/ah:readColumn ?column .
   ?column ah:columnName ?column_name .
   ?owner rdfs:label ?owner_name .

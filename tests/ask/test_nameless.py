@@ -36,6 +36,10 @@ STORIES: Final[dict[str, list[Json]]] = {
         read(thing("T", 5), "BEN"), changed(thing("T", 0), columns={"C": {"tags": TAG, **SET_MASK["C"]}}),
         read(thing("T", 5), "CLEO"),
     ],
+    # the other way round: the mask is set with the id, and the object is read without
+    "read-by-name": [
+        changed(thing("T", 5), columns={"C": {"tags": TAG, **SET_MASK["C"]}}), read(thing("T", 0), "BEN"),
+    ],
     # A is replaced each night
     "nightly": [
         changed(A, "CREATE"), changed(A, columns={"C": {"tags": TAG, **SET_MASK["C"]}}), copied(SOURCE, A),
@@ -131,10 +135,11 @@ def test_the_rename_of_a_schema_is_told(whole: Store) -> None:
         assert "D.S was renamed to D.S2" in notes("writers", "schema", whole, object_name=name, **kind)
 
 
+@pytest.mark.parametrize("story", ["set-by-name", "read-by-name"])
 @pytest.mark.parametrize("question", ["policy-coverage", "unmasked-reads"])
-def test_what_a_row_without_the_id_sets_is_told(question: str, whole: Store) -> None:
+def test_what_is_set_with_the_id_and_used_without_is_told(question: str, story: str, whole: Store) -> None:
     for given in ({"object_name": "D.S.T"}, {}):
-        told = notes(question, "set-by-name", whole, **given)
+        told = notes(question, story, whole, **given)
         assert "Some rows give no id of D.S.T" in told
         assert "in clear" not in told
         assert "No row sets a tag" not in told

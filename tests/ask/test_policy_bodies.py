@@ -16,6 +16,8 @@ from tests.ask.test_clones import place
 from tests.ask.test_names import changed, read, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -117,3 +119,51 @@ def test_a_body_that_no_row_gives_is_said_to_be_unknown(name: str, whole: Store)
     else:
         assert [row[3] for row in found.rows] == [None]
         assert f"No row since 2026-01-01T00:01:00Z says which body was in force: {label}." in found.notes
+
+
+ALTERED: Final = {**policy(), "operationType": "ALTER", "properties": {"policyBody": {"value": "b2"}}}
+CUT: Final = {"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}
+BY_NAME: Final = [changed(NAMELESS, "DROP"), changed(NAMELESS, "CREATE", **GIVEN)]
+NOT_COUNTED: Final[dict[str, tuple[Json, list[Json], str]]] = {
+    "cut": (policy(), [{"object_modified_by_ddl": CUT}], "that Snowflake cut"),
+    "cut-inside": (
+        policy(), [{"object_modified_by_ddl": {**ALTERED, "properties": "TRUNCATED"}}], "that Snowflake cut",
+    ),
+    "no-kind": (policy(), [{"object_modified_by_ddl": {**ALTERED, "objectDomain": None}}], "not understood"),
+    "new-operation": (policy(), [changed(policy(), "MODIFY", comment={"value": "c"})], "not understood"),
+    "by-name": (policy(), [changed(NAMELESS, policyBody={"value": "b2"})], "do not give its id"),
+    "made-anew-by-name": (policy(), BY_NAME, "do not give its id"),
+    "schema-made-anew": (
+        NAMELESS, [changed(P, "DROP"), changed({**P, "objectId": 79}, "CREATE")], "of its schema or database",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_COUNTED)
+def test_what_may_have_changed_the_body_is_told(name: str, tmp_path: Path) -> None:
+    own, rows, why = NOT_COUNTED[name]
+    said = policy_notes([changed(own, "CREATE", **GIVEN), *rows, enforced(own)], tmp_path)
+    assert len(said) == 1
+    assert said[0].startswith("Another body of G.P.M may have been in force: changes ")
+    assert why in said[0]
+    assert f"query q{len(rows) + 1}" in said[0]
+
+
+def test_what_was_changed_before_the_body_was_given_or_after_the_query_is_not_told(tmp_path: Path) -> None:
+    _, cut, _ = NOT_COUNTED["cut"]
+    rows = [*cut, changed(NAMELESS, "DROP"), changed(policy(), "CREATE", **GIVEN), enforced(policy()), *cut]
+    assert policy_notes(rows, tmp_path, "q4") == []
+
+
+@pytest.mark.parametrize("body", [{"value": None}, {"value": ""}, {"value": ["a", "b"]}])
+def test_a_body_without_a_text_is_unknown(body: Json, tmp_path: Path) -> None:
+    rows = [changed(policy(), "CREATE", **GIVEN), changed(policy(), policyBody=body), enforced(policy())]
+    whole = told({"one": rows}, tmp_path)
+    found = ask(whole, find("enforced-policy"), {"query_id": "q3"})
+    assert [tuple(row) for row in found.rows] == [("q3", "60", "2026-01-01T00:02:00Z", None)]
+    assert any("says which body was in force: G.P.M." in note for note in found.notes)
+
+
+def policy_notes(rows: list[Json], folder: Path, query_id: str = "") -> list[str]:
+    answer = ask(told({"one": rows}, folder), find("enforced-policy"), {"query_id": query_id or f"q{len(rows)}"})
+    return [note for note in answer.notes if "Another body" in note]

@@ -77,7 +77,7 @@ def test_tags_of_the_schema_are_told(question: str, tmp_path: Path) -> None:
     given = {"object_name": "D.S.A"} | ({"column_name": "C"} if question == "tag-history" else {})
     answer = asked([*tagged("schema"), changed(5, OTHER, tags())], tmp_path, question, **given)
     assert not answer.rows
-    assert "What is in a schema or database has its tags, which are not in the answer: D.S.PII of D.S." in answer.notes
+    assert any("which are not in the answer: D.S.PII of D.S." in note for note in answer.notes)
 
 
 def test_tags_of_the_schema_at_another_time_are_not_told(tmp_path: Path) -> None:
@@ -147,3 +147,54 @@ def test_a_name_that_two_tags_had_is_told(tmp_path: Path) -> None:
 
 def test_a_name_of_one_tag_needs_no_note(tmp_path: Path) -> None:
     assert asked([changed(1, A, tags())], tmp_path, "policy-coverage", tag_name="D.S.PII").notes == []
+
+
+RENAMED: Final = {"columns": {"C": {"subOperationType": "ALTER", "objectName": {"value": "E"}}}}
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_renamed_column_keeps_the_mask_of_the_tag_of_its_table_schema_or_database(whole: str, tmp_path: Path) -> None:
+    """It was enforced under the former name; the tag and its policy are set until the 8th."""
+    rows = [*tagged(whole)[:2], enforced(4), changed(5, A, RENAMED), read(6, A, "E"), changed(8, TAG, UNMASK)]
+    answer = asked([*rows, read(9, A, "E")], tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER6": "WHILE", "USER9": "AFTER"}
+
+
+TAKEN_AWAY: Final = {
+    "policy off the tag": (TAG, UNMASK, "ALTER"),
+    "tag dropped": (TAG, {}, "DROP"),
+    "tag off the object": (None, tags(doing="DROP"), "ALTER"),
+    "nothing": (OTHER, tags(), "ALTER"),
+}
+
+
+@pytest.mark.parametrize("how", TAKEN_AWAY)
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_copy_that_is_read_after_the_mask_of_a_tag_was_taken_away_is_none(
+    whole: str, how: str, tmp_path: Path
+) -> None:
+    """docs/graph.md: a read after the mask was taken away does not count."""
+    thing, properties, operation = TAKEN_AWAY[how]
+    taken = changed(6, thing or WHOLES[whole], properties, operation)
+    rows = [copied(1, A, B), *tagged(whole)[:2], enforced(5), taken, read(7, B, "C")]
+    answer = asked(rows, tmp_path, "unmasked-copies")
+    assert [row[3:] for row in answer.rows] == ([("D.S.B", "C")] if how == "nothing" else [])
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_copy_under_the_new_name_of_a_masked_column_counts(whole: str, tmp_path: Path) -> None:
+    rows = [*tagged(whole)[:2], enforced(4), changed(5, A, RENAMED), copied(6, A, B, read="E"), read(7, B, "C")]
+    assert [row[:2] for row in asked(rows, tmp_path, "unmasked-copies").rows] == [("D.S.A", "E")]
+
+
+def test_the_tag_of_the_table_is_told_of_a_column(tmp_path: Path) -> None:
+    answer = asked([changed(1, A, tags())], tmp_path, "tag-history", object_name="D.S.A", column_name="C")
+    assert any("D.S.PII of D.S.A" in note for note in answer.notes)
+
+
+def test_a_tag_of_the_schema_at_that_time_is_told(tmp_path: Path) -> None:
+    """The table was moved to another schema later."""
+    moved = changed(4, A, {"objectName": {"value": "D.S2.A"}})
+    rows = [changed(2, WHOLES["schema"], tags()), read(3, A, "C"), moved]
+    asked_at = {"object_name": "D.S.A", "at": "2026-01-03T12:00:00Z"}
+    assert any("D.S.PII of D.S." in note for note in asked(rows, tmp_path, "policy-coverage", **asked_at).notes)

@@ -1,0 +1,111 @@
+"""Reads of which rows do not say whether a mask covered what was read; and policies that take the place of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from tests.ask import stories
+from tests.ask.test_names import MASK, SET_MASK, changed, read, thing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.ask.answers import Answer
+
+Json = dict[str, Any]
+T: Final = thing("T", 1)
+V: Final = thing("V", 2, "View")
+OTHER: Final = {"C": {"maskingPolicies": {"D.S.OTHER": {"objectId": {"value": 901}, "subOperationType": "ADD"}}}}
+UNSET_OTHER: Final = {"C": {"maskingPolicies": {"D.S.OTHER": {"objectId": {"value": 901}, "subOperationType": "DROP"}}}}
+
+
+def answered(rows: list[Json], folder: Path, question: str, **given: str) -> Answer:
+    return ask(stories.told({"one": rows}, folder), find(question), given)
+
+
+def protecting(place: Json, column: str = "C") -> list[Json]:
+    return [{**place, "columns": [{"columnName": column, "policies": [MASK]}]}]
+
+
+def through_view(masked: Json, column: str = "C") -> Json:
+    row = {"user_name": "BEN", "direct_objects_accessed": [V], "base_objects_accessed": [T]}
+    return {**row, "policies_referenced": protecting(masked, column)}
+
+
+READS: Final[dict[str, tuple[list[Json], str]]] = {
+    "without an id": (
+        [changed(T, columns=SET_MASK), {**read(T, "BEN"), "policies_referenced": protecting({**T, "objectId": None})}],
+        "D.S.T.C in query q2",
+    ),
+    "in another letter case": (
+        [changed(T, columns=SET_MASK), {**read(T, "BEN"), "policies_referenced": protecting(T, "c")}],
+        "D.S.T.c in query q2",
+    ),
+    "behind the view": ([changed(V, columns=SET_MASK), through_view(T)], "D.S.T.C in query q2"),
+    "of a view over the table": ([changed(T, columns=SET_MASK), through_view(V)], "D.S.V.C in query q2"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_mask_that_may_have_covered_what_was_read_is_told(name: str, tmp_path: Path) -> None:
+    rows, place = READS[name]
+    answer = answered(rows, tmp_path, "unmasked-reads")
+    assert [(row[0], row[5]) for row in answer.rows] == [("BEN", "WHILE")]
+    assert [place in note for note in answer.notes if "it covered" in note] == [True]
+
+
+@pytest.mark.parametrize("row", [read(T, "BEN"), {**read(T, "BEN"), "policies_referenced": protecting(thing("X", 7))}])
+def test_another_mask_is_not(row: Json, tmp_path: Path) -> None:
+    answer = answered([changed(T, columns=SET_MASK), row], tmp_path, "unmasked-reads")
+    assert len(answer.rows) == 1
+    assert not any("it covered" in note for note in answer.notes)
+
+
+# --- one policy in the place of another -------------------------------------------------------------------------------
+
+TAG: Final = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD"}}
+WITH_TAG: Final = changed(T, columns={"C": {"tags": TAG, **SET_MASK["C"]}})
+
+
+def test_a_policy_that_is_set_in_the_place_of_another_ends_it(tmp_path: Path) -> None:
+    """ALTER TABLE … SET MASKING POLICY … FORCE; a column has one masking policy (Snowflake, "ALTER TABLE")."""
+    rows = [WITH_TAG, changed(T, columns=OTHER), read(T, "BEN"), changed(T, columns=UNSET_OTHER), read(T, "CLEO")]
+    for minute, policies in ((1, "D.S.MASK"), (2, "D.S.OTHER"), (4, None)):
+        (folder := tmp_path / str(minute)).mkdir()
+        at = f"2026-01-01T00:{minute:02}:30Z"
+        covered = answered(rows, folder, "policy-coverage", at=at).rows
+        assert [row[3] or None for row in covered] == [policies]
+    (folder := tmp_path / "reads").mkdir()
+    assert [(row[0], row[5]) for row in answered(rows, folder, "unmasked-reads").rows] == [
+        ("BEN", "WHILE"), ("CLEO", "AFTER"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["rowAccessPolicies", "aggregationPolicies", "joinPolicies"])
+def test_a_table_has_one_policy_of_a_kind(kind: str, tmp_path: Path) -> None:
+    first, second = ({kind: {name: {"objectId": {"value": number}}}} for name, number in (("D.S.P", 1), ("D.S.Q", 2)))
+    rows = [changed(T, tags=TAG, **first), changed(T, **second)]
+    assert [row[3] for row in answered(rows, tmp_path, "policy-coverage").rows] == ["D.S.Q"]
+
+
+def test_a_tag_has_a_masking_policy_for_each_data_type(tmp_path: Path) -> None:
+    tag = {"objectDomain": "Tag", "objectName": "D.S.PII", "objectId": 80}
+    policies = [changed(tag, maskingPolicies=one["C"]["maskingPolicies"]) for one in (SET_MASK, OTHER)]
+    rows = [changed(T, columns={"C": {"tags": TAG}}), *policies]
+    assert [row[3] for row in answered(rows, tmp_path, "policy-coverage").rows] == ["D.S.MASK, D.S.OTHER"]
+
+
+# --- what happened to the schema of a policy --------------------------------------------------------------------------
+
+
+def test_the_schema_of_a_policy_that_is_renamed_and_dropped_is_told_of_reads(tmp_path: Path) -> None:
+    schema = {"objectDomain": "Schema", "objectId": 70, "objectName": "G.P"}
+    mask = {"C": {"maskingPolicies": {"G.P.M": {"objectId": {"value": 900}, "subOperationType": "ADD"}}}}
+    moved = changed(schema, objectName={"value": "G.PN"})
+    rows = [changed(T, columns=mask), moved, changed({**schema, "objectName": "G.PN"}, "DROP"), read(T, "BEN")]
+    notes = answered(rows, tmp_path, "unmasked-reads").notes
+    for done in ("G.P was renamed to G.PN", "G.PN was dropped"):
+        assert any(done in note and "G.P.M as if" in note for note in notes)
