@@ -97,6 +97,9 @@ def _attributes_of(content: Content) -> ContentAttributes:
         by_key[write.thing.key].changes = True
     for change in content.changes:
         _add_change(change, by_key[change.thing.key])
+        if change.swap_key is not None and change.swap_id is not None:  # also if the row of its own side is missing
+            partner = by_key[change.swap_key]
+            partner.given = _with(partner.given, change.thing.name)
     for key, container in remade(content):
         by_key[key].remade = _with(by_key[key].remade, container)
     for key, effect in effects(content).items():

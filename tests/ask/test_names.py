@@ -17,6 +17,8 @@ from exporter.errors import UsageError
 from tests.ask import stories
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exporter.ask.answers import Answer
 
 Json = dict[str, Any]
@@ -211,6 +213,21 @@ def test_a_name_of_swapped_tables_means_each_in_its_period(whole: Store) -> None
         "what has the name now, under its former one"
     )
     assert {row[1] for row in asked("writers", graph, object_name="D.S.A").rows} == {"q1", "q3"}
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_one_row_of_a_swap_moves_both_names(kept: int, tmp_path: Path) -> None:
+    """The guide has two rows; either says who gets which name."""
+    one, two = thing("T1", 1), thing("T2", 2)
+    before, after = [read(one, "BOB"), read(two, "BEN")], [read(thing("T2", 1), "BOB")]
+    both = swapped(one, two)
+    single = {key: value for key, value in both[kept].items() if key != "again"}
+    whole = stories.told({"alone": [*before, single, *after], "both": [*before, *both, *after]}, tmp_path)
+    names = [asked("former-names", stories.of(story, whole), object_id=ident).rows for ident in "12" for story in
+             ("alone", "both")]  # fmt: skip
+    assert names[0] == names[1] != []
+    assert names[2] == names[3]
+    assert [row[1] for row in names[2]] == ["D.S.T2", "D.S.T1"]
 
 
 def test_a_former_name_counts_for_its_period_with_a_note_on_the_present_name(whole: Store) -> None:
