@@ -121,6 +121,7 @@ COUNTED_BY_DAY: Final = "column-readers"
 OF_AGENTS: Final = "agent-reads"
 """The question about agents. A daily read has the agents of all reads of a user, object and day together."""
 _BY_DAY: Final = "This graph has reads by day (export --reads daily):"
+_LATE: Final = " The first_time of a view is too late where one of them was the first to read it."
 
 
 def is_by_day(graph: Lookups) -> bool:
@@ -137,7 +138,7 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
     elif asked.question.daily_reads == "left out":
         yield (
             f"{_BY_DAY} {asked.name} leaves out queries that only read. They are in the events, and in a graph of "
-            "--reads full."
+            "--reads full." + _LATE * (asked.name == "end-up")
         )
     elif asked.question.daily_reads == "rows by day":
         yield (

@@ -282,6 +282,11 @@ def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, te
             f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY; "
             f"{_unchanged(settings)}. Give rows of the view QUERY_HISTORY, or leave out --query-history"
         )
+    if report.forgotten and report.forgotten["queries"] and report.period is None and not settings.allow_empty:
+        raise UsageError(
+            f"all {report.forgotten['queries']:,} queries of {settings.out} would be removed; {_unchanged(settings)}. "
+            "Give --allow-empty if this is intended, or another day or user"
+        )
     if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
         return
     if report.rows_in == 0 and not settings.allow_empty:

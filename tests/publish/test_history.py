@@ -402,6 +402,16 @@ def test_what_is_left_is_what_an_export_without_the_user_says(of_two_users: Path
     assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
 
 
+def test_everything_is_forgotten_only_if_asked_for(of_two_users: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A day after the last row is more likely a slip of the keys: the view keeps a year, so older rows are gone."""
+    before = exports.triples(of_two_users)
+    assert forget(of_two_users, "--forget-before", "2027-01-01") == 2
+    assert "all 6 queries of" in capsys.readouterr().err
+    assert exports.triples(of_two_users) == before
+    assert forget(of_two_users, "--forget-before", "2027-01-01", "--allow-empty") == 0
+    assert not (of_two_users / "events").exists()
+
+
 def test_days_are_forgotten(of_two_users: Path, tmp_path: Path) -> None:
     assert forget(of_two_users, "--forget-before", "2026-03-02") == 0
     assert sorted(path.name for path in (of_two_users / "events").iterdir()) == ["day=2026-03-02", "day=2026-03-03"]
