@@ -83,8 +83,19 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl(newKey=1), "property object_modified_by_ddl.newKey"),
         (row(direct_objects_accessed=[{"objectId": "x"}]), "property direct_objects_accessed[].objectId"),
         (row(direct_objects_accessed=[{"objectId": 7}]), "property direct_objects_accessed[].objectId"),
+        (row(direct_objects_accessed=[{**TABLE, "objectId": "x"}]), "property direct_objects_accessed[].objectId"),
+        (row(objects_modified=[{**TABLE, "objectId": True}]), "property objects_modified[].objectId"),
+        (row(base_objects_accessed=[{**TABLE, "objectId": {"value": 1}}]), "property base_objects_accessed[].objectId"),
+        (row(policies_referenced=[{**TABLE, "objectId": -5}]), "property policies_referenced[].objectId"),
+        (row(objects_modified=[{**TABLE, "columns": [{"columnName": "A", "baseSources": [
+            {"objectDomain": "Table", "objectName": "D.S.U", "objectId": "x", "columnName": "B"}]}]}]),
+         "property objects_modified[].objectId"),
+        (row(policies_referenced=[{**TABLE, "columns": [{"columnName": "A", "policies": [
+            {"policyName": "D.S.P", "policyId": "x", "policyKind": "MASKING_POLICY"}]}]}]),
+         "property policies_referenced[].columns[].policies[].policyId"),
+        (ddl(objectId="x"), "property object_modified_by_ddl.objectId"),
     ],
-)
+)  # fmt: skip
 def test_it_is_counted_with_an_example_and_exported(
     one: Json, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +104,21 @@ def test_it_is_counted_with_an_example_and_exported(
     assert report["not_understood"] == {what: {"count": 2, "example": place}}
     assert report["exported"] == 3
     assert f"not understood: {what} (2)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "ident", [None, 0, -1, 0.0, "0", "-1", "", " ", "TRUNCATED", 7, "7", "007", 7.0, 32998411400350]
+)
+def test_numbers_and_no_id_are_understood(ident: Any, tmp_path: Path) -> None:
+    """docs/input.md, "How a name or an id becomes a key"."""
+    report = export([row(direct_objects_accessed=[{**TABLE, "objectId": ident}])], tmp_path)
+    assert report["not_understood"] == {}
+
+
+def test_the_name_of_a_user_is_the_id_of_a_stage(tmp_path: Path) -> None:
+    """Source: view, "objectId"."""
+    stage = {"objectDomain": "Stage", "objectId": "JSMITH", "stageKind": "User"}
+    assert export([row(direct_objects_accessed=[stage])], tmp_path)["not_understood"] == {}
 
 
 def test_strict_is_exit_1(tmp_path: Path) -> None:
