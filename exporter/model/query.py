@@ -16,7 +16,9 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from exporter.input.properties import canonical_form, read
+from exporter.input.reading import unknown_columns
 from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
+from exporter.input.times import iso_micros
 from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
 from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Thing, Write
@@ -257,8 +259,10 @@ def _plain(value: Any) -> Hashable:
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
     """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
     row, content = rows[0], content_of(rows[0].content)
+    kept = {row.unknown_columns for row in rows if row.unknown_columns is not None}
     if len(rows) > 1:
         row, content = _as_one(rows), merged([content_of(row.content) for row in rows])
+        kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
     content = _with_history(content, history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
         hash_ = named(row.query_parameterized_hash)
@@ -272,7 +276,7 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
         **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
         row_count=len(rows),
         history=history,
-        unknown_columns=tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None})),
+        unknown_columns=tuple(sorted(kept)),
         calls=row.calls,
     )
 
@@ -289,6 +293,29 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 def _least(texts: Iterable[str | None]) -> str | None:
     return min([one for one in map(named, texts) if one is not None], default=None)
+
+
+_AGENT: Final = ("agentType", "agentId", "agentName")
+
+
+def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Of each of the :func:`distinct` rows of a query the values, as texts by column, that the facts do not have,
+    because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
+    agree.
+    """
+    each = [content_of(row.content).agents for row in rows]
+    kept = _single_values(_as_one(rows), max(each, key=_agents_rank))
+    every = (_single_values(row, agents) for row, agents in zip(rows, each, strict=True))
+    return [{name: value for name, value in values.items() if value != kept[name]} for values in every]
+
+
+def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
+    texts = {name: value for name, value in zip(TEXTS, map(named, _texts_of(row)), strict=True) if value is not None}
+    texts["query_start_time"] = iso_micros(row.start)
+    if agents:
+        documents = [dict(zip(_AGENT, astuple(agent), strict=True)) for agent in agents]
+        texts["agents_info"] = msgspec.json.encode(documents).decode()
+    return texts
 
 
 def _with_history(content: Content, history: History) -> Content:

@@ -121,6 +121,48 @@ def test_the_name_of_a_user_is_the_id_of_a_stage(tmp_path: Path) -> None:
     assert export([row(direct_objects_accessed=[stage])], tmp_path)["not_understood"] == {}
 
 
+AGENT: Final = {"agentType": "CORTEX_AGENT", "agentName": "D.S.BOT", "agentId": 4}
+CONTRADICTED: Final = [
+    ("query_start_time", "2026-03-01T08:00:00Z", "2026-03-02T12:00:00Z", '"2026-03-02T12:00:00.000000Z"'),
+    ("parent_query_id", "p1", "p2", '"p2"'),
+    ("root_query_id", "p1", "p2", '"p2"'),
+    ("event_source", "horizon_irc", "snowflake_sql", '"snowflake_sql"'),
+    ("account_locator", "AB1", "CD2", '"CD2"'),
+    ("additional_properties", {"a": 1}, {"a": 2}, '{"a":2}'),
+    ("invoker_identity", {"a": 1}, {"a": 2}, '{"a":2}'),
+    ("agents_info", [AGENT | {"agentId": 5}], [AGENT],
+     '[{"agentType":"CORTEX_AGENT","agentId":"4","agentName":"D.S.BOT"}]'),
+]  # fmt: skip
+"""A column that a query has once, the value that counts, another one, and how that is kept."""
+
+
+@pytest.mark.parametrize(("column", "counts", "other", "kept"), CONTRADICTED)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_value_that_another_row_of_the_query_contradicts_is_kept_and_counted(
+    column: str, counts: Any, other: Any, kept: str, *, is_first: bool, tmp_path: Path
+) -> None:
+    """docs/input.md, "Duplicates". A third row, which does not give the column, contradicts nothing."""
+    given = row(direct_objects_accessed=[TABLE])
+    rows = [{**given, column: counts}, {**given, column: other}]
+    if column != "query_start_time":
+        rows.append(row(base_objects_accessed=[TABLE]))
+    report = export(rows if is_first else rows[::-1], tmp_path)
+    assert set(report["not_understood"]) == {f"contradicted {column}"}
+    assert report["exported"] == len(rows)
+    assert objects(tmp_path, "unknownColumns") == [f'{{"{column}":{kept}}}']
+
+
+def test_a_contradiction_is_counted_by_the_run_that_reads_the_row(tmp_path: Path) -> None:
+    one = row(direct_objects_accessed=[TABLE])
+    example = f"{tmp_path / 'in' / 'rows.ndjson'}, line 1"
+    for given in ([one], [{**one, "parent_query_id": "p2"}]):
+        assert export(given, tmp_path, "--update")["not_understood"] == {}
+    report = export([{**one, "parent_query_id": "p1"}], tmp_path, "--update")
+    assert report["not_understood"] == {"contradicted parent_query_id": {"count": 1, "example": example}}
+    assert export([row(9)], tmp_path, "--update")["not_understood"] == {}, "the day is made again"
+    assert objects(tmp_path, "unknownColumns") == ['{"parent_query_id":"p2"}']
+
+
 def test_strict_is_exit_1(tmp_path: Path) -> None:
     export([row(new_column=1)], tmp_path / "one", "--strict", code=1)
     assert export([row()], tmp_path / "other", "--strict")["not_understood"] == {}
