@@ -96,7 +96,7 @@ def merged(contents: Sequence[Content]) -> Content:
     of agents the greatest is kept.
     """
     every = chain.from_iterable
-    return _completed(
+    whole = _completed(
         Content(
             accesses=once(every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)),
             writes=once(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
@@ -111,6 +111,30 @@ def merged(contents: Sequence[Content]) -> Content:
             incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
     )
+    further = _further_names(contents)
+    if not further:
+        return whole
+    kept = {(thing.key, thing.name) for thing in _named_things(whole)}
+    return replace(whole, also_named=tuple(sorted(further[name] for name in further.keys() - kept)))
+
+
+def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], Thing]:
+    """The things that have several names here, by key and name, each with nothing but these."""
+    first: dict[str, str] = {}
+    further: dict[tuple[str, str], Thing] = {}
+    for thing in chain.from_iterable(map(_named_things, contents)):
+        if thing.name is not None and first.setdefault(thing.key, thing.name) != thing.name:
+            for name in (first[thing.key], thing.name):
+                further[thing.key, name] = Thing(thing.key, thing.kind, object_id=thing.object_id, name=name)
+    return further
+
+
+def _named_things(content: Content) -> Iterator[Thing]:
+    """The objects that the rows list, and the policies that were enforced."""
+    yield from objects(content)
+    for policy in content.policies:
+        kind = policy.policy_key.partition("/")[0]
+        yield Thing(policy.policy_key, kind, object_id=policy.policy_id, name=policy.policy_name)
 
 
 def _key_of_derivation(fact: Derivation) -> tuple[str, ...]:
@@ -133,6 +157,7 @@ def objects(content: Content) -> Iterator[Thing]:
     yield from (policy.protected for policy in content.policies)
     yield from chain.from_iterable((join.left, join.right) for join in content.joins)
     yield from (change.thing for change in content.changes)
+    yield from content.also_named
 
 
 # --- one object, one name ---------------------------------------------------------------------------------------------

@@ -216,6 +216,15 @@ def test_rows_that_an_earlier_update_quarantined_are_in_a_note(tmp_path: Path) -
     assert "quarantine" in notes
 
 
+def test_of_two_names_of_an_id_in_one_query_both_are_found(tmp_path: Path) -> None:
+    """docs/input.md, "How a name or an id becomes a key": the last is the present one; a note says so of the others."""
+    folder = exported(tmp_path / "out", [row("q8", "01 08:00", "BEN", [TABLE, {**TABLE, "objectName": "D.S.OTHER"}])])
+    assert asked(folder, "who-accessed", object_name="D.S.OTHER")[0] == [("BEN",)]
+    answer, notes = asked(folder, "who-accessed", object_name="D.S.A")
+    assert answer == []
+    assert "is called D.S.OTHER now" in notes
+
+
 @pytest.mark.parametrize("why", ["users", "shape"])
 def test_queries_that_an_earlier_update_quarantined_are_in_a_note(why: str, tmp_path: Path) -> None:
     """docs/questions.md: SHACL refused queries, in this run or in an earlier update. Rows that contradict each other
