@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.answers import first_of
 from exporter.publish import manifest
-from exporter.publish.earlier import LOG
+from exporter.publish.earlier import LOG, quarantined_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from exporter.ask.lookups import Lookups
 
 _of_run: Final = re.compile(r"run=(\d+)-").match
-"""Matches files of the quarantine with the rows of one run of an update."""
+"""Matches files of the quarantine with the rows of one run of an update that could not be read."""
 
 
 def left_out(graph: Path) -> list[str]:
     """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
-    quarantine, from its report. None for a graph without them.
+    quarantine, whichever run read them. None for a graph without them.
     """
     settings, report = _settings(graph), _json_of(graph / "report.json")
     texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
@@ -45,13 +45,14 @@ def left_out(graph: Path) -> list[str]:
             f"Settings of earlier runs left out rows or objects: {' and '.join(of_runs)}. Answers lack those that no "
             "later run exported."
         )
-    last, former = report.get("quarantined"), _quarantined_before(graph)
-    rows = former + (last if isinstance(last, int) else 0)
+    counted = report.get("quarantined")
+    last = counted if isinstance(counted, int) else 0
+    rows = max(last, quarantined_rows(graph))
     if rows:
         count, are = ("1 row", "is") if rows == 1 else (f"{rows:,} rows", "are")
-        runs, lacked, shows = "the last run", "it" if rows == 1 else "them", "why"
-        if former:
-            runs, shows = "all runs", "which, and why"
+        runs, shows = ("all runs", "which, and why") if rows > last else ("the last run", "why")
+        lacked = "it" if rows == 1 else "them"
+        if _may_be_corrected(graph):
             lacked = "it if no later run exported it" if rows == 1 else "those that no later run exported"
         notes.append(
             f"{count} of {runs} {are} in quarantine; answers lack {lacked} (exporter quarantine shows {shows})."
@@ -95,11 +96,13 @@ def _earlier_runs(graph: Path) -> list[dict[str, Any]]:
     return [run for run in runs[:-1] if isinstance(run, dict)] if isinstance(runs, list) else []
 
 
-def _quarantined_before(graph: Path) -> int:
-    """How many rows the runs of an update before the last one quarantined, of those whose files are still there."""
-    numbers = {int(match[1]) for path in (graph / "quarantine").glob("run=*") if (match := _of_run(path.name))}
-    rows = (run.get("quarantined") for run in _earlier_runs(graph) if run.get("run") in numbers)
-    return sum(count for count in rows if isinstance(count, int))
+def _may_be_corrected(graph: Path) -> bool:
+    """Whether a run of an update before the last one quarantined rows that could not be read. Such a row stays there
+    when a later run exports it; one that could be read is there for as long as its query is in no output.
+    """
+    before = {run.get("run") for run in _earlier_runs(graph)}
+    names = (path.name for path in (graph / "quarantine").glob("run=*"))
+    return any(int(match[1]) in before for match in map(_of_run, names) if match)
 
 
 def _json_of(path: Path) -> dict[str, Any]:

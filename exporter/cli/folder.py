@@ -100,10 +100,10 @@ QUARANTINE.group(
 
 
 def _log(folder: Path, *, as_json: bool | None) -> int:
-    from exporter.publish.earlier import runs, runs_as_text
+    from exporter.publish.earlier import quarantined_rows, runs, runs_as_text
 
     log = runs(folder)
-    print(json.dumps(log, indent=1) if as_json else runs_as_text(log))
+    print(json.dumps(log, indent=1) if as_json else runs_as_text(log, quarantined_rows(folder)))
     return 0
 
 

@@ -24,6 +24,7 @@ from msgspec.structs import fields
 
 from exporter.input import json_reader
 from exporter.input.json_reader import (
+    WRAPPINGS,
     Elements,
     Members,
     NotJsonError,
@@ -32,6 +33,7 @@ from exporter.input.json_reader import (
     Value,
     canonical_json,
     parse_first,
+    unwrapped_json,
 )
 from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode, lower_name, texts_of
 
@@ -116,7 +118,7 @@ def _raw_or_text(value: Value) -> str | Raw:
     text in it is damaged, because names of objects are read from it later.
     """
     if isinstance(value, str):
-        _refuse_damaged(_inside(value))
+        _refuse_damaged(_inside(unwrapped_json(value)))
         return plain_text(value) or ""
     _refuse_damaged(value)
     return _as_raw(value)
@@ -288,8 +290,6 @@ NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one re
 TOO_DEEP: Final = f"the JSON is nested more than {json_reader.DEEPEST:,} levels deep"
 
 _CHANGE: Final = "object_modified_by_ddl"
-WRAPPINGS: Final = 2
-"""A structured column that is a JSON string may be wrapped in this many further strings."""
 _AFTER_ROW: Final = " \t\r\n,]}"
 """Characters allowed after a row: the rest of an array that has one row on each line."""
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from msgspec import Raw
 
 _decode_text: Final = msgspec.json.Decoder(str).decode
+_NOT_DECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeEncodeError)
 _NULL: Final = b"null"
+WRAPPINGS: Final = 2
+"""JSON in a string of JSON may be wrapped in this many further strings: some drivers encode twice."""
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
 """Characters that UTF-16 encodes as a pair of surrogates."""
 
@@ -34,11 +37,24 @@ def raw_json(text: str | bytes) -> str:
         return text
     try:
         compact = msgspec.json.format(text, indent=-1)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+    except _NOT_DECODED:
         return _tolerantly(text)
     if "\\u" in compact or "\\/" in compact:
         return _tolerantly(compact)
     return compact if compact.isascii() else _BEYOND.sub(lambda match: escaped(match[0]), compact)
+
+
+def unwrapped_json(text: str) -> str:
+    """The JSON array or object in strings of JSON around it; another text as it is."""
+    inner = text
+    for _ in range(WRAPPINGS):
+        if not inner.startswith('"'):
+            break
+        try:
+            inner = _decode_text(inner).strip(" ")
+        except _NOT_DECODED:
+            return text
+    return inner if inner.startswith(("{", "[")) else text
 
 
 def raw_text(value: bytes | Raw) -> str | None:
@@ -46,7 +62,7 @@ def raw_text(value: bytes | Raw) -> str | None:
     data = bytes(value)
     if data == _NULL:
         return None
-    return raw_json(_decode_text(data) if data.startswith(b'"') else data)
+    return raw_json(unwrapped_json(_decode_text(data)) if data.startswith(b'"') else data)
 
 
 def text_of(value: bytes | Raw) -> str | None:

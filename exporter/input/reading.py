@@ -18,14 +18,13 @@ from exporter.input import aggregates, documented_form, json_reader, limits
 from exporter.input.documented_form import (
     DAMAGED,
     NOTHING,
-    WRAPPINGS,
     fits,
     is_damaged,
     plain_text,
     unknown_members,
     unwrapped,
 )
-from exporter.input.json_reader import raw_json, raw_text, text_of
+from exporter.input.json_reader import raw_json, raw_text, text_of, unwrapped_json
 from exporter.input.row import (
     ABSENT,
     JSON_TEXTS,
@@ -168,26 +167,13 @@ def _as_json(name: str, text: str) -> str:
     if _holds_sql(name):
         return "null"
     plain = text.encode("utf-8", "replace").decode("utf-8")
-    raw = raw_json(_unwrapped_json(plain))
+    raw = raw_json(unwrapped_json(plain))
     if raw.startswith(("{", "[")):
         try:
             return bytes(_check(raw)).decode()
         except NOT_DECODED:
             pass
     return json_reader.quoted(plain)
-
-
-def _unwrapped_json(text: str) -> str:
-    """The JSON array or object in strings of JSON around it; another text as it is."""
-    inner = text
-    for _ in range(WRAPPINGS):
-        if not inner.startswith('"'):
-            break
-        try:
-            inner = _decode_text(inner).strip(" ")
-        except NOT_DECODED:
-            return text
-    return inner if inner.startswith(("{", "[")) else text
 
 
 def _unwrapped_column(value: bytes) -> bytes:
@@ -243,7 +229,9 @@ def _row_or_problems(
     if problems_found or start is None:
         return Unreadable(problems_found)
     values = {name: texts.get(name) for name in TEXTS}
-    values |= {name: None if (text := texts.get(name)) is None else raw_json(text) for name in JSON_TEXTS}
+    values |= {
+        name: None if (text := texts.get(name)) is None else raw_json(unwrapped_json(text)) for name in JSON_TEXTS
+    }
     foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
     unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
     return Row(query_id, start, user, content, **values, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name

@@ -151,8 +151,22 @@ class Document(Struct, array_like=True, gc=False):
     agents: list[AgentDocument | None] | None = None
 
 
-decode: Final = msgspec.json.Decoder(Document).decode
-"""``Row.content`` -> its document. Raises msgspec.DecodeError (ValidationError if a field has the wrong type)."""
+_decode_document: Final = msgspec.json.Decoder(Document).decode
+_decode_values: Final = msgspec.json.Decoder(list[Raw]).decode
+_EMPTY: Final = frozenset({b"null", b'""', b"[]", b"{}"})
+
+
+def decode(content: bytes) -> Document:
+    """``Row.content`` -> its document. A change in which all is empty is none: tools write ``{}`` for NULL. Raises
+    msgspec.DecodeError (ValidationError if a field has the wrong type).
+    """
+    document = _decode_document(content)
+    change = document.change
+    if change is not None and change.operation_type is None and change.object_name is None:
+        members = _decode(_decode_values(content)[STRUCTURED.index("object_modified_by_ddl")])
+        if _EMPTY.issuperset(map(bytes, members.values())):
+            document.change = None
+    return document
 
 
 def text(value: Text) -> str | None:

@@ -169,7 +169,8 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
     """What a statement did, independent of who ran it and when. Every tuple is sorted by key, with each key once.
     ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, what is not
     understood, and streams that it does not name (:mod:`exporter.model.views`). ``truncates``: it was a TRUNCATE
-    TABLE: what it wrote is empty after it. Only QUERY_HISTORY says so, so it is part of the content.
+    TABLE: what it wrote is empty after it. Only QUERY_HISTORY says so, so it is part of the content. ``also_named``:
+    things under further names, where rows give one id several names in one place and the fact has the least of them.
     """
 
     accesses: tuple[Access, ...] = ()
@@ -181,6 +182,7 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
     agents: tuple[Agent, ...] = ()
     incomplete: tuple[str, ...] = ()
     truncates: bool = False
+    also_named: tuple[Thing, ...] = ()
 
 
 class History(Struct, array_like=True, frozen=True, gc=False):

@@ -25,6 +25,7 @@ from exporter.input.row import (
     Document,
     GuardedDocument,
     ObjectDocument,
+    PolicyDocument,
     ReadDocument,
     Text,
     WrittenDocument,
@@ -36,7 +37,7 @@ from exporter.input.row import (
 from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
 from exporter.model.grants import unknown_forms
-from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, normal_domain, parts_of, usable_id
+from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, is_no_id, normal_domain, parts_of, usable_id
 from exporter.model.objects import ARRAYS, known_text, named_elements, thing_of
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"
-            if any(element is not None and _identifies_nothing(element) for element in objects):
-                yield f"{name} {NOT_UNDERSTOOD}"
+    yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(place for place, _ in _doubtful_ids(document)))
     if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
         yield "agents_info UNNAMED"
     if document.change is not None:
@@ -184,15 +184,13 @@ def _named(what: str, name: str) -> str:
 
 
 def _of_document(document: Document) -> Iterator[str]:
-    for place, named in named_elements(document):
+    for _, named in named_elements(document):
         yield from _domain(named.object_domain)
-        if isinstance(named, ObjectDocument):
-            if _identifies_nothing(named):
-                yield f"property {place}[].objectId"
-            if isinstance(named, GuardedDocument):
-                for holder in (named, *(named.columns or ())):
-                    for policy in (holder and holder.policies) or ():
-                        yield from _domain(None if policy is None else policy_kind(policy.policy_kind))
+        if isinstance(named, GuardedDocument):
+            for _, policy in _policies_of(named):
+                yield from _domain(policy_kind(policy.policy_kind))
+    for _, path in _doubtful_ids(document):
+        yield f"property {path}"
     if document.change is not None:
         yield from _of_change(document.change)
 
@@ -207,6 +205,33 @@ def _identifies_nothing(object_document: ObjectDocument) -> bool:
         or object_document.locations
     )
     return ident not in {None, "0", "-1"} and not is_named
+
+
+def _doubtful_ids(document: Document) -> Iterator[tuple[str, str]]:
+    """Place and path of the ids that do not say what was meant: ids of something without a kind or a name, and ids that
+    are no numbers (view, "objectId"). Within an object of an array only policies have a path of their own.
+    """
+    for place, named in named_elements(document):
+        is_of_nothing = isinstance(named, ObjectDocument) and _identifies_nothing(named)
+        if is_of_nothing or _is_unreadable(named.object_id, named.object_domain):
+            yield place, f"{place}{'' if named is document.change else '[]'}.objectId"
+        if isinstance(named, GuardedDocument):
+            for inside, policy in _policies_of(named):
+                if _is_unreadable(policy.policy_id):
+                    yield place, f"{place}[].{inside}policies[].policyId"
+
+
+def _policies_of(guarded: GuardedDocument) -> Iterator[tuple[str, PolicyDocument]]:
+    """The policies of an object and of its columns, with the path to what has them."""
+    yield from (("", policy) for policy in guarded.policies or () if policy is not None)
+    for column in guarded.columns or ():
+        yield from (("columns[].", policy) for policy in (column and column.policies) or () if policy is not None)
+
+
+def _is_unreadable(given: Text, domain: Text = None) -> bool:
+    """Whether an id is no number. Of a user stage it is the user's name (view, "objectId")."""
+    ident = text(given)
+    return usable_id(ident) is None and not is_no_id(ident) and normal_domain(text(domain)) != "STAGE"
 
 
 def _domain(domain: Text) -> Iterator[str]:

@@ -16,7 +16,9 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from exporter.input.properties import canonical_form, read
+from exporter.input.reading import unknown_columns
 from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
+from exporter.input.times import iso_micros
 from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
 from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Thing, Write
@@ -94,7 +96,7 @@ def merged(contents: Sequence[Content]) -> Content:
     of agents the greatest is kept.
     """
     every = chain.from_iterable
-    return _completed(
+    whole = _completed(
         Content(
             accesses=once(every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)),
             writes=once(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
@@ -109,6 +111,30 @@ def merged(contents: Sequence[Content]) -> Content:
             incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
     )
+    further = _further_names(contents)
+    if not further:
+        return whole
+    kept = {(thing.key, thing.name) for thing in _named_things(whole)}
+    return replace(whole, also_named=tuple(sorted(further[name] for name in further.keys() - kept)))
+
+
+def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], Thing]:
+    """The things that have several names here, by key and name, each with nothing but these."""
+    first: dict[str, str] = {}
+    further: dict[tuple[str, str], Thing] = {}
+    for thing in chain.from_iterable(map(_named_things, contents)):
+        if thing.name is not None and first.setdefault(thing.key, thing.name) != thing.name:
+            for name in (first[thing.key], thing.name):
+                further[thing.key, name] = Thing(thing.key, thing.kind, object_id=thing.object_id, name=name)
+    return further
+
+
+def _named_things(content: Content) -> Iterator[Thing]:
+    """The objects that the rows list, and the policies that were enforced."""
+    yield from objects(content)
+    for policy in content.policies:
+        kind = policy.policy_key.partition("/")[0]
+        yield Thing(policy.policy_key, kind, object_id=policy.policy_id, name=policy.policy_name)
 
 
 def _key_of_derivation(fact: Derivation) -> tuple[str, ...]:
@@ -131,6 +157,7 @@ def objects(content: Content) -> Iterator[Thing]:
     yield from (policy.protected for policy in content.policies)
     yield from chain.from_iterable((join.left, join.right) for join in content.joins)
     yield from (change.thing for change in content.changes)
+    yield from content.also_named
 
 
 # --- one object, one name ---------------------------------------------------------------------------------------------
@@ -257,8 +284,10 @@ def _plain(value: Any) -> Hashable:
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
     """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
     row, content = rows[0], content_of(rows[0].content)
+    kept = {row.unknown_columns for row in rows if row.unknown_columns is not None}
     if len(rows) > 1:
         row, content = _as_one(rows), merged([content_of(row.content) for row in rows])
+        kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
     content = _with_history(content, history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
         hash_ = named(row.query_parameterized_hash)
@@ -272,7 +301,7 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
         **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
         row_count=len(rows),
         history=history,
-        unknown_columns=tuple(sorted({row.unknown_columns for row in rows if row.unknown_columns is not None})),
+        unknown_columns=tuple(sorted(kept)),
         calls=row.calls,
     )
 
@@ -289,6 +318,29 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 def _least(texts: Iterable[str | None]) -> str | None:
     return min([one for one in map(named, texts) if one is not None], default=None)
+
+
+_AGENT: Final = ("agentType", "agentId", "agentName")
+
+
+def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Of each of the :func:`distinct` rows of a query the values, as texts by column, that the facts do not have,
+    because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
+    agree.
+    """
+    each = [content_of(row.content).agents for row in rows]
+    kept = _single_values(_as_one(rows), max(each, key=_agents_rank))
+    every = (_single_values(row, agents) for row, agents in zip(rows, each, strict=True))
+    return [{name: value for name, value in values.items() if value != kept[name]} for values in every]
+
+
+def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
+    texts = {name: value for name, value in zip(TEXTS, map(named, _texts_of(row)), strict=True) if value is not None}
+    texts["query_start_time"] = iso_micros(row.start)
+    if agents:
+        documents = [dict(zip(_AGENT, astuple(agent), strict=True)) for agent in agents]
+        texts["agents_info"] = msgspec.json.encode(documents).decode()
+    return texts
 
 
 def _with_history(content: Content, history: History) -> Content:

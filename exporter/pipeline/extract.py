@@ -23,7 +23,7 @@ from exporter.model.effects import uses_in_time
 from exporter.model.facts import NO_HISTORY, History, QueryFacts, beyond
 from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
 from exporter.model.profiles import add, attributes_of
-from exporter.model.query import account_of, alike, disagree, distinct, least, query_facts
+from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note
 from exporter.openlineage.events import parent_id, root_id
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
 
 Placed = tuple[Row, Place, str]
 """A row, its place, and its text."""
+CONTRADICTED: Final = "contradicted "
+"""Before the name of a column, in what is not understood."""
 STARTED: Final = "started "
 """Prefix of a count: the earlier days of an update on which quarantined queries started."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
@@ -270,6 +272,8 @@ class _Extractor:
             )
         else:
             facts = query_facts(account, distinct_rows, history)
+            if len(distinct_rows) > 1:
+                yield from self._contradictions(query_messages.rows, distinct_rows)
             is_parent = any(wants for _, _, wants in children)
             yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job, is_parent=is_parent)
             if children and self._is_by_day(facts):
@@ -312,6 +316,16 @@ class _Extractor:
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
+
+    def _contradictions(self, rows: list[Placed], distinct_rows: list[Row]) -> Iterator[Message]:
+        """Count the rows of this run of a query whose rows contradict each other, by column."""
+        names = {name for values in not_kept(distinct_rows) for name in values}
+        each = {id(row) for row in distinct_rows}
+        for row, (file, block, number, unit), _ in rows if names else ():
+            if id(row) in each and file_of(file)[1] == self._job.run:
+                entries = [(f"{CONTRADICTED}{name}", 1, (f"{block:020}", number, unit)) for name in sorted(names)]
+                self.tally.numbers["not_understood"] += len(entries)
+                yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
     def _of_query(
         self, facts: QueryFacts, new: int, content: bytes, job: str | None, *, is_parent: bool

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import MODEL
 from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
+from exporter.system import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,19 +163,36 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     )
 
 
+def quarantined_rows(folder: Path) -> int:
+    """The rows in the quarantine of an export. In an update they can be more than its runs quarantined: a query of an
+    earlier run is quarantined too when a further row of it contradicts that run's.
+    """
+    rows = 0
+    for path in files.find_files(folder / "quarantine", ".ndjson"):
+        with path.open("rb") as lines:
+            rows += sum(1 for _ in lines)
+    return rows
+
+
 def no_export(folder: Path) -> str:
     """Why a folder is not an export, for a message."""
     why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
     return f"{why}; give a folder that exporter export wrote"
 
 
-def runs_as_text(listed: list[dict[str, Any]]) -> str:
-    """The runs as a table, with the sums of all runs."""
+def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
+    """The runs as a table, with the sums of all runs. ``in_quarantine``: the rows there. A line says so where this is
+    another number than the runs quarantined, each when it ran.
+    """
     head = ("run", "at", *(name.replace("_", " ") for name in ROWS), "days written")
     rows = [(str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in ROWS), _days(run)) for run in listed]
     sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in ROWS), "")
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
-    return "\n".join(_line(row, widths) for row in (head, *rows, sums))
+    lines = [_line(row, widths) for row in (head, *rows, sums)]
+    if in_quarantine != sum(run["quarantined"] for run in listed):
+        are = "row is" if in_quarantine == 1 else "rows are"
+        lines.append(f"{in_quarantine:,} {are} in quarantine now: later rows can change what becomes of a query.")
+    return "\n".join(lines)
 
 
 def _days(run: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from exporter.errors import UsageError
 from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
-from exporter.publish.earlier import STATE, no_export
+from exporter.publish.earlier import LOG, STATE, no_export
 from exporter.system import files
 from exporter.system.terminal import counted, visible
 
@@ -34,10 +34,13 @@ _DAYS: Final = "^[0-9]+-[0-9]+-[0-9]+$"
 
 
 class QuarantinedRow(NamedTuple):
-    """``entry``: the line in the quarantine. ``is_again``: whether a later run exported the query."""
+    """``entry``: the line in the quarantine. ``is_again``: whether a later run exported the query. ``is_kept``: whether
+    the row could be read, and is in the state of an update (docs/updates.md, "What is promised").
+    """
 
     entry: dict[str, Any]
     is_again: bool
+    is_kept: bool
 
 
 class _Quarantine:
@@ -50,7 +53,7 @@ class _Quarantine:
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
             raise UsageError(f"{folder}: {no_export(folder)}")
-        self._folder = folder
+        self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
         for entry, run in self._of_all_runs():
             if run and entry["as_it_came"]:
@@ -63,7 +66,8 @@ class _Quarantine:
         for entry, run in self._of_all_runs():
             if not run or self._first_run.get(_digest(entry), run) == run:
                 accepted_in = (self._accepted_in.get(query_id, 0) for query_id in _query_ids(entry))
-                yield QuarantinedRow(entry, run > 0 and any(later > run for later in accepted_in))
+                is_again = run > 0 and any(later > run for later in accepted_in)
+                yield QuarantinedRow(entry, is_again, self._keeps_rows and not run)
 
     def _of_all_runs(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Each line with its run; the run is 0 for rows of the present state."""
@@ -76,18 +80,20 @@ class _Quarantine:
 
 def reasons(folder: Path) -> list[dict[str, Any]]:
     """The quarantined rows by reason, the most frequent first. ``rows``: their number. ``given_again``: how many of
-    their queries had a row that a later run accepted. ``example``: the first row, if possible one not given again.
+    their queries had a row that a later run accepted. ``kept``: how many are in the state of an update. ``example``:
+    the first row, if possible one not given again.
 
     Raises UsageError if the folder was not made by an export.
     """
     by_reason: dict[str, dict[str, Any]] = {}
-    for entry, is_again in _Quarantine(folder):
-        new = {"reason": entry["reason"], "rows": 0, "given_again": 0, "example": entry}
+    for entry, is_again, is_kept in _Quarantine(folder):
+        new = {"reason": entry["reason"], "rows": 0, "given_again": 0, "kept": 0, "example": entry}
         group = by_reason.setdefault(entry["reason"], new)
         if group["rows"] == group["given_again"] and not is_again:
             group["example"] = entry
         group["rows"] += 1
         group["given_again"] += is_again
+        group["kept"] += is_kept
     return sorted(by_reason.values(), key=lambda group: (-group["rows"], group["reason"]))
 
 
@@ -221,6 +227,11 @@ def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
         f"To correct them:  exporter quarantine {visible(shlex.quote(folder))} --rows > rows.ndjson\n"
         "Then export rows.ndjson: with --update they are added to the existing output."
     )
+    if kept := sum(group["kept"] for group in groups):
+        todo += (
+            f"\n{counted(kept, 'row')} could be read and {'is' if kept == 1 else 'are'} kept, so that another row does "
+            "not take the place of one:\ncorrect them among all rows, and make the output again (--update --replace)."
+        )
     done = "A later run exported all these queries; nothing is left to correct."
     return "\n\n".join([*reasons, done if is_done else todo])
 

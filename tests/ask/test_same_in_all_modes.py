@@ -216,6 +216,30 @@ def test_rows_that_an_earlier_update_quarantined_are_in_a_note(tmp_path: Path) -
     assert "quarantine" in notes
 
 
+def test_of_two_names_of_an_id_in_one_query_both_are_found(tmp_path: Path) -> None:
+    """docs/input.md, "How a name or an id becomes a key": the last is the present one; a note says so of the others."""
+    folder = exported(tmp_path / "out", [row("q8", "01 08:00", "BEN", [TABLE, {**TABLE, "objectName": "D.S.OTHER"}])])
+    assert asked(folder, "who-accessed", object_name="D.S.OTHER")[0] == [("BEN",)]
+    answer, notes = asked(folder, "who-accessed", object_name="D.S.A")
+    assert answer == []
+    assert "is called D.S.OTHER now" in notes
+
+
+@pytest.mark.parametrize("why", ["users", "shape"])
+def test_queries_that_an_earlier_update_quarantined_are_in_a_note(why: str, tmp_path: Path) -> None:
+    """docs/questions.md: SHACL refused queries, in this run or in an earlier update. Rows that contradict each other
+    (docs/input.md, "Quarantine") are lacking in the same way, also the one that an earlier run exported.
+    """
+    ben = row("q8", "01 08:00", "BEN", [TABLE])
+    other = ben | {"user_name": "EVE"} if why == "users" else ben | {"query_id": "q9", "parent_query_id": "q9"}
+    given = ([row("q7", "01 07:00", "BEN", [TABLE]), ben], [other, row("q10", "01 09:00", "IDA", [TABLE])])
+    for rows in (*given, [row("q11", "01 10:00", "IDA", [TABLE])]):
+        folder = exported(tmp_path / "updated", rows, update=True)
+    answer, notes = asked(folder, "who-accessed", object_name="D.S.A")
+    assert answer == [("BEN",), ("IDA",)]
+    assert ("2 rows of all runs are in quarantine; answers lack them" if why == "users" else "1 row of") in notes
+
+
 def test_what_the_filter_of_an_earlier_update_left_out_is_in_a_note(tmp_path: Path) -> None:
     """docs/questions.md: settings leave out rows. What they left out is lacking, whatever the last run was given."""
     early, late = row("q8", "01 08:00", "BEN", [TABLE]), row("q9", "03 08:00", "EVE", [TABLE])

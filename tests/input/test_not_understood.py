@@ -83,8 +83,19 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl(newKey=1), "property object_modified_by_ddl.newKey"),
         (row(direct_objects_accessed=[{"objectId": "x"}]), "property direct_objects_accessed[].objectId"),
         (row(direct_objects_accessed=[{"objectId": 7}]), "property direct_objects_accessed[].objectId"),
+        (row(direct_objects_accessed=[{**TABLE, "objectId": "x"}]), "property direct_objects_accessed[].objectId"),
+        (row(objects_modified=[{**TABLE, "objectId": True}]), "property objects_modified[].objectId"),
+        (row(base_objects_accessed=[{**TABLE, "objectId": {"value": 1}}]), "property base_objects_accessed[].objectId"),
+        (row(policies_referenced=[{**TABLE, "objectId": -5}]), "property policies_referenced[].objectId"),
+        (row(objects_modified=[{**TABLE, "columns": [{"columnName": "A", "baseSources": [
+            {"objectDomain": "Table", "objectName": "D.S.U", "objectId": "x", "columnName": "B"}]}]}]),
+         "property objects_modified[].objectId"),
+        (row(policies_referenced=[{**TABLE, "columns": [{"columnName": "A", "policies": [
+            {"policyName": "D.S.P", "policyId": "x", "policyKind": "MASKING_POLICY"}]}]}]),
+         "property policies_referenced[].columns[].policies[].policyId"),
+        (ddl(objectId="x"), "property object_modified_by_ddl.objectId"),
     ],
-)
+)  # fmt: skip
 def test_it_is_counted_with_an_example_and_exported(
     one: Json, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +104,63 @@ def test_it_is_counted_with_an_example_and_exported(
     assert report["not_understood"] == {what: {"count": 2, "example": place}}
     assert report["exported"] == 3
     assert f"not understood: {what} (2)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "ident", [None, 0, -1, 0.0, "0", "-1", "", " ", "TRUNCATED", 7, "7", "007", 7.0, 32998411400350]
+)
+def test_numbers_and_no_id_are_understood(ident: Any, tmp_path: Path) -> None:
+    """docs/input.md, "How a name or an id becomes a key"."""
+    report = export([row(direct_objects_accessed=[{**TABLE, "objectId": ident}])], tmp_path)
+    assert report["not_understood"] == {}
+
+
+def test_the_name_of_a_user_is_the_id_of_a_stage(tmp_path: Path) -> None:
+    """Source: view, "objectId"."""
+    stage = {"objectDomain": "Stage", "objectId": "JSMITH", "stageKind": "User"}
+    assert export([row(direct_objects_accessed=[stage])], tmp_path)["not_understood"] == {}
+
+
+AGENT: Final = {"agentType": "CORTEX_AGENT", "agentName": "D.S.BOT", "agentId": 4}
+CONTRADICTED: Final = [
+    ("query_start_time", "2026-03-01T08:00:00Z", "2026-03-02T12:00:00Z", '"2026-03-02T12:00:00.000000Z"'),
+    ("parent_query_id", "p1", "p2", '"p2"'),
+    ("root_query_id", "p1", "p2", '"p2"'),
+    ("event_source", "horizon_irc", "snowflake_sql", '"snowflake_sql"'),
+    ("account_locator", "AB1", "CD2", '"CD2"'),
+    ("additional_properties", {"a": 1}, {"a": 2}, '{"a":2}'),
+    ("invoker_identity", {"a": 1}, {"a": 2}, '{"a":2}'),
+    ("agents_info", [AGENT | {"agentId": 5}], [AGENT],
+     '[{"agentType":"CORTEX_AGENT","agentId":"4","agentName":"D.S.BOT"}]'),
+]  # fmt: skip
+"""A column that a query has once, the value that counts, another one, and how that is kept."""
+
+
+@pytest.mark.parametrize(("column", "counts", "other", "kept"), CONTRADICTED)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_value_that_another_row_of_the_query_contradicts_is_kept_and_counted(
+    column: str, counts: Any, other: Any, kept: str, *, is_first: bool, tmp_path: Path
+) -> None:
+    """docs/input.md, "Duplicates". A third row, which does not give the column, contradicts nothing."""
+    given = row(direct_objects_accessed=[TABLE])
+    rows = [{**given, column: counts}, {**given, column: other}]
+    if column != "query_start_time":
+        rows.append(row(base_objects_accessed=[TABLE]))
+    report = export(rows if is_first else rows[::-1], tmp_path)
+    assert set(report["not_understood"]) == {f"contradicted {column}"}
+    assert report["exported"] == len(rows)
+    assert objects(tmp_path, "unknownColumns") == [f'{{"{column}":{kept}}}']
+
+
+def test_a_contradiction_is_counted_by_the_run_that_reads_the_row(tmp_path: Path) -> None:
+    one = row(direct_objects_accessed=[TABLE])
+    example = f"{tmp_path / 'in' / 'rows.ndjson'}, line 1"
+    for given in ([one], [{**one, "parent_query_id": "p2"}]):
+        assert export(given, tmp_path, "--update")["not_understood"] == {}
+    report = export([{**one, "parent_query_id": "p1"}], tmp_path, "--update")
+    assert report["not_understood"] == {"contradicted parent_query_id": {"count": 1, "example": example}}
+    assert export([row(9)], tmp_path, "--update")["not_understood"] == {}, "the day is made again"
+    assert objects(tmp_path, "unknownColumns") == ['{"parent_query_id":"p2"}']
 
 
 def test_strict_is_exit_1(tmp_path: Path) -> None:

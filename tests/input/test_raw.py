@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 
 from exporter.input import json_reader
 from exporter.input.json_reader import NotJsonError, canonical_json, parse, parse_first, raw_json, raw_text, text_of
+from exporter.input.reading import read_line
+from exporter.input.row import Row, Unreadable, decode
+from exporter.model.ddl import properties_of
+from tests.input.plain_rows import line_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -51,6 +55,46 @@ def test_one_spelling(text: str, expected: str) -> None:
     assert raw_json(text) == expected
     assert raw_json(text.encode()) == expected
     assert raw_json(expected) == expected
+
+
+@pytest.mark.parametrize("wrappings", [0, 1, 2, 3])
+@pytest.mark.parametrize("spelling", ["documented", "capitals", "tolerant"])
+def test_json_text_within_json_text_is_json(wrappings: int, spelling: str) -> None:
+    """docs/input.md, "Which columns": arrays and objects may come as JSON text within JSON text; also those that are
+    kept as JSON, and in each of the three readers.
+    """
+    value: Any = {"irc_event_type": "LoadTable", "number": 1.5, "text": 'a "b"'}
+    for _ in range(wrappings):
+        value = json.dumps(value)
+    change = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "operationType": "ALTER"}
+    columns = {"additional_properties": value, "invoker_identity": value}
+    line = line_of(**columns, object_modified_by_ddl={**change, "properties": value}, new_column=value)
+    if spelling == "capitals":
+        line = line.replace("additional_properties", "ADDITIONAL_PROPERTIES")
+    elif spelling == "tolerant":
+        line = line.replace('"query_id"', "'query_id'")
+    row = read_line(line)
+    assert isinstance(row, Row)
+    expected = '{"irc_event_type":"LoadTable","number":1.5,"text":"a \\"b\\""}'
+    assert (row.additional_properties, row.invoker_identity) == (expected, expected)
+    assert row.unknown_columns == f'{{"new_column":{expected}}}'
+    given_change = decode(row.content).change
+    assert given_change is not None
+    assert properties_of(given_change) == expected
+
+
+@pytest.mark.parametrize("text", ["plain", '"in quotes"', '"{ not JSON', "7", ""])
+def test_a_text_that_is_no_json_within_json_stays(text: str) -> None:
+    row = read_line(line_of(additional_properties=text))
+    assert isinstance(row, Row)
+    assert (row.additional_properties or "") == text
+
+
+def test_a_damaged_text_is_found_within_json_text() -> None:
+    """docs/input.md, "Quarantine": half of a surrogate pair in a property."""
+    change = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "operationType": "ALTER"}
+    properties = json.dumps(json.dumps({"comment": {"value": "\ud800"}}))
+    assert isinstance(read_line(line_of(object_modified_by_ddl={**change, "properties": properties})), Unreadable)
 
 
 @given(JSON, st.booleans(), st.sampled_from((None, 1)))

@@ -12,7 +12,7 @@ import pytest
 from exporter.input import row as documents
 from exporter.input.row import STRUCTURED
 from exporter.model import query
-from exporter.model.profiles import add
+from exporter.model.profiles import add, attributes_of
 from tests.model.told import facts_of, row, tables
 
 TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}
@@ -187,13 +187,18 @@ def test_a_function_is_a_source_without_a_column() -> None:
         ({"base_objects_accessed": [{"objectId": "-1", "locations": []}]}, ["base_objects_accessed UNNAMED"]),
         ({"base_objects_accessed": [{"locations": ["s3://a"]}]}, []),
         ({"base_objects_accessed": [{"objectId": 5}]}, ["base_objects_accessed NOT_UNDERSTOOD"]),
+        ({"base_objects_accessed": [{**TABLE, "objectId": "x"}]}, ["base_objects_accessed NOT_UNDERSTOOD"]),
+        ({"object_modified_by_ddl": {**TABLE, "objectId": True}}, ["object_modified_by_ddl NOT_UNDERSTOOD"]),
         ({"objects_modified": [{**TABLE, "columns": [{"columnId": 5}]}]}, ["objects_modified UNNAMED"]),
         ({"objects_modified": [{**TABLE, "columns": [None]}]}, ["objects_modified UNNAMED"]),
         ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "policies": CUT_POLICIES}]}]},
          ["policies_referenced TRUNCATED"]),
         ({"direct_objects_accessed": [{**TABLE, "objectName": "TRUNCATED_AT"}], "user_name": "TRUNCATED"}, []),
         ({"base_objects_accessed": [{"objectName": "T", "locations": [" "]}]}, []),
-        ({"object_modified_by_ddl": {}}, ["object_modified_by_ddl UNNAMED"]),
+        ({"object_modified_by_ddl": {}}, []),
+        ({"object_modified_by_ddl": {"operationType": None, "properties": {}}}, []),
+        ({"object_modified_by_ddl": {"objectDomain": "Table"}}, ["object_modified_by_ddl UNNAMED"]),
+        ({"object_modified_by_ddl": {"newKey": 1}}, ["object_modified_by_ddl UNNAMED"]),
         ({"object_modified_by_ddl": {"operationType": "ALTER", "objectId": 5}}, []),
         ({"object_modified_by_ddl": {"objectName": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
         ({"object_modified_by_ddl": {**TABLE, "properties": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
@@ -228,6 +233,22 @@ def test_what_a_change_did_can_be_lost_by_what_is_not_understood(
     changed = {**TABLE, "operationType": "ALTER", **change}
     found = facts_of(row(object_modified_by_ddl=changed)).content.incomplete
     assert found == (("object_modified_by_ddl NOT_UNDERSTOOD",) if is_lost else ())
+
+
+@pytest.mark.parametrize("is_in_one_row", [True, False])
+def test_all_names_of_an_id_are_kept(*, is_in_one_row: bool) -> None:
+    """docs/input.md, "How a name or an id becomes a key": the graph keeps every name of an object."""
+    places: list[dict[str, Any]] = [
+        {"base_objects_accessed": [{**TABLE, "objectName": name}], "objects_modified": [{**OTHER, "objectName": other}],
+         "policies_referenced": [{**TABLE, "objectName": name, "policies": [{"policyId": 7, "policyName": policy}]}]}
+        for name, other, policy in (("D.S.B", "D.S.N", "D.S.P2"), ("D.S.A", "D.S.M", "D.S.P1"))
+    ]  # fmt: skip
+    if is_in_one_row:
+        places = [{column: each + places[1][column] for column, each in places[0].items()}]
+    content = facts_of(*[row(**place) for place in places]).content
+    names = {key: [name for _, name in seen] for key, seen in attributes_of(content).names.items()}
+    assert names == {"policy/7": ["D.S.P1", "D.S.P2"], "table/5": ["D.S.A", "D.S.B"], "table/6": ["D.S.M", "D.S.N"]}
+    assert [access.thing.name for access in content.accesses] == ["D.S.A"]
 
 
 def test_the_same_content_is_read_once() -> None:

@@ -46,6 +46,26 @@ def test_the_log_is_shown_with_its_sums(out: Path, capsys: pytest.CaptureFixture
     assert sums.split() == ["all", "5", "3", "1", "1"]
 
 
+def test_rows_that_contradict_those_of_an_earlier_run_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/input.md, "Quarantine": nothing tells which is right, so both are quarantined. docs/updates.md: a
+    further row does not take the place of one that was read.
+    """
+    contradicts = {**ROWS[0], "user_name": "SOMEBODY"}
+    for given in ([ROWS[0], ROWS[1]], [contradicts, BAD], [ROWS[2]]):
+        rows = exports.ndjson(given, tmp_path / "rows.ndjson")
+        assert exports.export([rows], tmp_path / "out", "--update", "--allow-empty") == 0
+    capsys.readouterr()
+    assert main(["log", str(tmp_path / "out")]) == 0
+    *_, sums, now = capsys.readouterr().out.splitlines()
+    assert sums.split() == ["all", "5", "3", "0", "2"]
+    assert now.startswith("3 rows are in quarantine now")
+    assert {(one["rows"], one["kept"]) for one in reasons(tmp_path / "out")} == {(2, 2), (1, 0)}
+    assert main(["quarantine", str(tmp_path / "out")]) == 0
+    assert "2 rows could be read and are kept" in capsys.readouterr().out
+
+
 def test_a_folder_that_was_not_added_to_has_one_run(tmp_path: Path) -> None:
     assert exports.export([exports.ndjson(ROWS, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
     assert [(one["run"], one["rows_in"]) for one in runs(tmp_path / "out")] == [(1, 3)]
