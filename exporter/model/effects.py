@@ -162,7 +162,8 @@ def _gives_body(change: Change) -> bool:
     """Whether the policy has another body after the change. It is not known if the row has no text of it, as where
     Snowflake cut it.
     """
-    return any(setting.property == "policyBody" and setting.column_name is None for setting in change.settings)
+    named = (setting.property == "policyBody" and setting.column_name is None for setting in change.settings)
+    return change.policy_body is not None or any(named)
 
 
 def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:

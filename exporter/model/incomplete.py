@@ -38,7 +38,7 @@ from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
 from exporter.model.grants import unknown_forms
 from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, is_no_id, normal_domain, parts_of, usable_id
-from exporter.model.objects import ARRAYS, known_text, named_elements, thing_of
+from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
 
 if TYPE_CHECKING:
     from exporter.input.properties import Properties
@@ -63,7 +63,11 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
                 yield f"{name} UNNAMED"
-    yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(place for place, _ in _doubtful_ids(document)))
+    doubtful = [place for place, _ in _doubtful_ids(document)]
+    for place in ("policies_referenced", "provider_policies_referenced"):
+        guarded = getattr(document, ARRAYS[place]) or ()
+        doubtful += [place for one in guarded if one is not None and any(_new_kinds(one))]
+    yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(doubtful))
     if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
         yield "agents_info UNNAMED"
     if document.change is not None:
@@ -81,12 +85,9 @@ def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut
 
 
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
-    """Whether the row does not say what kind the object is of, the operation is a new one, or a known property has a
-    form that could not be read.
-    """
+    """Whether the operation is a new one, or a known property has a form that could not be read."""
     given = read(properties)
-    is_clear = not _is_blank(change.object_domain) and _new_operation(change) is None and not given.is_doubtful
-    return not is_clear or any(_unknown_forms(change, given))
+    return _new_operation(change) is not None or given.is_doubtful or any(_unknown_forms(change, given))
 
 
 def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:
@@ -187,38 +188,42 @@ def _of_document(document: Document) -> Iterator[str]:
     for _, named in named_elements(document):
         yield from _domain(named.object_domain)
         if isinstance(named, GuardedDocument):
-            for _, policy in _policies_of(named):
-                yield from _domain(policy_kind(policy.policy_kind))
+            yield from _new_kinds(named)
     for _, path in _doubtful_ids(document):
         yield f"property {path}"
     if document.change is not None:
         yield from _of_change(document.change)
 
 
-def _identifies_nothing(object_document: ObjectDocument) -> bool:
-    """Whether the object has an id, but no kind, name or location, so that nothing says what it is."""
-    ident, domain = known_text(object_document.object_id), normal_domain(text(object_document.object_domain))
-    is_named = (
-        domain is not None
-        or known_text(object_document.object_name)
-        or known_text(object_document.location)
-        or object_document.locations
-    )
-    return ident not in {None, "0", "-1"} and not is_named
+def _is_of_no_kind(named: NamingElement) -> bool:
+    """Whether something has an id, or is changed, but has no kind or location, so that nothing says what it is. Sources
+    by their name alone are streams (:mod:`exporter.model.streams`).
+    """
+    if normal_domain(text(named.object_domain)) is not None:
+        return False
+    if isinstance(named, ChangeDocument) and known_text(named.object_name):
+        return True
+    is_placed = isinstance(named, ObjectDocument) and (known_text(named.location) or named.locations)
+    return known_text(named.object_id) not in {None, "0", "-1"} and not is_placed
 
 
 def _doubtful_ids(document: Document) -> Iterator[tuple[str, str]]:
-    """Place and path of the ids that do not say what was meant: ids of something without a kind or a name, and ids that
-    are no numbers (view, "objectId"). Within an object of an array only policies have a path of their own.
+    """Place and path of what does not say what was meant: ids and names of something without a kind, ids that are no
+    numbers (view, "objectId"), and policies without a kind. Within an object of an array only policies have a path of
+    their own.
     """
     for place, named in named_elements(document):
-        is_of_nothing = isinstance(named, ObjectDocument) and _identifies_nothing(named)
-        if is_of_nothing or _is_unreadable(named.object_id, named.object_domain):
-            yield place, f"{place}{'' if named is document.change else '[]'}.objectId"
+        path = f"{place}{'' if named is document.change else '[]'}"
+        if _is_of_no_kind(named):
+            yield place, f"{path}.{'objectDomain' if known_text(named.object_name) else 'objectId'}"
+        if _is_unreadable(named.object_id, named.object_domain):
+            yield place, f"{path}.objectId"
         if isinstance(named, GuardedDocument):
             for inside, policy in _policies_of(named):
                 if _is_unreadable(policy.policy_id):
-                    yield place, f"{place}[].{inside}policies[].policyId"
+                    yield place, f"{path}.{inside}policies[].policyId"
+                if _is_blank(policy.policy_kind) and policy.policy_name != TRUNCATED:
+                    yield place, f"{path}.{inside}policies[].policyKind"
 
 
 def _policies_of(guarded: GuardedDocument) -> Iterator[tuple[str, PolicyDocument]]:
@@ -226,6 +231,12 @@ def _policies_of(guarded: GuardedDocument) -> Iterator[tuple[str, PolicyDocument
     yield from (("", policy) for policy in guarded.policies or () if policy is not None)
     for column in guarded.columns or ():
         yield from (("columns[].", policy) for policy in (column and column.policies) or () if policy is not None)
+
+
+def _new_kinds(guarded: GuardedDocument) -> Iterator[str]:
+    """The kinds of policies that are not known: whether one masks is not, either."""
+    for _, policy in _policies_of(guarded):
+        yield from _domain(policy_kind(policy.policy_kind))
 
 
 def _is_unreadable(given: Text, domain: Text = None) -> bool:

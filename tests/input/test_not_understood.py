@@ -190,7 +190,13 @@ DEEP: Final = row(
         {**TABLE, "columns": [{"columnName": "A", "newKey": 2.5}, {"columnName": "B", "newKey": "x"}]}
     ],
     objects_modified=[{**TABLE, "columns": [{"columnName": "A", "directSources": [{**SOURCE, "newKey": {"a": [1]}}]}]}],
-    policies_referenced=[{**TABLE, "policies": [{"policyName": "D.S.P", "newKey": ["ü"]}], "newKey": None}],
+    policies_referenced=[
+        {
+            **TABLE,
+            "policies": [{"policyName": "D.S.P", "policyKind": "MASKING_POLICY", "newKey": ["ü"]}],
+            "newKey": None,
+        }
+    ],
 )
 KEPT: Final = {
     "base_objects_accessed[].columns[].newKey": '["x",2.5]',
