@@ -241,6 +241,8 @@ def _new_kinds(guarded: GuardedDocument) -> Iterator[str]:
 
 def _is_unreadable(given: Text, domain: Text = None) -> bool:
     """Whether an id is no number. Of a user stage it is the user's name (view, "objectId")."""
+    if type(given) is int and given > 0:  # nearly all are, and True is none
+        return False
     ident = text(given)
     return usable_id(ident) is None and not is_no_id(ident) and normal_domain(text(domain)) != "STAGE"
 

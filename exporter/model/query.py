@@ -123,9 +123,10 @@ def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], Thing]:
     first: dict[str, str] = {}
     further: dict[tuple[str, str], Thing] = {}
     for thing in chain.from_iterable(map(_named_things, contents)):
-        if thing.name is not None and first.setdefault(thing.key, thing.name) != thing.name:
-            for name in (first[thing.key], thing.name):
-                further[thing.key, name] = Thing(thing.key, thing.kind, object_id=thing.object_id, name=name)
+        name = thing.name
+        if name is not None and first.setdefault(thing.key, name) != name:
+            for each in (first[thing.key], name):
+                further[thing.key, each] = Thing(thing.key, thing.kind, object_id=thing.object_id, name=each)
     return further
 
 
