@@ -203,7 +203,7 @@ def test_a_function_is_a_source_without_a_column() -> None:
         ({"object_modified_by_ddl": {"operationType": "ALTER", "objectName": "T"}},
          ["object_modified_by_ddl NOT_UNDERSTOOD"]),
         ({"base_objects_accessed": [{"objectId": 5, "objectName": "T"}]}, ["base_objects_accessed NOT_UNDERSTOOD"]),
-        ({"base_objects_accessed": [{"objectName": "$SYS_VIEW_7"}]}, []),
+        ({"base_objects_accessed": [{"objectName": "$SYS_VIEW_7"}]}, ["base_objects_accessed UNKNOWN_STREAM"]),
         ({"objects_modified": [{**TABLE, "columns": [{"columnName": "A", "directSources": [{"objectId": 5}]}]}]},
          ["objects_modified NOT_UNDERSTOOD"]),
         ({"policies_referenced": [{**TABLE, "policies": [{"policyName": "G.M", "policyId": 1}]}]},
