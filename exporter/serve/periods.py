@@ -34,13 +34,14 @@ def settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer
     enforced and that no row sets.
     """
     answer = site.ask("page-settings", {"object": thing.iri})
-    own = _held(site, answer.dicts())
-    tags = sorted({row["set_iri"] for row in own if row["kind"] == "Tag" and row["set_iri"]})
-    of_tags = _held(site, site.rows("page-settings", {"object": tags})) if tags else []
+    tags = sorted({row["set_iri"] for row in answer.dicts() if row["kind"] == "Tag" and row["set_iri"]})
+    of_tags = site.rows("page-settings", {"object": tags}) if tags else []
+    held = _held(site, [*answer.dicts(), *of_tags])
+    own = [row for row in held if row["object_iri"] == thing.iri]
     through = [
         setting
         for tag in own
-        for policy in of_tags
+        for policy in held
         if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy"
         if (setting := _policy_through_tag(tag, policy))
     ]
