@@ -91,6 +91,13 @@ def test_a_list_of_queries_is_of_a_user_in_any_letter_case(client: FlaskClient) 
     assert [row[0] for row in body(got(client, '/browse/queries?user="ben"'))] == ["q3"]
 
 
+def test_a_query_that_there_is_not_is_said_to_be_compared_letter_by_letter(client: FlaskClient) -> None:
+    assert "q1" in got(client, "/query?id=q1").text
+    page = got(client, "/query?id=Q1", 404).text
+    assert "letter by letter" in page
+    assert "only in quotes" not in page
+
+
 # --- objects, columns and kinds ---------------------------------------------------------------------------------------
 
 
