@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
-from itertools import product
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,6 +16,7 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.ask.answers import first_of
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
+from exporter.serve.periods import ENFORCED, carriers, settings
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, with_rows
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ HELPER: Final = "It is a helper: a load fills, reads and drops it."
 FROM: Final = "shows a query that wrote it and read something else"
 TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
+CARRIES: Final = "sets it on anything; what was set before the record is not known"
 FORMER: Final = "Renamed columns: "
-ENFORCED: Final = "Enforced by queries, though no row sets it here: "
+ON_ALL: Final = (
+    "A grant ON ALL covers what was there when it was made, which no row lists: this may have been in {} then."
+)
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 
 
@@ -135,17 +138,23 @@ def _of_object(site: Site, thing: SiteObject) -> list[PendingPart]:
     else:
         sources = page("Read by the queries that wrote it", "sources", "page-near", FROM, way="from")
         near = [sources, to, page("Views and streams over it", "views", "page-views", "shows one")]
-    is_set = thing.kind.upper().endswith(("TAG", "POLICY"))
+    of_policy = [
+        PendingPart("What it is set on", "carriers", lambda _: carriers(site, thing), CARRIES),
+        page("What it was enforced on", "enforced", "page-enforced-on", "shows that it was enforced"),
+    ]
+    is_policy = thing.kind.upper().endswith("POLICY")
+    of_kind = of_policy if is_policy else of_policy[:1] if thing.kind.upper() == "TAG" else []
     may_use = "grants it to anybody; earlier grants are not known"
     return [
         PendingPart("Columns", "columns", lambda until: _columns(site, thing, until), "names a column of it"),
-        *([page("What it is set on", "carriers", "page-carriers", "sets it on anything")] if is_set else []),
+        *of_kind,
         *near,
         *_shipped(site, thing, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
-        PendingPart("Tags and policies, and when they held", "settings", lambda _: _settings(site, thing), SETS),
+        PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, thing), SETS),
         *_shipped(site, thing, "Who may use it", "exposure", may_use),
+        *_on_all(site, thing),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
         page("Names", "names", "page-names", "has its name"),
     ]
@@ -154,9 +163,9 @@ def _of_object(site: Site, thing: SiteObject) -> list[PendingPart]:
 def _of_column(site: Site, thing: SiteObject, column: str) -> list[PendingPart]:
     """The parts of the page of a column."""
 
-    def settings(_: float) -> Answer:
+    def of_column(_: float) -> Answer:
         # What is set on the table as a whole holds for the column, too.
-        answer = _settings(site, thing, column)
+        answer = settings(site, thing, column)
         return with_rows(answer, (row for row in answer.dicts() if row["column_name"] in {column, None, ""}))
 
     behind = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
@@ -165,7 +174,7 @@ def _of_column(site: Site, thing: SiteObject, column: str) -> list[PendingPart]:
         *_shipped(site, thing, "Where it was copied to", "column-copies", "shows a copy of it", column),
         *_shipped(site, thing, "Readers", "column-readers", "shows a read of it", column),
         *_shipped(site, thing, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
-        PendingPart("Tags and policies, and when they held", "settings", settings, SETS),
+        PendingPart("Tags and policies, and when they held", "settings", of_column, SETS),
     ]
 
 
@@ -193,6 +202,25 @@ def _meanwhile(site: Site, thing: SiteObject, question: str, params: dict[str, s
     return site.ask_meanwhile(question, by_iri, _WAIT, until=until, thing=thing.iri)
 
 
+def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
+    """The grants that hold ON ALL objects of its kind in its schema and database, with a note: whether it was there at
+    the time of such a grant, rows do not tell, unless it was made later. Nothing where there are none.
+    """
+    around = site.rows("page-on-all", {"object": thing.iri})
+    granted = {(row["place_iri"], row["privilege"]) for row in around}
+    places = list(filter(None, (site.thing(iri) for iri in dict.fromkeys(row["place_iri"] or "" for row in around))))
+
+    def ask(until: float) -> Answer:
+        answers = [_meanwhile(site, place, "exposure", {"domain": place.kind}, until) for place in places]
+        rows = [row for answer in answers for row in answer.dicts() if (row["object_iri"], row["privilege"]) in granted]
+        return with_rows(
+            replace(answers[0], notes=[ON_ALL.format(" and ".join(place.name or "" for place in places))]), rows
+        )
+
+    if places:
+        yield PendingPart("Who may use it by a grant ON ALL", "on-all", ask, "shows one")
+
+
 def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
     that is what ``policy-coverage`` answers. A note names the columns that have another name now; those that were
@@ -217,59 +245,6 @@ def past_of(column: Row) -> str:
     if column["dropped"]:
         return f"dropped on {column['dropped'][:10]}"
     return f"called {column['renamed_to']} now" if column["renamed_to"] else ""
-
-
-def _settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer:
-    """The tags and policies of an object and its columns, when they held, and who set them; also the policies that it
-    has through its tags, each while both held. The notes have the policies, of one ``column`` if it is given, that were
-    enforced and that no row sets.
-    """
-    answer = site.ask("page-settings", {"object": thing.iri})
-    settings = answer.dicts()
-    tags = sorted({row["set_iri"] for row in settings if row["kind"] == "Tag" and row["set_iri"]})
-    of_tags = site.rows("page-settings", {"object": tags}) if tags else []
-    through = [
-        setting
-        for tag in settings
-        for policy in of_tags
-        if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy"
-        if (setting := _policy_through_tag(tag, policy))
-    ]
-    rows = sorted([*settings, *through], key=lambda row: row["valid_from"] or "", reverse=True)
-    answer = with_rows(answer, rows)
-    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, thing, rows, column)])
-
-
-def _enforced_alone(site: Site, thing: SiteObject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
-    """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
-    that no row sets there: they were set before the record, or by the provider of shared data.
-    """
-    # By its IRI or its name: rows may give it without its id in one place. A tag on a table covers its columns.
-    is_set = {(row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")}
-    texts = [
-        (row["policy_name"] or site.path(row["policy_iri"] or ""))
-        + (f" on {row['column_name']}" if row["column_name"] else "")
-        + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
-        + f", last on {(row['last'] or '')[:10]}"
-        for row in site.rows("page-enforced", {"object": thing.iri})
-        if is_set.isdisjoint(product((row["policy_iri"], row["policy_name"]), (row["column_name"], None)))
-        and (column is None or row["column_name"] == column)
-    ]
-    if texts:
-        yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
-
-
-def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
-    """A policy that is set on a tag, as a setting of the object or column with the tag: while both settings hold, by
-    the user who made the later one. None where they never held together.
-    """
-    later = max(tag, policy, key=lambda row: row["valid_from"] or "")
-    until = min((row["valid_until"] for row in (tag, policy) if row["valid_until"]), default=None)
-    if until is not None and until <= (later["valid_from"] or ""):
-        return None
-    both = {"value": f"through {tag['set_name']}", "valid_from": later["valid_from"], "valid_until": until}
-    target = {"object_iri": tag["object_iri"], "column_name": tag["column_name"]}
-    return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 
 
 def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tuple[list[Part], list[str]]:
@@ -316,6 +291,7 @@ class Brief(NamedTuple):
 
 
 OF_OBJECT: Final = {
+    "enforced": "What it was enforced on",
     "behind": "Where its data came from",
     "sources": "Where its data came from",
     "end-up": "Where its data went",

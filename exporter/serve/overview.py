@@ -317,4 +317,5 @@ def _listed(
         return page(problem=not_ready())
     except ExporterError as error:
         return page(problem=error), *status_and_headers(error)
-    return page(answer=table(site, answer))
+    notes = answer.notes if answer.rows else [empty, *answer.notes]
+    return page(answer=table(site, replace(answer, notes=notes)))

@@ -11,11 +11,12 @@ from flask import Blueprint, render_template, request, url_for
 from exporter.ask.answers import LIST, Answer
 from exporter.serve.site import QUERY_PARTS, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
+from exporter.serve.tables import users as users_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from exporter.serve.site import Site
+    from exporter.serve.site import Row, Site
 
 _MOST_ROWS: Final = 100
 _WAIT: Final = 0.75
@@ -65,20 +66,38 @@ def queries(site: Site) -> Blueprint:
 
     @routes.get("/user")
     def user() -> tuple[str, int] | str:
-        name = request.args.get("name", "")
-        users = site.rows("page-user", {"user_name": name})
+        requested = request.args.get("name", "")
+        users = _users(site, requested)
         if not users:
-            similar = table(site, site.ask("page-search", {"text": name}), _MOST_ROWS)
-            return render_template("unknown.html", what="user", requested=name, similar=similar), 404
+            similar = table(site, site.ask("page-search", {"text": requested.strip('"')}), _MOST_ROWS)
+            notes = site.ask("page-user", {"user_name": requested}).notes  # the nearest names
+            return render_template("unknown.html", what="user", requested=requested, similar=similar, notes=notes), 404
+        name = users[0]["user_name"] or ""
+        others = users_in({row["user_name"] or "" for row in users} - {name})
         parts = [_of_user(site, title, question, name) for title, question in _OF_USER]
-        return render_template("user.html", name=name, user=users[0], parts=parts)
+        return render_template("user.html", name=name, user=users[0], parts=parts, others=others)
 
     return routes
 
 
-def _of_user(site: Site, title: str, question: str, name: str) -> Part:
+def _users(site: Site, name: str) -> list[Row]:
+    """The users with a name: as Snowflake stores it, which is how pages link to them, else as questions compare it. Of
+    several, the one that Snowflake means by the name without quotes is the first.
+    """
+    for spelling in (_quoted(name), name):
+        if users := site.rows("page-user", {"user_name": spelling}):
+            return sorted(users, key=lambda row: row["user_name"] != name.upper())
+    return []
+
+
+def _quoted(name: str) -> str:
+    """The name of this user, and of none whose name differs in letter case."""
     doubled = name.replace('"', '""')
-    params = {"user_name": f'"{doubled}"'}  # this user, and none whose name differs in letter case
+    return f'"{doubled}"'
+
+
+def _of_user(site: Site, title: str, question: str, name: str) -> Part:
+    params = {"user_name": _quoted(name)}
     ask = partial(site.ask_meanwhile, question, params, _WAIT)
     return part_of(site, title, question, ask, most=_MOST_ROWS, more=ask_href(question, params))
 

@@ -223,12 +223,15 @@ class Site:
 
     def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[Row]]:
         """A column of an object as rows spell it, None where they have none; and the rows of ``page-columns``: all
-        columns that it has or had.
+        columns that it has or had. ``name``: letter case matters in quotes, or where columns differ only in that.
         """
         rows = self.rows("page-columns", {"object": thing.iri}, 10_000)
         columns = [row["column_name"] or "" for row in rows]
-        same_name = [column for column in columns if column.upper() == name.upper()]
-        return (name if name in columns else next(iter(same_name), None)), rows
+        if name in columns:
+            return name, rows
+        spelling = name[1:-1].replace('""', '"') if name[:1] == name[-1:] == '"' else None
+        same_name = [one for one in columns if (one == spelling if spelling else one.upper() == name.upper())]
+        return next(iter(same_name), None), rows
 
     def short_queries(self, thing: SiteObject) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""

@@ -68,8 +68,8 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "source_type": _HOW_NAMED,
     "source_column_type": _HOW_NAMED,
     "mask": {
-        "BEFORE": "before its first mask",
-        "AFTER": "after its mask was removed",
+        "BEFORE": "before its first mask on record",
+        "AFTER": "after it had been masked",  # by a mask that a row removed, or that was only enforced before
         "WHILE": "while it had a mask",
         "UNKNOWN": "not known: its policies were cut from the record",
         "MASKED": "masked",

@@ -169,9 +169,31 @@ def test_an_address_says_all_that_is_shown(month: Site) -> None:
         frozenset({"helpers", "reads"}), place, EdgeOfAddress("up", place, LineageNode(place.iri)),
     )  # fmt: skip
     assert address.read(address.href(asked, month).partition("?")[2], month) == asked
-    told = "?day=soon&since=2026-13-01&steps=x&open=up&open=left|a|b|c&look=|&edge=up|a|b&hide=all"
-    assert address.read(told, month) == Address()
+    assert address.read("?day=&since=&steps=&open=&look=&edge=&hide=", month) == Address()
     assert address.read(f"steps={'9' * 5_000}", month).steps == address.MOST_STEPS
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "day=soon", "day=2026-13-45", "day=2026-09-02T10:00", "since=abc", "steps=x", "steps=-1", "hide=all", "open=up",
+        "open=left|a|b|c", "look=|", "edge=up|a|b",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(told: str, client: FlaskClient) -> None:
+    """The picture without it would be another one: of all time in the place of a day."""
+    for path in ("", "picture.svg", "lineage.csv"):
+        answer = client.get(f"/lineage/{path}?id=table/1029&{told}")
+        assert answer.status_code == 400
+        assert f"{told} cannot be read in this address" in unescape(answer.text).replace("<wbr>", "")
+
+
+def test_a_column_is_found_in_any_letter_case(client: FlaskClient) -> None:
+    known = client.get("/lineage/?id=table/1029&column=EMAIL").text
+    assert client.get("/lineage/?id=table/1029&column=email").text == known
+    unknown = client.get("/lineage/?id=table/1029&column=NO_SUCH")
+    assert unknown.status_code == 404
+    assert "/column?id=table/1029&amp;column=EMAIL" in unknown.text
 
 
 def test_the_last_day_that_there_is(client: FlaskClient) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.serve import server
-from exporter.serve.objects import ENFORCED, FORMER
+from exporter.serve.objects import FORMER
+from exporter.serve.periods import ENFORCED
 from tests import exports
 from tests.ask.test_any_array import STORIES
 from tests.ask.test_names import changed, copied, read, thing

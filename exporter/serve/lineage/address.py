@@ -5,20 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
+from exporter.errors import UsageError
 from exporter.serve.lineage.flows import LineageNode
 from exporter.serve.lineage.picture import Opened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from exporter.serve.lineage.flows import Direction
     from exporter.serve.site import Site
 
 PATH: Final = "/lineage/"
 MOST_STEPS: Final = 20
+_HIDES: Final = ("helpers", "reads")
+_DAY: Final = "a day, such as 2026-09-30"
+_OF_LINK: Final = "what a link of the picture wrote there; a part of it is missing"
+_Value = TypeVar("_Value")
 _DIRECTIONS: Final[Mapping[str, Direction]] = {"up": "up", "down": "down"}
 
 
@@ -66,26 +71,36 @@ class Address:
 
 
 def read(search: str, site: Site) -> Address:
-    """The state in the query string of a URL; parts that cannot be read are ignored."""
+    """The state in the query string of a URL. Raises UsageError for a part that cannot be read: without it, the picture
+    would be another one, such as of all time in the place of a day.
+    """
     parameters = parse_qs(search.removeprefix("?"))
 
     def first(name: str) -> str:
         return parameters.get(name, [""])[0]
 
-    steps = first("steps")[:9]  # int() refuses thousands of digits
+    def each(name: str, form: str, value_of: Callable[[str], _Value | None]) -> list[_Value]:
+        return [_readable(name, text, form, value_of(text)) for text in parameters.get(name, ())]
+
     return Address(
         path=first("id"),
         name=first("name"),
         column=first("column"),
-        day=_day(first("day")),
-        since=_day(first("since")),
-        steps=min(int(steps), MOST_STEPS) if steps.isascii() and steps.isdigit() else 1,
-        opened=frozenset(opened for text in parameters.get("open", ()) if (opened := _opened(text, site)) is not None),
+        day=next(iter(each("day", _DAY, _day)), None),
+        since=next(iter(each("since", _DAY, _day)), None),
+        steps=next(iter(each("steps", f"a number from 1 to {MOST_STEPS}", _steps)), 1),
+        opened=frozenset(each("open", _OF_LINK, lambda text: _opened(text, site))),
         columns=frozenset(site.iri(text) for text in parameters.get("columns", ())),
-        hides=frozenset(parameters.get("hide", ())) & {"helpers", "reads"},
-        chosen=_place(first("look").split("|"), site),
-        edge=_edge(first("edge"), site),
+        hides=frozenset(each("hide", " or ".join(_HIDES), lambda text: text if text in _HIDES else None)),
+        chosen=next(iter(each("look", _OF_LINK, lambda text: _place(text.split("|"), site))), None),
+        edge=next(iter(each("edge", _OF_LINK, lambda text: _edge(text, site))), None),
     )
+
+
+def _readable(name: str, text: str, form: str, value: _Value | None) -> _Value:
+    if value is None:
+        raise UsageError(f"{name}={text} cannot be read in this address: {name} is {form}.")
+    return value
 
 
 def fields(address: Address, site: Site) -> list[tuple[str, str]]:
@@ -137,6 +152,11 @@ def _day(text: str) -> date | None:
     with suppress(ValueError):
         return date.fromisoformat(text)
     return None
+
+
+def _steps(text: str) -> int | None:
+    # int() refuses thousands of digits
+    return min(int(text[:9]), MOST_STEPS) if text.isascii() and text.isdigit() else None
 
 
 def _opened(text: str, site: Site) -> Opened | None:

@@ -197,13 +197,22 @@ def lineage_page(site: Site) -> Blueprint:
     find: Find = lru_cache(_MOST_CACHED)(partial(read_lineage, site))
 
     def shown(view: Callable[[_PicturePage], Any]) -> Callable[[], Any]:
-        """The answer to a request for a view of the picture; a page of similar names where there is no such object."""
+        """The answer to a request for a view of the picture; a page of similar names where there is no such object, or
+        of its columns where it has no such column.
+        """
 
         @wraps(view)
         def answer() -> Any:
             address = read(request.query_string.decode("ascii", "replace"), site)
             thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
-            return view(_PicturePage(site, find, thing, address)) if thing else (unknown(site), 404)
+            if thing is None:
+                return unknown(site), 404
+            if address.column:
+                spelling, columns = site.column_of(thing, address.column)
+                if spelling is None:
+                    return render_template("no_column.html", thing=thing, name=address.column, columns=columns), 404
+                address = replace(address, column=spelling)
+            return view(_PicturePage(site, find, thing, address))
 
         return answer
 

@@ -1,0 +1,124 @@
+"""The tags and policies of an object, what a tag or policy is set on, and the periods in which each held."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.parameters import instant
+from exporter.serve.tables import with_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from exporter.ask.answers import Answer
+    from exporter.serve.site import Row, Site, SiteObject
+
+ENFORCED: Final = "Enforced by queries, though no row sets it here: "
+_NAMED: Final = 4
+"""How many policies a note names."""
+_MOST: Final = 10_000
+"""The most drops that were taken back, of all objects of a page."""
+_THINGS: Final = ("set_iri", "object_iri", "place_iri")
+"""The tag or policy of a setting, the object with it, and the schema or database through which the object has it."""
+_at: Final = partial(instant, "time")
+
+
+def settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer:
+    """The tags and policies of an object and its columns, when they held, and who set them; also the policies that it
+    has through its tags, each while both held. The notes have the policies, of one ``column`` if it is given, that were
+    enforced and that no row sets.
+    """
+    answer = site.ask("page-settings", {"object": thing.iri})
+    tags = sorted({row["set_iri"] for row in answer.dicts() if row["kind"] == "Tag" and row["set_iri"]})
+    of_tags = site.rows("page-settings", {"object": tags}) if tags else []
+    held = _held(site, [*answer.dicts(), *of_tags])
+    own = [row for row in held if row["object_iri"] == thing.iri]
+    through = [
+        setting
+        for tag in own
+        for policy in held
+        if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy"
+        if (setting := _policy_through_tag(tag, policy))
+    ]
+    rows = _latest_first([*own, *through])
+    answer = with_rows(answer, rows)
+    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, thing, rows, column)])
+
+
+def carriers(site: Site, thing: SiteObject) -> Answer:
+    """What a tag or policy is set on, and when it held."""
+    answer = site.ask("page-carriers", {"object": thing.iri})
+    return with_rows(answer, _latest_first(_held(site, answer.dicts())))
+
+
+def _latest_first(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: _at(row["valid_from"] or ""), reverse=True)
+
+
+def _held(site: Site, settings: Iterable[Row]) -> list[Row]:
+    """Settings of tags and policies, each for the periods in which it held: in the graph its period goes on over a DROP
+    that was taken back, of the tag or policy, of the object, or of the schema or database of either. From then on it
+    held by the query of the UNDROP, and its user.
+    """
+    rows = list(settings)
+    iris = sorted({iri for row in rows for thing in _THINGS if (iri := row.get(thing))})
+    gaps: dict[str | None, list[Row]] = defaultdict(list)
+    for gap in site.rows("page-restored", {"object": iris}, _MOST) if iris else ():
+        gaps[gap["object_iri"]].append(gap)
+    held = []
+    for row in rows:
+        periods = [row]
+        for gap in (gap for thing in dict.fromkeys(row.get(thing) for thing in _THINGS) for gap in gaps[thing]):
+            periods = [part for period in periods for part in _without(period, gap)]
+        held += periods
+    return held
+
+
+def _without(period: Row, gap: Row) -> Iterator[Row]:
+    """What a gap leaves of the period of a setting: the part before it and the part after it, as far as there are."""
+    begin, dropped, restored = (_at(time or "") for time in (period["valid_from"], gap["dropped"], gap["restored"]))
+    end = _at(period["valid_until"]) if period["valid_until"] else None
+    if restored <= begin or (end is not None and end <= dropped):
+        yield period
+        return
+    if begin < dropped:
+        yield {**period, "valid_until": gap["dropped"]}
+    if end is None or restored < end:
+        yield {**period, "valid_from": gap["restored"], "user_name": gap["user_name"], "query_id": gap["query_id"]}
+
+
+def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
+    """A policy that is set on a tag, as a setting of the object or column with the tag: while both settings hold, by
+    the user who made the later one. None where they never held together.
+    """
+    later = max(tag, policy, key=lambda row: _at(row["valid_from"] or ""))
+    until = min((row["valid_until"] for row in (tag, policy) if row["valid_until"]), key=_at, default=None)
+    if until is not None and _at(until) <= _at(later["valid_from"] or ""):
+        return None
+    both = {"value": f"through {tag['set_name']}", "valid_from": later["valid_from"], "valid_until": until}
+    target = {"object_iri": tag["object_iri"], "column_name": tag["column_name"]}
+    return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
+
+
+def _enforced_alone(site: Site, thing: SiteObject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
+    """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
+    that no row sets there: they were set before the record, or by the provider of shared data.
+    """
+    # By its IRI or its name: rows may give it without its id in one place. A tag on a table covers its columns.
+    is_set = {(row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")}
+    texts = [
+        (row["policy_name"] or site.path(row["policy_iri"] or ""))
+        + (f" on {row['column_name']}" if row["column_name"] else "")
+        + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
+        + f", last on {(row['last'] or '')[:10]}"
+        for row in site.rows("page-enforced", {"object": thing.iri})
+        if is_set.isdisjoint(product((row["policy_iri"], row["policy_name"]), (row["column_name"], None)))
+        and (column is None or row["column_name"] == column)
+    ]
+    if texts:
+        yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
