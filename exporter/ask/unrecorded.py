@@ -171,7 +171,8 @@ def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
 
 
 def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
-    holders = asked.graph.holders(name)
+    accounts = {holder.account for thing in asked.about for holder in asked.graph.names_of(thing)}
+    holders = [holder for holder in asked.graph.holders(name) if not accounts or holder.account in accounts]
     if asked.followed:
         meant = _on_way(asked, holders)
     elif times or asked.name in _OF_PRESENT:

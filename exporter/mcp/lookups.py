@@ -5,6 +5,7 @@ query in SPARQL.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
@@ -15,11 +16,12 @@ from exporter.errors import UsageError
 from exporter.graph.terms import PREFIXES
 from exporter.mcp.model import model
 from exporter.mcp.tool import OF_PARTS, OF_ROWS, Tool, cell, of_parameter, page, paging, text
+from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.site import CUT, QUERY_PARTS, solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from exporter.ask.answers import Row
     from exporter.ask.shipped import Question
@@ -37,14 +39,14 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "columns": "page-columns",
     "readers": "page-readers",
     "writers": "page-writes",
-    "tags_and_policies": "page-settings",
     "policies_enforced": "page-enforced",
-    "set_on": "page-carriers",
     "behind": "page-behind",
     "views": "page-views",
     "changes": "page-changes",
 }
 """Part of the answer on an object -> the question of the pages that has it."""
+_OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.carriers}
+_PARTS_OF_OBJECT: Final = (*_OF_OBJECT, *_OF_PERIODS)
 _ABSENT: Final[Mapping[str, str]] = {
     "columns": "names a column of it",
     "readers": "shows a read of it",
@@ -150,7 +152,9 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
     notes = graph.site.short_queries(thing)
-    answer = _answer_parts(graph, arguments, _OF_OBJECT, {"object": thing.iri}, absent, notes)
+    parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
+    parts |= {name: partial(ask, graph.site, thing) for name, ask in _OF_PERIODS.items()}
+    answer = _answer_parts(graph, arguments, parts, absent, notes)
     if others.rows:
         answer["parts"].append({"part": "others_of_that_name", **page(replace(others, notes=[]), _FEW, 0)})
     return {"object": object_json(thing), **answer}
@@ -162,7 +166,7 @@ def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:
         missed = " ".join([f"There is no query {ident} in the graph.", *graph.site.on_queries])
         raise UsageError(f"{missed} The tool user-history lists queries of a user.")
     absent = {"read": "says what it read", "wrote": "says that it wrote anything"}
-    answer = _answer_parts(graph, arguments, _OF_QUERY, {"query_id": ident}, absent)
+    answer = _answer_parts(graph, arguments, _asking(graph, arguments, _OF_QUERY, query_id=ident), absent)
     for part in answer["parts"]:
         if part["part"] == "facts":
             part["rows"] = [[_prefixed(name), value] for name, value in part["rows"]]
@@ -177,26 +181,29 @@ def _prefixed(name: str) -> str:
     return name
 
 
-def _answer_parts(  # noqa: PLR0913, PLR0917 - several questions, and what they are about
-    graph: OpenGraph,
-    arguments: Arguments,
-    questions: Mapping[str, str],
-    params: Mapping[str, str],
-    absent: Mapping[str, str],
-    about: Sequence[str] = (),
+_Asking = dict[str, "Callable[[], Answer]"]
+"""Part of an answer -> what asks the graph for it."""
+
+
+def _asking(graph: OpenGraph, arguments: Arguments, questions: Mapping[str, str], **params: str) -> _Asking:
+    return {name: partial(graph.site.ask, one, params, arguments.most) for name, one in questions.items()}
+
+
+def _answer_parts(
+    graph: OpenGraph, arguments: Arguments, parts: _Asking, absent: Mapping[str, str], about: Sequence[str] = ()
 ) -> Json:
-    """The answers to several questions, by the name of the part: the first rows of each, or more of one. ``absent``:
-    what no row does if a part is empty; ``about``: notes on the whole.
+    """The parts of an answer: the first rows of each, or more of one. ``absent``: what no row does if a part is empty;
+    ``about``: notes on the whole.
     """
     asked_part = arguments.text("part")
-    if asked_part is not None and asked_part not in questions:
-        raise UsageError(f"part: there is no part {asked_part}, but: {', '.join(questions)}.")
+    if asked_part is not None and asked_part not in parts:
+        raise UsageError(f"part: there is no part {asked_part}, but: {', '.join(parts)}.")
     if arguments.offset and asked_part is None:
         raise UsageError("offset: name the part that it is of, too.")
     tables: list[Json] = []
     notes = [*about]
-    for name in questions if asked_part is None else [asked_part]:
-        answer = graph.site.ask(questions[name], params, arguments.most)
+    for name in parts if asked_part is None else [asked_part]:
+        answer = parts[name]()
         notes += _without_cut(answer)
         table = page(answer, arguments.limit, arguments.offset)
         if asked_part is None and table["more"]:
@@ -251,7 +258,7 @@ LOOKUPS: Final = (
         "What is known of a table, view, stage, tag, policy or any other object: names and when it had them, columns, "
         "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, and "
         "others that had its name. Parts without rows are left out; notes say what no row shows.",
-        {**OBJECT, "part": {**text(_PART), "enum": list(_OF_OBJECT)}, **paging(_FEW)},
+        {**OBJECT, "part": {**text(_PART), "enum": list(_PARTS_OF_OBJECT)}, **paging(_FEW)},
         (), OF_PARTS, _answer_object,
     ),
     Tool(

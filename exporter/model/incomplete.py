@@ -214,10 +214,11 @@ def _doubtful_ids(document: Document) -> Iterator[tuple[str, str]]:
     """
     for place, named in named_elements(document):
         path = f"{place}{'' if named is document.change else '[]'}"
-        if _is_of_no_kind(named):
-            yield place, f"{path}.{'objectDomain' if known_text(named.object_name) else 'objectId'}"
-        if _is_unreadable(named.object_id, named.object_domain):
-            yield place, f"{path}.objectId"
+        if not named.object_domain or type(named.object_id) is not int:  # nearly all have a kind, and a number
+            if _is_of_no_kind(named):
+                yield place, f"{path}.{'objectDomain' if known_text(named.object_name) else 'objectId'}"
+            if _is_unreadable(named.object_id, named.object_domain):
+                yield place, f"{path}.objectId"
         if isinstance(named, GuardedDocument):
             for inside, policy in _policies_of(named):
                 if _is_unreadable(policy.policy_id):
