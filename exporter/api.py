@@ -19,19 +19,21 @@ questions and addresses that cannot be used, else a fault of the program or of i
 
 from __future__ import annotations
 
-import os
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.questions import Graph
-from exporter.cli import configuration
-from exporter.errors import UsageError
+from exporter.cli import configuration, messages
+from exporter.errors import ExporterError, UsageError, described
 from exporter.settings import Settings
+from exporter.system import files
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    import os
+    from collections.abc import Callable, Iterable, Iterator
 
     from exporter.openlineage.push.command import Pushed
     from exporter.publish.report import Report
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Graph", "export", "push"]
 
 _OTHERS: Final = ("pseudonyms", "since", "until")
-_APART: Final = ("inputs", "out", "openlineage", "privacy")
+_APART: Final = ("inputs", "out", "openlineage", "privacy", "validate")
 SETTINGS: Final = (*(field.name for field in fields(Settings) if field.name not in _APART), *_OTHERS)
 """The names of the settings that :func:`export` takes, those of the command's options (docs/interface.md)."""
 
@@ -57,18 +59,20 @@ def export(
 
     ``inputs``: files, folders, globs, or a table of Spark. ``out``: the folder to write, a path or a URI. ``config``: a
     file of settings in TOML. ``warn``: receives warnings, one line each. ``settings``: any of :data:`SETTINGS`, with
-    priority over the environment and the file; None means not given.
+    priority over the environment and the file; None means not given. Values have the types of
+    :class:`~exporter.settings.Settings`; a path may be a Path, a day or time a date or datetime.
 
-    Raises UsageError for settings and input that cannot be used, ExporterError for faults. An error leaves ``out``
-    unchanged.
+    Raises UsageError for settings and input that cannot be used, RefusedError where ``forget_user`` names a user whom
+    the rows do not have, ExporterError for faults. An error leaves ``out`` unchanged.
     """
     from exporter.engines.export import export as run  # noqa: PLC0415 - a script that only asks a graph needs no Spark
 
     _require_known(settings, SETTINGS)
-    several = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
-    given = {**settings, "inputs": tuple(os.fspath(path) for path in several), "out": os.fspath(out)}
-    chosen = configuration.load(given, None if config is None else Path(config))
-    return run(chosen, Progress(), warn)
+    if not callable(warn):
+        raise UsageError(f"warn must be a function that takes a line, but is {described(warn)}")
+    chosen = configuration.load({"inputs": inputs, "out": out, **settings}, _file_of(config))
+    with _faults_as_errors():
+        return run(chosen, Progress(), warn)
 
 
 def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, **choices: Any) -> Pushed:
@@ -83,7 +87,23 @@ def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | Non
     from exporter.openlineage.push.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
 
     _require_known(choices, [field.name for field in fields(PushOptions)])
-    return deliver(Path(folder), configuration.load_push(choices, None if config is None else Path(config)))
+    path = Path(files.path_of("folder", folder))
+    return deliver(path, configuration.load_push(choices, _file_of(config)))
+
+
+def _file_of(config: str | os.PathLike[str] | None) -> Path | None:
+    return None if config is None else Path(files.path_of("config", config))
+
+
+@contextmanager
+def _faults_as_errors() -> Iterator[None]:
+    """Turns faults of the program and of its environment into an ExporterError, as the command reports them."""
+    try:
+        yield
+    except ExporterError:
+        raise
+    except Exception as fault:
+        raise ExporterError(messages.fault(fault, "nothing was published")) from fault
 
 
 def _require_known(given: Iterable[str], known: Iterable[str]) -> None:

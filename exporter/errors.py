@@ -10,13 +10,40 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import Any, ClassVar, Final
+
+_PASSWORD: Final = re.compile(
+    r"(?<=http:)/{1,2}[^\s/@]+@|(?<=https:)/{1,2}[^\s/@]+@"
+    r"|(?<=[A-Za-z0-9]:)/{1,2}[^\s/@:]*:(?!\d+(?:[/?#'\"\s]|\Z))(?:[^\s/]*@|[^\s@]*@)"
+)
+"""User and password in a URI. A user alone is hidden in addresses of the web, where it can be a token; elsewhere it is
+none (``abfss://container@account…``). ``Path`` makes one slash of two. A number after the colon is a port.
+"""
+
+
+def without_passwords(text: str) -> str:
+    """A text with ``***`` in the place of users and passwords of URIs.
+
+    >>> without_passwords("s3a://key:word@bucket/x: and https://token@host, abfss://box@account/x")
+    's3a://***@bucket/x: and https://***@host, abfss://box@account/x'
+    """
+    return _PASSWORD.sub(lambda match: f"{'/' * (len(match[0]) - len(match[0].lstrip('/')))}***@", text)
+
+
+def described(value: object) -> str:
+    """A value of a wrong type in a message: itself if it is short and plain, else its type."""
+    is_plain = value is None or isinstance(value, str | int | float)
+    return f"{value!r:.200}" if is_plain else f"an object of the type {type(value).__name__}"
 
 
 class ExporterError(Exception):
-    """The base class. The message is for the person who runs the program."""
+    """The base class. The message is for the person who runs the program; it shows no password of a URI."""
 
     exit_code: ClassVar[int] = 4
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(without_passwords(text) if isinstance(text, str) else text for text in args))
 
 
 class UsageError(ExporterError):

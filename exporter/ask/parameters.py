@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from difflib import get_close_matches
+from numbers import Number
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, described
 from exporter.model.identifiers import match_name, usable_id
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def refuse(query: str, name: str) -> None:
     if "SERVICE" in words:
         raise ForbiddenError(f"{name} has a SERVICE; a question can only read the graph, so remove that part.")
     if "FROM" in words:
-        raise UsageError(f"{name} reads FROM somewhere; a question can only read the graph of --graph, so remove FROM.")
+        raise UsageError(f"{name} reads FROM somewhere; a question can only read its own graph, so remove FROM.")
     first = next((word for word in words if word not in _PROLOGUE), "")
     if first in _UPDATES:
         raise ForbiddenError(f"{name} is an update ({first}); a question is a SELECT, ASK, CONSTRUCT or DESCRIBE.")
@@ -178,9 +179,41 @@ def declared(text: str) -> tuple[Parameter, ...]:
     )
 
 
+def texts_of(name: str, given: object) -> list[str]:
+    """The values of a parameter that a script gave: a text, a number, a day or time, or several of them. Raises
+    UsageError for anything else, and for what is empty.
+    """
+    items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, str | Number | date):
+            raise UsageError(f"{name} must be a text, a number, a time, or a list of these, but is {described(item)}.")
+    texts = [item.isoformat() if isinstance(item, date) else str(item) for item in items]
+    refuse_empty(name, texts)
+    return texts
+
+
+def refuse_empty(name: str, values: Sequence[str]) -> None:
+    """Raises UsageError where a parameter has no value, or an empty one: an error of a script, which a question would
+    take as no restriction, or as a name that nothing has.
+    """
+    if not values:
+        raise UsageError(f"{name}: an empty list has no value. Give a value, or leave the parameter out for all.")
+    if "" in values:
+        raise UsageError(
+            f"{name}: is empty; perhaps a variable is not set. Give it a value, or leave the parameter out for all."
+        )
+
+
+def with_plain_ids(parameters: Sequence[Parameter], params: ParameterValues) -> dict[str, list[str]]:
+    """The values with ids as the graph has them: 66564 for ``66564.0``. Notes name the same id that is asked for."""
+    ids = {parameter.name for parameter in parameters if parameter.kind == "object id"}
+    read = _READ["object id"]
+    return {name: [read(value) if name in ids else value for value in values_of(params, name)] for name in params}
+
+
 def check(question: str, parameters: Sequence[Parameter], params: ParameterValues) -> None:
-    """Raises UsageError for a parameter that the question does not have, for a required one that is missing, and for a
-    ``since`` after its ``until``.
+    """Raises UsageError for a parameter that the question does not have, for a required one that is missing, for one
+    with an empty list of values, and for a ``since`` after its ``until``.
     """
     names = [parameter.name for parameter in parameters]
     for name in params:
@@ -188,6 +221,8 @@ def check(question: str, parameters: Sequence[Parameter], params: ParameterValue
             similar = get_close_matches(name, names, n=1)
             hint = f" Did you mean {similar[0]}?" if similar else ""
             raise UsageError(f"{question} has no parameter {name}.{hint} {_listed(parameters)}")
+        if not values_of(params, name):
+            refuse_empty(name, [])
     for parameter in parameters:
         others = [other.name for other in parameters if other.instead == parameter.name]
         if parameter.required and not {parameter.name, *others} & params.keys():

@@ -6,12 +6,12 @@ notes say what the answer lacks (:mod:`exporter.ask.missing`).
 
 from __future__ import annotations
 
-import os
+import re
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from pyoxigraph import QueryBoolean, QueryTriples, Store
 
@@ -21,13 +21,24 @@ from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
 from exporter.ask.names import LOCATION_ALONE, look_up
-from exporter.ask.parameters import ParameterValues, bind, check, error_message, refuse, values_of
+from exporter.ask.parameters import (
+    ParameterValues,
+    bind,
+    check,
+    error_message,
+    refuse,
+    texts_of,
+    values_of,
+    with_plain_ids,
+)
 from exporter.ask.shipped import Question, find, is_shipped, questions
 from exporter.ask.stores import fresh
-from exporter.errors import UsageError
+from exporter.errors import UsageError, described
 from exporter.graph.store import load
+from exporter.system import files
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
 __all__ = ["Answer", "Graph", "Question", "ask", "check_all", "find", "is_shipped", "questions", "render", "select"]
@@ -41,12 +52,13 @@ class Graph:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._stack = ExitStack()
-        self._notes = left_out(Path(folder))
-        self.on_disk = self._stack.enter_context(fresh(Path(folder)))
-        """The folder of the store beside the export; None where the graph is in memory."""
-        self.store: Store = load(Path(folder)) if self.on_disk is None else Store.read_only(str(self.on_disk))
-        """The store of pyoxigraph, for what SPARQL alone cannot do."""
+        path = Path(files.path_of("folder", folder))
+        with ExitStack() as stack:
+            self._notes = left_out(path)
+            self.on_disk = stack.enter_context(fresh(path))
+            """The folder of the store beside the export; None where the graph is in memory."""
+            self._store: Store | None = load(path) if self.on_disk is None else Store.read_only(str(self.on_disk))
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -55,22 +67,31 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Releases the store; a closed graph cannot be asked."""
-        del self.store
+        """Releases the store; a closed graph cannot be asked. It can be closed again."""
+        self._store = None
         self._stack.close()
+
+    @property
+    def store(self) -> Store:
+        """The store of pyoxigraph, for what SPARQL alone cannot do. Raises UsageError if the graph is closed."""
+        if self._store is None:
+            raise UsageError("This graph is closed: open it again to ask it.")
+        return self._store
 
     def ask(self, question: str | os.PathLike[str], **parameters: Any) -> Answer:
         """The answer of a shipped question (docs/questions.md), or of the question in a ``.rq`` file. ``parameters``: a
-        text, a number, or several of them. ``answer.notes`` say what the answer may lack, and why it is empty.
+        text, a number, a date or datetime (without a zone: UTC), or a list of these; None means not given.
+        ``answer.notes`` say what the answer may lack, and why it is empty. Raises UsageError for a question or a value
+        that cannot be used, also for an empty list or text.
         """
-        asked_question = find(os.fspath(question))
-        params = {
-            name: [str(item) for item in (value if isinstance(value, list | tuple | set | frozenset) else [value])]
-            for name, value in parameters.items()
-            if value is not None
-        }
-        check_all(asked_question, params)
-        return self.answer(asked_question, params)
+        asked_question = find(files.path_of("question", question))
+        params = {name: texts_of(name, value) for name, value in parameters.items() if value is not None}
+        try:
+            check_all(asked_question, params)
+            answer = self.answer(asked_question, params)
+        except UsageError as error:
+            raise type(error)(_in_python(str(error))) from None
+        return replace(answer, notes=[_in_python(note) for note in answer.notes])
 
     def answer(
         self, question: Question, params: ParameterValues, most: int | None = None, *, of_page: bool = False
@@ -85,8 +106,18 @@ class Graph:
         """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
         DESCRIBE the triples, each cell as text. UsageError says where the query is wrong. SERVICE is refused.
         """
+        if not isinstance(query, str):
+            raise UsageError(f"the query must be a text, but is {described(query)}")
         refuse(query, "the query")
         return select(self.store, query, "the query")
+
+
+def _in_python(message: str) -> str:
+    """A message in the words of scripts: ``object_id=VALUE``, where the command has ``--param object_id=VALUE``."""
+    return _PARAM.sub(r"\1", message)
+
+
+_PARAM: Final = re.compile(r"--param (\w+=)")
 
 
 def check_all(question: Question, params: ParameterValues) -> None:
@@ -113,7 +144,7 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     objects that the names mean (:mod:`exporter.ask.answers`). ``thing``: the IRI of the object that the question is
     about; ``params`` need not name it.
     """
-    graph = Lookups(store)
+    graph, params = Lookups(store), with_plain_ids(question.parameters, params)
     resolved = look_up(graph, question.parameters, params)
     if resolved.location and is_shipped(question) and question.name != movement.QUESTION:
         # A location is asked for by its URL in the place of a name, and found by its IRI.

@@ -10,11 +10,12 @@ import difflib
 import os
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, described, without_passwords
 from exporter.input import formats
 from exporter.openlineage.push.profiles import PushOptions
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
@@ -23,7 +24,7 @@ from exporter.settings import Settings, spelled_if_any
 from exporter.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -52,14 +53,17 @@ def _kinds(settings: type[DataclassInstance], apart: Iterable[str] = ()) -> dict
     return {name: _OF_TYPE[kind] for name, kind in types.items()}
 
 
-_ONLY_OPTIONS: Final = ("inputs", "out", "dry_run", "forget_user", "forget_before", "force", "validate")
-SETTINGS: Final = {
-    **_kinds(Settings, (*_ONLY_OPTIONS, "openlineage", "privacy")),
+_OPTIONS: Final = {
+    **_kinds(Settings, ("openlineage", "privacy")),
     "pseudonyms": _TEXT,
-    "since": _TIME,
-    "until": _TIME,
+    **dict.fromkeys(("since", "until", "forget_before"), _TIME),
 }
+"""The settings of the command line and of a script, with the kinds of their values."""
+_NEEDED: Final = ("inputs", "out")
+_ONLY_OPTIONS: Final = (*_NEEDED, "dry_run", "forget_user", "forget_before", "force", "validate")
+SETTINGS: Final = {name: kind for name, kind in _OPTIONS.items() if name not in _ONLY_OPTIONS}
 """The settings of the file and of the environment, with the kinds of their values."""
+_PATHS: Final = ("inputs", "out", "query_history", "aggregate", "shapes", "pseudonyms")
 TABLES: Final = {
     "openlineage": _kinds(OpenLineageSettings, LINEAGE),
     "push": _kinds(PushOptions),
@@ -72,18 +76,22 @@ TABLES: Final = {
 
 
 def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings from the command line (``options``; None: not given), the environment and the file. Raises
-    UsageError.
+    """The settings from the command line or a script (``options``; None: not given), the environment and the file.
+    Raises UsageError.
     """
+    options = _given(options, _OPTIONS)
     _refuse_empty(options)
     file = _file(config, environ)
     lineage, filters, privacy_lists = (_lists(file, name, config) for name in ("lineage", "filter", "privacy"))
-    from_inputs = formats.settings_of_inputs(options.get("inputs", ()))
-    inputs = from_inputs.pop("inputs")
     of_file = {name: value for name, value in file.items() if name not in TABLES}
-    values = {**from_inputs, **_checked(of_file, SETTINGS, config), **_environment(environ)}
-    values |= {name: str(values[name]) for name in ("since", "until") if name in values}  # TOML has days and times
-    values.update({name: value for name, value in options.items() if value is not None}, inputs=inputs)
+    values = {**_checked(of_file, SETTINGS, config), **_environment(environ), **options}
+    _refuse_passwords(values)
+    for name in _PATHS:
+        for path in _texts(values.get(name, ())):
+            files.check_path(_shown(name), path)
+    from_inputs = formats.settings_of_inputs(_texts(values.pop("inputs", ())))
+    values = {**from_inputs, **values}
+    values |= {name: str(values[name]) for name, kind in _OPTIONS.items() if kind == _TIME and name in values}
     values |= {name: _names(values[name]) for name, kind in SETTINGS.items() if kind == _TEXTS and name in values}
     values["forget_user"] = _texts(values.get("forget_user", ()))
     times = values.pop("since", None), values.pop("until", None)
@@ -94,6 +102,45 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     return Settings(**values, openlineage=events, privacy=privacy_settings)
 
 
+def _given(options: Mapping[str, Any], kinds: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """The options that were given, paths as texts. Raises UsageError for a value of another kind: of a script, since a
+    command line has no others.
+    """
+    given = {name: _plain(kinds[name], value) for name, value in options.items() if value is not None}
+    for name in (*(name for name in _NEEDED if name in options), *given):
+        value = given.get(name)
+        if not _is(kinds[name], value):
+            items = value if kinds[name] == _TEXTS and isinstance(value, list) else []
+            wrong = [f"has {described(item)}" for item in items if not isinstance(item, str)]
+            raise UsageError(f"{prefix}{name} must be {kinds[name]}, but {(*wrong, f'is {described(value)}')[0]}")
+    return given
+
+
+def _plain(kind: str, value: Any) -> Any:
+    """The value as a file has it: a path as text, several in a list."""
+    if isinstance(value, os.PathLike):
+        return [os.fspath(value)] if kind == _TEXTS else os.fspath(value)
+    if kind == _TEXTS and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return [os.fspath(item) if isinstance(item, os.PathLike) else item for item in value]
+    return value
+
+
+def _refuse_passwords(values: Mapping[str, Any]) -> None:
+    """Raise UsageError for a password in a URI: the output, its manifest and messages name inputs and places."""
+    for name, value in values.items():
+        for text in _texts(value) if isinstance(value, str | list) else ():
+            if without_passwords(text) != text:
+                raise UsageError(
+                    f"{_shown(name)}: {text} has a user or password in it, which would be written down; give them in "
+                    "the settings of the file system (of Hadoop or the cloud), and the URI without them"
+                )
+
+
+def _shown(name: str) -> str:
+    """The name of a setting in messages."""
+    return "INPUT" if name == "inputs" else name
+
+
 def _refuse_empty(options: Mapping[str, Any]) -> None:
     """Raise UsageError for an empty option: usually a shell variable is not set, and ignoring the option would export
     names in clear, or other rows.
@@ -101,8 +148,7 @@ def _refuse_empty(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if value == "" or (isinstance(value, list | tuple) and "" in value):
             raise UsageError(
-                f"{'INPUT' if name == 'inputs' else name}: is empty; perhaps a shell variable is not set. Give it a "
-                "value, or leave it out"
+                f"{_shown(name)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it out"
             )
 
 
@@ -114,7 +160,7 @@ def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[s
 def load_push(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> PushOptions:
     """The settings of a push from the command line (None: not given) and the table ``[push]`` of the file."""
     values = _table(_file(config, environ), "push", config)
-    return PushOptions(**{**values, **{name: value for name, value in options.items() if value is not None}})
+    return PushOptions(**{**values, **_given(options, TABLES["push"], "push.")})
 
 
 def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, Any]:

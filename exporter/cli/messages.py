@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter.errors import without_passwords
 from exporter.system import faults
 from exporter.system.terminal import counted, message, visible
 
@@ -23,8 +24,8 @@ _Count = tuple[str, int, str]
 
 
 def say(text: str) -> None:
-    """Print a message on standard error."""
-    print(f"exporter: {message(text)}", file=sys.stderr, flush=True)
+    """Print a message on standard error, without passwords of URIs."""
+    print(f"exporter: {message(without_passwords(text))}", file=sys.stderr, flush=True)
 
 
 def warn(lines: Iterable[str]) -> None:

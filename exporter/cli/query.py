@@ -103,6 +103,7 @@ def _graph_path(folder: Path | None, graph: Path | None) -> Path:
 
 def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The values of each parameter, in the order in which they were given: those of --param first."""
+    from exporter.ask.parameters import refuse_empty
     from exporter.ask.shipped import find
     from exporter.cli.questions import values_of_options
 
@@ -111,6 +112,7 @@ def _parameters(name: str, pairs: Sequence[str], options: Mapping[str, Sequence[
         parameter, equals, value = pair.partition("=")
         if not equals or not parameter:
             raise UsageError(f"--param {pair}: write it as name=value")
+        refuse_empty(f"--param {parameter}", [value])
         parameters.setdefault(parameter, []).append(value)
     for parameter, values in values_of_options(find(name), options).items():
         parameters.setdefault(parameter, []).extend(values)

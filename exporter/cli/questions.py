@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.ask.parameters import CHOICES
+from exporter.ask.parameters import CHOICES, refuse_empty
 from exporter.ask.shipped import grouped, is_shipped
-from exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,11 +104,8 @@ def values_of_options(question: Question, options: Mapping[str, Sequence[str]]) 
     """
     values = {parameter.name: list(options.get(_name(parameter), ())) for parameter in question.parameters}
     for parameter in question.parameters:
-        if "" in values[parameter.name]:
-            raise UsageError(
-                f"{option_of(parameter)}: is empty; perhaps a shell variable is not set. Give it a value, or leave it "
-                "out"
-            )
+        if values[parameter.name]:
+            refuse_empty(option_of(parameter), values[parameter.name])
     return {name: given for name, given in values.items() if given}
 
 

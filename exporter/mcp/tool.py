@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from exporter.ask.parameters import CHOICES
+from exporter.ask.parameters import CHOICES, refuse_empty
 from exporter.errors import UsageError
 from exporter.serve.site import is_cut
 from exporter.system.terminal import visible_text
@@ -142,6 +142,8 @@ class Arguments:
         items = value if isinstance(value, list) else [value]
         if any(not isinstance(item, str | int | float) or isinstance(item, bool) for item in items):
             raise UsageError(f"{name}: write a text, or a list of texts.")
+        if name in self._values:
+            refuse_empty(name, [str(item) for item in items])
         return [str(item) for item in items]
 
     def text(self, name: str) -> str | None:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, cast
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +88,28 @@ def text(path: Path) -> str:
             return file.read().decode("utf-8")
     except BROKEN as error:
         raise UsageError(f"{path}: cannot be unpacked: {error}") from None
+
+
+def path_of(name: str, given: object) -> str:
+    """A path that a script gave, as text. Raises UsageError for what is no path; its message begins with ``name``."""
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str):
+        raise UsageError(f"{name} must be a path, but is {described(given)}")
+    if not path:
+        raise UsageError(f"{name}: is empty; give a path")
+    check_path(name, path)
+    return path
+
+
+def check_path(name: str, path: str) -> None:
+    """Raises UsageError for a path that no file can have: with the character NUL, or too long for the system."""
+    try:
+        os.stat(path)  # noqa: PTH116 - Path hides some of these errors
+    except ValueError:
+        raise UsageError(f"{name}: {path!r} has a character that no path can have") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UsageError(f"{name}: {path[:60]}… is too long for a path of this system") from None
 
 
 PATIENCE: Final = 10.0

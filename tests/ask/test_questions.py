@@ -329,7 +329,7 @@ def test_a_parameter_that_is_needed_is_asked_for_before_the_graph_is_read(tmp_pa
         pool.answer("who-accessed", tmp_path / "nowhere", {}, seconds=60, rows=10)
 
 
-@pytest.mark.parametrize("time", ["yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00", ""])
+@pytest.mark.parametrize("time", ["yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00", " "])
 def test_an_invalid_time_is_refused(time: str) -> None:
     with pytest.raises(UsageError, match=r"is not a time\. Write 2026-09-30"):
         answer("unused-objects", VALID, {"since": time})

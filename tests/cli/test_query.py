@@ -78,6 +78,7 @@ def test_values_of_both_forms_are_added(capsys: pytest.CaptureFixture[str]) -> N
         (["who-accessed", "--graph", GRAPH, "--param", "object_id=T1"], "--param object_id=T1 is not an id"),
         (["who-accessed", GRAPH, "--until"], "exporter query who-accessed --help shows all options"),
         (["who-accessed", GRAPH, "--object-name", ""], "--object-name: is empty"),
+        (["who-accessed", "--graph", GRAPH, "--param", "object_name="], "--param object_name: is empty"),
         (["who-accessed", "--object-id", "1"], "DIR is missing"),
         (["who-accessed", GRAPH, "--graph", GRAPH, "--object-id", "1"], "DIR is given twice"),
         (["who-accessed", GRAPH, GRAPH], "unexpected extra argument"),
@@ -94,6 +95,13 @@ def test_what_is_wrong_is_said_in_words(
     code, out, err = asked(capsys, *words)
     assert (code, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize("ident", ["066564", "66564.0"])
+def test_the_answer_and_its_notes_mean_one_id(ident: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(capsys, "who-accessed", GRAPH, "--object-id", ident) == asked(
+        capsys, "who-accessed", GRAPH, "--object-id", "66564"
+    )
 
 
 def test_a_question_of_a_reader_has_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,3 +60,22 @@ def test_the_traceback_is_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("EXPORTER_DEBUG", "1")
     with pytest.raises(ValueError, match="no such thing"):
         cli.main(["queries"])
+
+
+@pytest.mark.parametrize("address", ["https://ana:s3cr3t@host/x", "s3a://ana:s3cr3t@host/x"])
+@pytest.mark.parametrize(
+    "words", [("export", "rows", "--out"), ("query", "user-history"), ("validate",), ("push",), ("log",)]
+)
+def test_no_password_of_a_uri_is_shown(
+    address: str,
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").write_text("{}\n", encoding="utf-8")
+    assert cli.main([*words, address]) == 2
+    printed = capsys.readouterr()
+    assert "s3cr3t" not in printed.out + printed.err
+    assert "***@host" in printed.err
