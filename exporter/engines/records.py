@@ -15,7 +15,7 @@ from exporter.input import formats
 from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
 from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
 from exporter.input.formats import uri
-from exporter.input.limits import LONGEST_RECORD
+from exporter.input.limits import LONGEST_FIELD
 from exporter.input.reading import rows_of_document
 from exporter.pipeline.read import Record
 
@@ -33,8 +33,7 @@ COLUMNS: Final = (
 _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
-_LONGEST_FIELD: Final = 2 * LONGEST_RECORD
-"""Longest field of a CSV, in characters, before Spark fails: a quote that is never closed would fill the memory."""
+_NO_LIMIT: Final = -1
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -128,7 +127,9 @@ def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
         nullValue="\\N",
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_REST,
-        maxCharsPerColumn=_LONGEST_FIELD,
+        # With a limit, the parser of each file takes the memory of the longest field when it is made, and one task may
+        # have those of several files. Without, it takes what the fields need.
+        maxCharsPerColumn=LONGEST_FIELD if source.is_long else _NO_LIMIT,
     )
 
 
