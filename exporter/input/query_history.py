@@ -1,6 +1,7 @@
 """Read QUERY_HISTORY: a line -> the columns that are joined to a query by its query id.
 
-The input has the same forms as rows of ACCESS_HISTORY. The view sometimes contains duplicates: of several lines with
+The input has the same forms as rows of ACCESS_HISTORY. What Snowflake writes for truncated values (``TRUNCATED``, -1)
+counts as missing, as there. The view sometimes contains duplicates: of several lines with
 one query id, the one with the latest end_time is kept.
 """
 
@@ -10,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.input import documented_form, limits
-from exporter.input.documented_form import is_damaged
+from exporter.input.documented_form import TRUNCATED, is_damaged
 from exporter.input.find import OBJECTS
 from exporter.input.times import parse_time
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
@@ -22,9 +23,13 @@ _TIME: Final = "end_time"
 _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
+_OF_NUMBERS: Final = _NUMBERS | {_TIME, "session_id"}
+"""The columns that are numbers or times in the view."""
 _KNOWN: Final = frozenset({"query_id", *HISTORY_COLUMNS})
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
-_NOTHING: Final = frozenset({"", "\\N", "null"})
+_NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
+_CUT: Final = -1
+"""A truncated number."""
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
 _LARGEST: Final = 2**63
 _LONGEST: Final = 400
@@ -40,7 +45,7 @@ _CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 class HistoryLine(NamedTuple):
     """A line of QUERY_HISTORY. ``query_id``: None if it is missing. ``is_unreadable``: the query id is missing, or a
-    time or number cannot be read (that value becomes None, the others are kept).
+    time or number cannot be read, or a number is negative (that value becomes None, the others are kept).
     """
 
     query_id: str | None
@@ -59,7 +64,7 @@ def read_history(line: str) -> HistoryLine | None:
     present = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
     query_id = present.pop("query_id", None)
     query_id = None if is_damaged(query_id) else query_id
-    values = {name: _value(name, text) for name, text in present.items()}
+    values = {name: value for name, text in present.items() if (value := _value(name, text)) != _CUT}
     is_unreadable = query_id is None or None in values.values()
     is_temporary = "query_text" in present and _creates_temporary(present["query_text"])
     return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
@@ -93,10 +98,13 @@ def _texts(line: str) -> dict[str, str | None]:
 
 
 def _value(name: str, text: str) -> str | int | None:
+    if text.strip(_CONTROLS) == str(_CUT) and name in _OF_NUMBERS:
+        return _CUT
     if name == _TIME:
         return parse_time(text)
     if name in _NUMBERS:
-        return _integer(text)
+        number = _integer(text)
+        return number if number is None or number >= _CUT else None
     return None if is_damaged(text) else text
 
 

@@ -280,7 +280,7 @@ def _sync(paths: Iterable[str]) -> None:
 def problems(folder: Path) -> list[str]:
     """The differences from the manifest, one sentence per file; empty for a folder that was not made by an export.
 
-    Files of a push are ignored, and stores of former versions. If the folder is replaced meanwhile, it is checked again.
+    Files of a push and stores of former versions are ignored. If the folder is replaced meanwhile, it is checked again.
     """
     return steady(folder, lambda: list(_problems(folder, read(folder))))
 

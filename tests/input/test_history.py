@@ -59,7 +59,7 @@ def test_a_line_that_is_no_object_is_unreadable(text: str) -> None:
     assert read_history(text) == UNREADABLE
 
 
-@pytest.mark.parametrize("ident", [None, "", "\\N", "null"])
+@pytest.mark.parametrize("ident", [None, "", "\\N", "null", "TRUNCATED"])
 def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
     assert line == HistoryLine(None, History(query_type="SELECT"), is_unreadable=True)
@@ -68,9 +68,9 @@ def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        ("12", 12), ("-3", -3), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
+        ("12", 12), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
         ("1e3", 1000), ("1e-3", 0), ("1d", 1), ("1.5f", 1), (12, 12), (12.7, 12), (1e3, 1000),
-        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1), (str(-(2**63)), -(2**63)),
+        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1),
     ],
 )  # fmt: skip
 def test_numbers(value: Any, number: int) -> None:
@@ -81,17 +81,26 @@ def test_numbers(value: Any, number: int) -> None:
 @pytest.mark.parametrize(
     "value",
     ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
-     {"a": 1}, "1e400", "9" * 5000],
+     {"a": 1}, "1e400", "9" * 5000, -2, "-3.0", str(-(2**63))],
 )  # fmt: skip
 def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
 
 
-@pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12])
+@pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12, -5])
 def test_a_time_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "end_time": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
+
+
+@pytest.mark.parametrize("cut", [-1, "-1", "-1.0", " -1 "])
+def test_what_snowflake_writes_for_truncated_values_counts_as_missing(cut: Any) -> None:
+    """The view, "Truncated records". No number of rows, bytes or milliseconds is negative; a role can be -1."""
+    numbers = dict.fromkeys(("rows_produced", "rows_inserted", "total_elapsed_time", "bytes_scanned"), cut)
+    texts = dict.fromkeys(("role_name", "warehouse_name", "query_text", "end_time"), "TRUNCATED")
+    line = read_history(json.dumps({"query_id": "q", **numbers, **texts, "session_id": -1, "schema_name": "-1"}))
+    assert line == HistoryLine("q", History(schema_name="-1"), is_unreadable=False)
 
 
 def test_texts_and_what_stands_for_none() -> None:
