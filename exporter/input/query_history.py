@@ -2,13 +2,16 @@
 
 The input has the same forms as rows of ACCESS_HISTORY. What Snowflake writes for truncated values (``TRUNCATED``, -1)
 counts as missing, as there. The view sometimes contains duplicates: of several lines with
-one query id, the one with the latest end_time is kept.
+one query id, the one with the latest end_time is kept. The end of a line that starts at another time than the query's
+rows is not used: of the two times of a line, neither is then known to be right.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import structs
 
 from exporter.input import documented_form, limits
 from exporter.input.documented_form import TRUNCATED, is_damaged
@@ -17,15 +20,18 @@ from exporter.input.times import parse_time
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _TIME: Final = "end_time"
+_START: Final = "start_time"
+_TOLERANCE: Final = 1_000_000
+"""Microseconds by which start_time may differ from query_start_time, since tools cut and round fractions."""
 _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
-_OF_NUMBERS: Final = _NUMBERS | {_TIME, "session_id"}
+_OF_NUMBERS: Final = _NUMBERS | {_START, _TIME, "session_id"}
 """The columns that are numbers or times in the view."""
-_KNOWN: Final = frozenset({"query_id", *HISTORY_COLUMNS})
+_KNOWN: Final = frozenset({"query_id", _START, *HISTORY_COLUMNS})
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
 _CUT: Final = -1
@@ -78,6 +84,19 @@ def _creates_temporary(text: str) -> bool:
     return _temporary(rest) is not None
 
 
+def joined(lines: Iterable[History], starts: Collection[int]) -> tuple[History, int]:
+    """The line of a query, and the number of its lines that contradict its rows. ``starts``: query_start_time of each
+    row.
+    """
+    known, contradicting = list[History](), 0
+    for line in lines:
+        start = line.start_time
+        is_other = start is not None and all(abs(start - other) > _TOLERANCE for other in starts)
+        contradicting += is_other
+        known.append(structs.replace(line, start_time=None, **({_TIME: None} if is_other else {})))
+    return (latest(known) if known else NO_HISTORY), contradicting
+
+
 def latest(histories: Iterable[History]) -> History:
     """The line with the latest end_time. If several have it, the other columns are compared in order; None is
     smallest.
@@ -100,7 +119,7 @@ def _texts(line: str) -> dict[str, str | None]:
 def _value(name: str, text: str) -> str | int | None:
     if text.strip(_CONTROLS) == str(_CUT) and name in _OF_NUMBERS:
         return _CUT
-    if name == _TIME:
+    if name in {_START, _TIME}:
         return parse_time(text)
     if name in _NUMBERS:
         number = _integer(text)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
-from exporter.input.query_history import UNREADABLE, HistoryLine, latest, read_history
-from exporter.model.facts import History
+from exporter.input.query_history import UNREADABLE, HistoryLine, joined, latest, read_history
+from exporter.model.facts import NO_HISTORY, History
+from tests import exports
+from tests.input.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 AT = 1_772_352_000_000_000
 FULL = {
@@ -27,6 +33,7 @@ READ = HistoryLine(
         session_id="123456789012345678", role_name="R", role_type="ROLE", warehouse_name="W",
         warehouse_size="X-Small", database_name="D", schema_name="S", end_time=AT + 123_000, total_elapsed_time=12,
         execution_status="SUCCESS", bytes_scanned=1000, rows_produced=1, rows_inserted=2, rows_updated=3,
+        start_time=AT - 8 * 3_600_000_000,
     ),
     is_unreadable=False,
 )  # fmt: skip
@@ -150,3 +157,41 @@ def test_a_statement_shows_whether_it_creates_a_temporary_table(text: str, *, is
     line = read_history(json.dumps({"query_id": "q", "query_text": text}))
     assert line is not None
     assert line.history.is_temporary is is_temporary
+
+
+# --- lines that contradict the rows of the query
+
+
+def test_the_end_of_a_line_with_another_start_is_not_used() -> None:
+    """A second is allowed, and each row's start is one."""
+    assert joined([], [AT]) == (NO_HISTORY, 0)
+    ended = History(end_time=AT + 5_000_000, role_name="R")
+    for moved in (0, 1_000_000, -1_000_000, None):
+        start = None if moved is None else AT + moved
+        assert joined([structs.replace(ended, start_time=start)], [AT]) == (ended, 0)
+        assert joined([structs.replace(ended, start_time=start)], [AT - 7_200_000_000, AT]) == (ended, 0)
+    late = History(end_time=AT + 9_000_000_000, role_name="LATE", start_time=AT + 7_200_000_000)
+    assert joined([late], [AT]) == (History(role_name="LATE"), 1)
+    assert joined([late, structs.replace(ended, start_time=AT)], [AT]) == (ended, 1)
+
+
+def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of an unload in a zone two hours east of UTC, without offsets; ``GOOD`` starts at 08:00 UTC."""
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(3)], tmp_path / "rows.ndjson")
+    hours = {"q0": (8, 9), "q1": (10, 11), "q2": (10, 11), "none": (10, 11)}
+    lines = [
+        {"query_id": query_id, "start_time": f"2026-03-01 {start:02}:00:00", "end_time": f"2026-03-01 {end:02}:00:00"}
+        for query_id, (start, end) in hours.items()
+    ]
+    history = exports.ndjson(lines, tmp_path / "history.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--query-history", str(history)) == 0
+    assert exports.report(tmp_path / "out")["query_history"] == {
+        "rows_in": 4,
+        "doubled": 0,
+        "unreadable": 0,
+        "unusable": 0,
+        "contradicting": 2,
+    }
+    assert "2 rows of QUERY_HISTORY have another start than the rows of the query" in capsys.readouterr().out
+    ends = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#endedAtTime>")}
+    assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}
