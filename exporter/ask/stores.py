@@ -1,8 +1,10 @@
 """Graphs in stores on disk: made once, opened by any number of processes in milliseconds, removed with the export.
 
 The stores of DIR are in ``.DIR.store/``, each in a folder named by the checksum of its export, so a store never belongs
-to another export than the one in DIR. The file ``SUM.use`` of a store is locked by each process that has it open; the
-file ``lock`` by a process that makes or removes stores. A lock ends with its process (flock(2)).
+to another export than the one in DIR. Those of a part of DIR, such as ``DIR/graph``, are in
+``.DIR.store/parts/PATH/``, since DIR has the files of its manifest alone. The file ``SUM.use`` of a store is locked by
+each process that has it open; the file ``lock`` by a process that makes or removes stores. A lock ends with its process
+(flock(2)).
 
 A store of an earlier export may hold data that was since removed (--forget-user). So it is removed by the next export,
 by the next server or query, and by the server that shows it when that ends.
@@ -20,6 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
 
 import pyoxigraph
 from pyoxigraph import Store
@@ -35,9 +38,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+_PARTS: Final = "parts"
+
+
 def beside(graph: Path) -> Path:
-    """The folder of the stores of a DIR; it need not exist."""
-    return graph.with_name(f".{graph.name}.store")
+    """The folder of the stores of a DIR, or of a file or folder in one; it need not exist. ``graph``: without links."""
+    export = manifest.export_of(graph)
+    if export is None:
+        return graph.with_name(f".{graph.name}.store")
+    return beside(export) / _PARTS / quote(str(graph.relative_to(export)), safe="")
 
 
 def locked(folder: Path, *, waits: bool = True) -> int | None:
@@ -117,11 +126,8 @@ def _use_of(store: Path) -> Path:
 _FORM: Final = "2"
 """The version of the folder's layout; change it when the layout changes."""
 _MAKING: Final = ".making"
-_is_name: Final = re.compile(rf"[0-9a-f]{{16}}|[0-9a-f]{{12}}{re.escape(_MAKING)}").fullmatch
-_is_of_store: Final = re.compile(
-    r"\d+\.(sst|log|blob)|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|CURRENT|IDENTITY|LOCK|LOG.*|\d+\.dbtmp"
-).fullmatch
-"""Matches the names of RocksDB's files: https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names."""
+_is_name: Final = re.compile(manifest.STORE_NAME).fullmatch
+_is_of_store: Final = re.compile(manifest.STORE_FILE).fullmatch
 
 
 def key(graph: Path) -> str:
@@ -146,7 +152,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     folder = beside(graph)
     lock = locked(folder)
     if lock is None:
-        say(f"{folder.parent} cannot be written, so the store is made in a temporary folder, again at each start.")
+        say(f"{folder} cannot be written, so the store is made in a temporary folder, again at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
             temporary_store = Path(temporary, "store")
             _made(graph, temporary_store)
@@ -187,7 +193,10 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
     makes a store now.
     """
     graph = graph.resolve()
-    folder = beside(graph)
+    _tidy(graph, beside(graph), say, waits=waits)
+
+
+def _tidy(graph: Path, folder: Path, say: Callable[[str], None], *, waits: bool) -> None:
     if not folder.is_dir():
         return
     lock = locked(folder, waits=waits)
@@ -199,6 +208,8 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
         tidied(folder, _current(graph, folder), say)
     finally:
         os.close(lock)
+    for part in sorted(folder.glob(f"{_PARTS}/*")):
+        _tidy(graph / unquote(part.name), part, say, waits=waits)
 
 
 def _existing(graph: Path, folder: Path) -> Path | None:

@@ -82,7 +82,7 @@ def summary(report: Report, settings: Settings) -> str:
     lines.append(f"  {'seconds':<12}{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}".rstrip())
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
-    texts = [*_skipped(report), *lines, *_not_understood(report), *_shapes(report), "", *end]
+    texts = [*_skipped(report), *lines, *_not_understood(report), *_contradicting(report), *_shapes(report), "", *end]
     return "\n".join(map(visible, texts))
 
 
@@ -184,6 +184,14 @@ def _not_understood(report: Report) -> list[str]:
     remaining = len(report.not_understood) - len(names)
     more = f" and {remaining:,} more; all are in" if remaining else "; see"
     return [f"  not understood: {', '.join(names)}{more} {report.out}/report.json"]
+
+
+def _contradicting(report: Report) -> list[str]:
+    number = (report.query_history or {}).get("contradicting", 0)
+    if not number:
+        return []
+    rows = counted(number, "row of QUERY_HISTORY has", "rows of QUERY_HISTORY have")
+    return [f"  {rows} another start than the rows of the query, so the end is left out: times without a zone?"]
 
 
 def _shapes(report: Report) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -15,7 +16,8 @@ from exporter.input import formats
 from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
 from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
 from exporter.input.formats import uri
-from exporter.input.limits import LONGEST_RECORD
+from exporter.input.limits import LONGEST_FIELD
+from exporter.input.parquet import PLAIN_BELOW
 from exporter.input.reading import rows_of_document
 from exporter.pipeline.read import Record
 
@@ -33,8 +35,7 @@ COLUMNS: Final = (
 _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
-_LONGEST_FIELD: Final = 2 * LONGEST_RECORD
-"""Longest field of a CSV, in characters, before Spark fails: a quote that is never closed would fill the memory."""
+_NO_LIMIT: Final = -1
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -54,7 +55,8 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
             source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
         )
         check_columns(_named(data_frame), source, REQUIRED[view])
-        text = F.to_json(F.struct(*[_as_json(data_frame, name).alias(name) for name in _named(data_frame)]))
+        columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
+        text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:
             is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
         text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
@@ -128,7 +130,9 @@ def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
         nullValue="\\N",
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_REST,
-        maxCharsPerColumn=_LONGEST_FIELD,
+        # With a limit, the parser of each file takes the memory of the longest field when it is made, and one task may
+        # have those of several files. Without, it takes what the fields need.
+        maxCharsPerColumn=LONGEST_FIELD if source.is_long else _NO_LIMIT,
     )
 
 
@@ -168,6 +172,8 @@ def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFra
     except AnalysisException as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         what = "there is no such file, folder or table" if source.form == formats.TABLE else first_line
+        if source.form == formats.PARQUET and "_TYPE" in (error.getCondition() or ""):
+            what += "; Spark cannot read this type: use --engine local, or write the column with another type"
         raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
     return data_frame
 
@@ -176,12 +182,33 @@ def _named(table: DataFrame) -> list[str]:
     return [name for name in table.columns if name != _REST]
 
 
-def _as_json(table: DataFrame, name: str) -> Column:
-    """The column for JSON. Times and bytes become texts: as JSON, times lose microseconds and bytes become base64."""
+def _as_json(table: DataFrame, name: str, source: formats.InputFiles) -> Column:
+    """The column for JSON, with the values of :mod:`exporter.input.parquet`. Times and bytes become texts: as JSON,
+    times lose microseconds and bytes become base64.
+    """
     column, kind = table[_quoted(name)], table.schema[name].dataType.typeName()
+    nanos = _nanos(source, name) if kind == "long" else None
+    if nanos is not None:
+        column, kind = F.timestamp_micros(F.expr(f"{_quoted(name)} div 1000")), nanos
     if kind == "timestamp":
         return F.concat(column.cast("string"), F.lit("+00:00"))
+    if kind in ("float", "double"):
+        return _double(column.cast("double"))
     return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
+
+
+def _nanos(source: formats.InputFiles, name: str) -> str | None:
+    """The type of a column of local Parquet files with times in nanoseconds, which Spark reads as numbers."""
+    kind = dict(text.rsplit(" timestamp[ns", maxsplit=1) for text in source.types if " timestamp[ns" in text)
+    zone = kind.get(name.lower())
+    return None if zone is None else "timestamp" if "tz=" in zone else "timestamp_ntz"
+
+
+def _double(column: Column) -> Column:
+    """As text: Java writes an exponent from ten millions on."""
+    plain = F.regexp_replace(column.cast("decimal(38,12)").cast("string"), r"(\.\d+?)0+$", "$1")
+    is_plain = F.abs(column).between(1e7, math.nextafter(PLAIN_BELOW, 0))
+    return F.when(is_plain, plain).otherwise(column.cast("string"))
 
 
 def _quoted(name: str) -> str:

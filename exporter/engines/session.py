@@ -192,6 +192,8 @@ _MEANING: Final = {
     "spark.sql.caseSensitive": "false",
     # Otherwise times in Parquet have no time zone and a deprecated type (INT96).
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Spark has no type for times in nanoseconds, and would refuse files with them: they are read as numbers.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     # All outputs of a task are written at the same time; otherwise Spark sorts their texts, which changes their order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # A record may have several KB, and a batch should have several MB.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.input.limits import check_lines, opened, unpacked
+from exporter.input.limits import LONGEST_FIELD, check_lines, opened, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,8 @@ DOCUMENT_LIMIT: Final = 512 * 1024 * 1024
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files of one form, read by one Spark reader. ``columns`` and ``delimiter``: the header of a CSV. ``types``: the
+    """Files of one form, read by one Spark reader. ``columns`` and ``delimiter``: the header of a CSV. ``is_long``:
+    whether a CSV has so much text that one of its fields may be longer than :data:`LONGEST_FIELD`. ``types``: the
     columns of Parquet files with their types, which differ by the tool that wrote them.
     """
 
@@ -85,6 +86,7 @@ class InputFiles:
     paths: tuple[str, ...]
     columns: tuple[str, ...] = ()
     delimiter: str = ","
+    is_long: bool = False
     types: tuple[str, ...] = ()
 
 
@@ -116,7 +118,7 @@ def input_file(path: Path, required: str) -> InputFiles:
         if form == NDJSON and not is_gzip:
             check_lines(path)
         return InputFiles(form, (str(path),))
-    return _csv(path, text, required)
+    return _csv(path, text, required, is_long=size > LONGEST_FIELD)
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -184,7 +186,7 @@ def _wraps_rows(line: str) -> bool:
     return bool(re.match(r'\{\s*("(?!query_id)\w+"\s*:\s*"[^"]*"\s*,\s*)*"rows"\s*:\s*\[', line))
 
 
-def _csv(path: Path, text: str, required: str) -> InputFiles:
+def _csv(path: Path, text: str, required: str, *, is_long: bool) -> InputFiles:
     """A CSV with its columns and its delimiter: the one with which the header has a column ``required``, or one by
     which another view is recognized.
     """
@@ -196,7 +198,7 @@ def _csv(path: Path, text: str, required: str) -> InputFiles:
         if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
             names = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
             _refuse_twice(path, names)
-            return InputFiles(CSV, (str(path),), tuple(names), delimiter)
+            return InputFiles(CSV, (str(path),), tuple(names), delimiter, is_long)
     raise UsageError(
         f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LONGEST_RECORD: Final = 32 << 20
 """Longest record, in characters. The data derived from a row takes about a dozen times its size in memory."""
+LONGEST_FIELD: Final = 2 * LONGEST_RECORD
+"""Longest field of a CSV, in characters, before Spark fails: a quote that is never closed would fill the memory."""
 LONGEST_DOCUMENT: Final = 64 << 20
 """Longest JSON document that is not strict JSON, in characters: reading it takes 15 times as much memory."""
 LONG: Final = 32 << 10

@@ -1,12 +1,13 @@
 """Read Parquet into records with the same values as Spark: nulls are left out, times are texts, and an instant has its
-offset.
+offset. A column of doubles becomes texts with as few digits as give the number; in arrays and objects these are numbers
+as Java writes them.
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime, time
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -38,7 +39,7 @@ def parquet_records(path: str) -> Iterator[dict[str, Any]]:
             legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
             for batch in file.iter_batches(batch_size=_at_once(file.metadata)):
                 for record in _rows(_with_times(batch, legacy)):
-                    yield _plain(record)
+                    yield {name: _in_column(value) for name, value in record.items() if value is not None}
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
@@ -82,6 +83,16 @@ def _with_times(batch: pa.RecordBatch, legacy: set[str]) -> pa.RecordBatch:
     return batch
 
 
+PLAIN_BELOW: Final = 1e16
+"""Smaller numbers in a column of doubles are written without an exponent, since they may be times or ids."""
+
+
+def _in_column(value: Any) -> Any:
+    if isinstance(value, float):
+        return _digits(value, PLAIN_BELOW)
+    return _plain(value)
+
+
 def _plain(value: Any) -> Any:
     """The value as JSON. A null in a struct is left out; a null in an array stays."""
     if value is None or isinstance(value, str | bool | int):
@@ -91,8 +102,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(element) for element in value]
     if isinstance(value, float):
-        return value if isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+        return Raw(_digits(value).encode()) if isfinite(value) else _digits(value)
     return _as_text(value)
+
+
+_JAVA_PLAIN: Final = (1e-3, 1e7)
+"""Between these Java writes a double without an exponent: Double.toString."""
+
+
+def _digits(value: float, below: float = _JAVA_PLAIN[1]) -> str:
+    """A double as Java writes it. ``below``: smaller numbers have no exponent."""
+    if not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or _JAVA_PLAIN[0] <= abs(value) < below:
+        return repr(value)
+    digits, exponent = format(Decimal(repr(value)).normalize(), "E").split("E")
+    return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
 
 
 def _as_text(value: Any) -> str | Raw:

@@ -1,7 +1,9 @@
 """Read QUERY_HISTORY: a line -> the columns that are joined to a query by its query id.
 
-The input has the same forms as rows of ACCESS_HISTORY. The view sometimes contains duplicates: of several lines with
-one query id, the one with the latest end_time is kept.
+The input has the same forms as rows of ACCESS_HISTORY. What Snowflake writes for truncated values (``TRUNCATED``, -1)
+counts as missing, as there. The view sometimes contains duplicates: of several lines with
+one query id, the one with the latest end_time is kept. The end of a line that starts at another time than the query's
+rows is not used: of the two times of a line, neither is then known to be right.
 """
 
 from __future__ import annotations
@@ -9,22 +11,31 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import structs
+
 from exporter.input import documented_form, limits
-from exporter.input.documented_form import is_damaged
+from exporter.input.documented_form import TRUNCATED, is_damaged
 from exporter.input.find import OBJECTS
 from exporter.input.times import parse_time
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _TIME: Final = "end_time"
+_START: Final = "start_time"
+_TOLERANCE: Final = 1_000_000
+"""Microseconds by which start_time may differ from query_start_time, since tools cut and round fractions."""
 _NUMBERS: Final = frozenset(
     {"total_elapsed_time", "bytes_scanned", "rows_produced", "rows_inserted", "rows_updated", "rows_deleted"}
 )
-_KNOWN: Final = frozenset({"query_id", *HISTORY_COLUMNS})
+_OF_NUMBERS: Final = _NUMBERS | {_START, _TIME, "session_id"}
+"""The columns that are numbers or times in the view."""
+_KNOWN: Final = frozenset({"query_id", _START, *HISTORY_COLUMNS})
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
-_NOTHING: Final = frozenset({"", "\\N", "null"})
+_NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
+_CUT: Final = -1
+"""A truncated number."""
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
 _LARGEST: Final = 2**63
 _LONGEST: Final = 400
@@ -40,7 +51,7 @@ _CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 class HistoryLine(NamedTuple):
     """A line of QUERY_HISTORY. ``query_id``: None if it is missing. ``is_unreadable``: the query id is missing, or a
-    time or number cannot be read (that value becomes None, the others are kept).
+    time or number cannot be read, or a number is negative (that value becomes None, the others are kept).
     """
 
     query_id: str | None
@@ -59,7 +70,7 @@ def read_history(line: str) -> HistoryLine | None:
     present = {name: text for name, text in texts.items() if text is not None and text not in _NOTHING}
     query_id = present.pop("query_id", None)
     query_id = None if is_damaged(query_id) else query_id
-    values = {name: _value(name, text) for name, text in present.items()}
+    values = {name: value for name, text in present.items() if (value := _value(name, text)) != _CUT}
     is_unreadable = query_id is None or None in values.values()
     is_temporary = "query_text" in present and _creates_temporary(present["query_text"])
     return HistoryLine(query_id, History(**values, is_temporary=is_temporary), is_unreadable)  # type: ignore[arg-type] # each as its column is
@@ -71,6 +82,19 @@ def _creates_temporary(text: str) -> bool:
     while (end := _COMMENTS.get(rest[:2])) is not None:
         rest = rest[2:].partition(end)[2].lstrip()
     return _temporary(rest) is not None
+
+
+def joined(lines: Iterable[History], starts: Collection[int]) -> tuple[History, int]:
+    """The line of a query, and the number of its lines that contradict its rows. ``starts``: query_start_time of each
+    row.
+    """
+    known, contradicting = list[History](), 0
+    for line in lines:
+        start = line.start_time
+        is_other = start is not None and all(abs(start - other) > _TOLERANCE for other in starts)
+        contradicting += is_other
+        known.append(structs.replace(line, start_time=None, **({_TIME: None} if is_other else {})))
+    return (latest(known) if known else NO_HISTORY), contradicting
 
 
 def latest(histories: Iterable[History]) -> History:
@@ -93,10 +117,13 @@ def _texts(line: str) -> dict[str, str | None]:
 
 
 def _value(name: str, text: str) -> str | int | None:
-    if name == _TIME:
+    if text.strip(_CONTROLS) == str(_CUT) and name in _OF_NUMBERS:
+        return _CUT
+    if name in {_START, _TIME}:
         return parse_time(text)
     if name in _NUMBERS:
-        return _integer(text)
+        number = _integer(text)
+        return number if number is None or number >= _CUT else None
     return None if is_damaged(text) else text
 
 

@@ -188,6 +188,7 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
 class History(Struct, array_like=True, frozen=True, gc=False):
     """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds.
     ``is_temporary``: whether its text is a CREATE TEMPORARY; this is known also if SQL text is not exported.
+    ``start_time``: only to compare it with the query's rows, as ``end_time``; None in the facts of a query.
     """
 
     query_text: str | None = None
@@ -210,10 +211,11 @@ class History(Struct, array_like=True, frozen=True, gc=False):
     rows_updated: int | None = None
     rows_deleted: int | None = None
     is_temporary: bool = False
+    start_time: int | None = None
 
 
-HISTORY_COLUMNS = History.__struct_fields__[:-1]
-"""The columns of QUERY_HISTORY that are read."""
+HISTORY_COLUMNS = History.__struct_fields__[:-2]
+"""The columns of QUERY_HISTORY that are read and kept."""
 NO_HISTORY = History()
 
 

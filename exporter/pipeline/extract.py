@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from exporter.graph.nodes.agents import agent_path, named_agents, organizations, standing
-from exporter.input.query_history import latest
+from exporter.input.query_history import joined
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
-from exporter.model.facts import NO_HISTORY, History, QueryFacts, beyond
+from exporter.model.facts import History, QueryFacts, beyond
 from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
 from exporter.model.profiles import add, attributes_of
 from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
@@ -204,9 +204,11 @@ def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             yield from group
             continue
         by_account, lines = messages_of_queries(group, job)
-        history = latest(lines) if lines else NO_HISTORY
         extractor.tally.numbers["history_doubled"] += max(len(lines) - 1, 0)
         for account, query_messages in by_account.items():
+            rows = query_messages.context + [row for row, _, _ in query_messages.rows]
+            history, contradicting = joined(lines, {row.start for row in rows})
+            extractor.tally.numbers["history_contradicting"] += contradicting if query_messages.rows else 0
             yield from extractor.query(account, query_id, query_messages, history)
     yield from extractor.sums()
     yield extractor.tally.message()

@@ -34,6 +34,16 @@ DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
 """The files that a push writes."""
+STORE_FILE: Final = (
+    r"(?:\d+\.(?:sst|log|blob)|(?:MANIFEST|OPTIONS)-\d+(?:\.dbtmp)?|CURRENT|IDENTITY|LOCK|LOG[^/]*|\d+\.dbtmp)"
+)
+"""Matches the names of RocksDB's files: https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names."""
+STORE_NAME: Final = r"(?:[0-9a-f]{16}|[0-9a-f]{12}\.making)"
+"""Matches the names of stores (:mod:`exporter.ask.stores`), unfinished ones too."""
+_OF_STORE: Final = re.compile(
+    rf"((?:[^/]+/)*\.[^/]+\.store)/(?:lock|{STORE_NAME}\.use|{STORE_NAME}/(?:{STORE_FILE})?)?"
+)
+"""The files of the stores that former versions of ``exporter serve`` made in DIR for a part of its graph."""
 _LAYOUT: Final = re.compile(
     rf"(changes|events|facts|graph|quarantine|state(/(clones|open|parents|rows|things))?|{DELIVERIES}(/[^/]+)?)"
 )
@@ -100,18 +110,35 @@ def refuse_in_export(
     """Raise UsageError if a folder of the user is in an export, which is replaced as a whole. ``above``: the folders
     that it is in. ``text``: the text of a file, None if there is none.
     """
+    folder = _export_of(above, text, is_there)
+    if folder is not None:
+        raise UsageError(
+            f"{shown}: is in {folder}, the folder of another export, which is replaced as a whole; give a folder "
+            "that is not in it. Nothing was changed"
+        )
+
+
+def _export_of(above: Iterable[str], text: Callable[[str], str | None], is_there: Callable[[str], bool]) -> str | None:
     for folder in above:
         files = of_export(text(f"{folder}/{NAME}"))
         if files and any(is_there(f"{folder}/{file['path']}") for file in files):
-            raise UsageError(
-                f"{shown}: is in {folder}, the folder of another export, which is replaced as a whole; give a folder "
-                "that is not in it. Nothing was changed"
-            )
+            return folder
+    return None
+
+
+def export_of(path: Path) -> Path | None:
+    """The export that a file or folder is in, given without links; None if it is in none."""
+    folder = _export_of(map(str, path.parents), _text, os.path.isfile)
+    return None if folder is None else Path(folder)
 
 
 def refuse_in_export_here(shown: str, folder: Path) -> None:
     """The same for a folder of this machine, given without links."""
-    refuse_in_export(shown, map(str, folder.parents), lambda path: _read(Path(path)), os.path.isfile)
+    refuse_in_export(shown, map(str, folder.parents), _text, os.path.isfile)
+
+
+def _text(path: str) -> str | None:
+    return _read(Path(path))
 
 
 class ManifestDiff(NamedTuple):
@@ -132,9 +159,19 @@ def diff_files(files: list[Json], sizes_of: Mapping[str, int], is_same: Callable
     """
     expected = _expected(files)
     unchanged = {path for path, entry in expected.items() if sizes_of.get(path) == entry["bytes"] and is_same(entry)}
-    others = [path for path in sizes_of if path not in expected and path != NAME and not _OF_PUSH.fullmatch(path)]
+    own = {
+        NAME,
+        *(path for path, size in sizes_of.items() if _OF_PUSH.fullmatch(path) or (size >= 0 and store_of(path))),
+    }
+    others = [path for path in sizes_of if path not in expected and path not in own]
     changed = [path for path in expected if path in sizes_of and path not in unchanged]
     return ManifestDiff(sorted(others), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
+
+
+def store_of(path: str) -> str | None:
+    """The folder of stores in DIR that a file belongs to; None for other files."""
+    match = _OF_STORE.fullmatch(path)
+    return match[1] if match else None
 
 
 def _expected(files: list[Json]) -> dict[str, Json]:
@@ -243,7 +280,7 @@ def _sync(paths: Iterable[str]) -> None:
 def problems(folder: Path) -> list[str]:
     """The differences from the manifest, one sentence per file; empty for a folder that was not made by an export.
 
-    Files of a push are ignored. If the folder is replaced meanwhile, it is checked again.
+    Files of a push and stores of former versions are ignored. If the folder is replaced meanwhile, it is checked again.
     """
     return steady(folder, lambda: list(_problems(folder, read(folder))))
 
@@ -276,7 +313,7 @@ def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
         if wrong:
             yield f"{folder / path}: {wrong}"
     for path in sorted(present - expected.keys() - {NAME, MARK}):
-        if not path.startswith(f"{DELIVERIES}/"):
+        if not path.startswith(f"{DELIVERIES}/") and not store_of(path):
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 

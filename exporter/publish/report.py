@@ -104,6 +104,10 @@ class Report:
         }
 
 
+_OF_LINES: Final = ("rows", "doubled", "unreadable", "unusable", "contradicting")
+"""The counts of rows of QUERY_HISTORY."""
+
+
 def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     settings: Settings,
     skipped: tuple[str, ...],
@@ -143,9 +147,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
             kind: {"count": number, "example": f"{file}, {unit} {number_in_file}"}
             for kind, number, (file, number_in_file, unit) in counts.unknown.entries()
         },
-        query_history=_of_view(
-            "history", ("rows", "doubled", "unreadable", "unusable"), settings.query_history, numbers
-        ),
+        query_history=_of_view("history", _OF_LINES, settings.query_history, numbers),
         aggregate=_of_view("aggregate", ("rows", *ROWS[1:], "calls"), settings.aggregate, numbers),
         filtered=_filtered(settings.privacy.filters, numbers),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from exporter.engines.records import records as of_spark
 from exporter.errors import UsageError
 from exporter.input.files import NumberedRecord, records
-from exporter.input.find import find
+from exporter.input.find import QUERY_HISTORY, find
 from exporter.input.parquet import parquet_records as of_parquet
 from exporter.input.reading import read_line
 from exporter.input.row import Row
@@ -24,6 +25,8 @@ from tests.input.plain_rows import plain
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 HEADER = "query_id,query_start_time,user_name,x"
 
@@ -240,7 +243,7 @@ def test_values_of_parquet_as_json(tmp_path: Path) -> None:
     assert record.text == (
         '{"QUERY_ID":"1","instant":"2026-03-01 08:00:00.123456+00:00","elsewhere":"2026-03-01 08:00:00.123456+00:00",'
         '"clock":"2026-03-01 08:00:00.123456","millis":"2026-03-01 08:00:00.12+00:00","day":"2026-03-01",'
-        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":1.5,"nan":"NaN","truth":true,"bytes":"abc",'
+        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":"1.5","nan":"NaN","truth":true,"bytes":"abc",'
         '"nested":[{"x":1},null]}'
     )
 
@@ -252,6 +255,56 @@ def test_times_of_parquet_in_nanoseconds_and_of_older_tools(tmp_path: Path) -> N
     pq.write_table(table, tmp_path / "int96.parquet", use_deprecated_int96_timestamps=True)
     assert list(of_parquet(str(tmp_path / "nanos.parquet"))) == [{"at": "2026-03-01 08:00:00.123456"}]
     assert list(of_parquet(str(tmp_path / "int96.parquet"))) == [{"at": "2026-03-01 08:00:00.123456+00:00"}]
+
+
+DOUBLES = {
+    1788249600.5: "1788249600.5",
+    123456789.0: "123456789.0",
+    1.5: "1.5",
+    0.0: "0.0",
+    -12345678.25: "-12345678.25",
+    float("nan"): "NaN",
+    float("-inf"): "-Infinity",
+    0.0005: "5.0E-4",
+    9007199254740992.0: "9007199254740992.0",
+    1e16: "1.0E16",
+    1.25e300: "1.25E300",
+}
+"""Numbers in a column of doubles, and their texts: such a column may hold times or ids."""
+
+
+def test_doubles_and_nanoseconds_of_parquet_are_the_same_with_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """What is in arrays keeps Java's form, as a number: it is read as a number later. 2026-09-01T08:00:00Z is second
+    1,788,249,600.
+    """
+    number, nanos = len(DOUBLES), 1_788_249_600_123_456_789
+    columns = {
+        "query_id": pa.array(list(DOUBLES), pa.float64()),
+        "at": pa.array([nanos] * number, pa.timestamp("ns", "Europe/Berlin")),
+        "clock": pa.array([nanos] * number, pa.timestamp("ns")),
+        "many": pa.array([[{"x": 1788249600.5, "y": 0.25}]] * number),
+        "small": pa.array([16777216.0] * number, pa.float32()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    expected = [
+        f'{{"query_id":"{text}","at":"2026-09-01 08:00:00.123456+00:00","clock":"2026-09-01 08:00:00.123456",'
+        '"many":[{"x":1.7882496005E9,"y":0.25}],"small":"16777216.0"}'
+        for text in DOUBLES.values()
+    ]
+    assert [record.text for record in _records(tmp_path / "a.parquet", "query_id")] == expected
+    [source] = find([str(tmp_path / "a.parquet")], view=QUERY_HISTORY).sources
+    rows = of_spark(spark, source, QUERY_HISTORY).select("text").collect()
+    assert [bytes(row["text"]).decode() for row in rows] == expected
+
+
+def test_a_type_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"query_id": ["1"], "x": [time(8)]}), tmp_path / "a.parquet")
+    assert [record.text for record in _records(tmp_path / "a.parquet", "query_id")] == [
+        '{"query_id":"1","x":"08:00:00"}'
+    ]
+    [source] = find([str(tmp_path / "a.parquet")]).sources
+    with pytest.raises(UsageError, match="use --engine local, or write the column with another type"):
+        of_spark(spark, source)
 
 
 def test_rows_of_parquet_are_numbered_across_their_batches(tmp_path: Path) -> None:

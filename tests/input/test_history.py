@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
-from exporter.input.query_history import UNREADABLE, HistoryLine, latest, read_history
-from exporter.model.facts import History
+from exporter.input.query_history import UNREADABLE, HistoryLine, joined, latest, read_history
+from exporter.model.facts import NO_HISTORY, History
+from tests import exports
+from tests.input.bad_rows import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 AT = 1_772_352_000_000_000
 FULL = {
@@ -27,6 +33,7 @@ READ = HistoryLine(
         session_id="123456789012345678", role_name="R", role_type="ROLE", warehouse_name="W",
         warehouse_size="X-Small", database_name="D", schema_name="S", end_time=AT + 123_000, total_elapsed_time=12,
         execution_status="SUCCESS", bytes_scanned=1000, rows_produced=1, rows_inserted=2, rows_updated=3,
+        start_time=AT - 8 * 3_600_000_000,
     ),
     is_unreadable=False,
 )  # fmt: skip
@@ -59,7 +66,7 @@ def test_a_line_that_is_no_object_is_unreadable(text: str) -> None:
     assert read_history(text) == UNREADABLE
 
 
-@pytest.mark.parametrize("ident", [None, "", "\\N", "null"])
+@pytest.mark.parametrize("ident", [None, "", "\\N", "null", "TRUNCATED"])
 def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
     assert line == HistoryLine(None, History(query_type="SELECT"), is_unreadable=True)
@@ -68,9 +75,9 @@ def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        ("12", 12), ("-3", -3), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
+        ("12", 12), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
         ("1e3", 1000), ("1e-3", 0), ("1d", 1), ("1.5f", 1), (12, 12), (12.7, 12), (1e3, 1000),
-        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1), (str(-(2**63)), -(2**63)),
+        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1),
     ],
 )  # fmt: skip
 def test_numbers(value: Any, number: int) -> None:
@@ -81,17 +88,26 @@ def test_numbers(value: Any, number: int) -> None:
 @pytest.mark.parametrize(
     "value",
     ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
-     {"a": 1}, "1e400", "9" * 5000],
+     {"a": 1}, "1e400", "9" * 5000, -2, "-3.0", str(-(2**63))],
 )  # fmt: skip
 def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
 
 
-@pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12])
+@pytest.mark.parametrize("value", ["yesterday", " ", "undefined", 12, -5])
 def test_a_time_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "end_time": value, "query_type": "SELECT"}))
     assert line == HistoryLine("q", History(query_type="SELECT"), is_unreadable=True)
+
+
+@pytest.mark.parametrize("cut", [-1, "-1", "-1.0", " -1 "])
+def test_what_snowflake_writes_for_truncated_values_counts_as_missing(cut: Any) -> None:
+    """The view, "Truncated records". No number of rows, bytes or milliseconds is negative; a role can be -1."""
+    numbers = dict.fromkeys(("rows_produced", "rows_inserted", "total_elapsed_time", "bytes_scanned"), cut)
+    texts = dict.fromkeys(("role_name", "warehouse_name", "query_text", "end_time"), "TRUNCATED")
+    line = read_history(json.dumps({"query_id": "q", **numbers, **texts, "session_id": -1, "schema_name": "-1"}))
+    assert line == HistoryLine("q", History(schema_name="-1"), is_unreadable=False)
 
 
 def test_texts_and_what_stands_for_none() -> None:
@@ -141,3 +157,41 @@ def test_a_statement_shows_whether_it_creates_a_temporary_table(text: str, *, is
     line = read_history(json.dumps({"query_id": "q", "query_text": text}))
     assert line is not None
     assert line.history.is_temporary is is_temporary
+
+
+# --- lines that contradict the rows of the query
+
+
+def test_the_end_of_a_line_with_another_start_is_not_used() -> None:
+    """A second is allowed, and each row's start is one."""
+    assert joined([], [AT]) == (NO_HISTORY, 0)
+    ended = History(end_time=AT + 5_000_000, role_name="R")
+    for moved in (0, 1_000_000, -1_000_000, None):
+        start = None if moved is None else AT + moved
+        assert joined([structs.replace(ended, start_time=start)], [AT]) == (ended, 0)
+        assert joined([structs.replace(ended, start_time=start)], [AT - 7_200_000_000, AT]) == (ended, 0)
+    late = History(end_time=AT + 9_000_000_000, role_name="LATE", start_time=AT + 7_200_000_000)
+    assert joined([late], [AT]) == (History(role_name="LATE"), 1)
+    assert joined([late, structs.replace(ended, start_time=AT)], [AT]) == (ended, 1)
+
+
+def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of an unload in a zone two hours east of UTC, without offsets; ``GOOD`` starts at 08:00 UTC."""
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(3)], tmp_path / "rows.ndjson")
+    hours = {"q0": (8, 9), "q1": (10, 11), "q2": (10, 11), "none": (10, 11)}
+    lines = [
+        {"query_id": query_id, "start_time": f"2026-03-01 {start:02}:00:00", "end_time": f"2026-03-01 {end:02}:00:00"}
+        for query_id, (start, end) in hours.items()
+    ]
+    history = exports.ndjson(lines, tmp_path / "history.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--query-history", str(history)) == 0
+    assert exports.report(tmp_path / "out")["query_history"] == {
+        "rows_in": 4,
+        "doubled": 0,
+        "unreadable": 0,
+        "unusable": 0,
+        "contradicting": 2,
+    }
+    assert "2 rows of QUERY_HISTORY have another start than the rows of the query" in capsys.readouterr().out
+    ends = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#endedAtTime>")}
+    assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}

@@ -6,6 +6,8 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests import exports
 from tests.histories import FORMS, write_form
 
@@ -38,6 +40,23 @@ def test_all_forms_at_once_are_one_form_and_its_duplicates(engine: str, tmp_path
     assert report["exported"] == once["exported"]
     assert report["quarantined"] == 0
     assert_same(tmp_path / "out")
+
+
+@pytest.mark.jvm
+@pytest.mark.usefixtures("spark")
+def test_csv_of_many_headers_and_separators_in_one_task_of_spark(tmp_path: Path) -> None:
+    """Each header and separator is a reader of its own, and all of them are in memory together: 20 that took room for
+    the longest field would need 2.7 GB, of which Java has 1.
+    """
+    (tmp_path / "in").mkdir()
+    forms = [(separator, number) for separator in ",;\t|" for number in range(5)]
+    for at, (separator, number) in enumerate(forms):
+        header = ["query_id", "query_start_time", "user_name", *(f"more_{one}" for one in range(number))]
+        row = [f"q{at}", "2026-09-01 08:00:00 +0000", "U", *["\\N"] * number]
+        text = "".join(separator.join(line) + "\n" for line in (header, row))
+        (tmp_path / "in" / f"rows-{at}.csv").write_text(text, encoding="utf-8")
+    assert exports.export([tmp_path / "in"], tmp_path / "out", engine="spark") == 0
+    assert exports.report(tmp_path / "out")["exported"] == len(forms)
 
 
 def test_any_order_and_any_number_of_parts(tmp_path: Path) -> None:

@@ -116,4 +116,5 @@ def test_query_history_is_counted(folder: Path) -> None:
         "doubled": 0,
         "unreadable": 0,
         "unusable": 0,
+        "contradicting": 0,
     }

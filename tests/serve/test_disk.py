@@ -10,7 +10,10 @@ import pytest
 from pyoxigraph import Store
 
 from exporter.ask import stores as disk
+from exporter.cli import main
 from exporter.errors import UsageError
+from tests import exports
+from tests.input.bad_rows import GOOD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,3 +204,57 @@ def test_a_question_removes_what_was_exported_before(graph: Path) -> None:
     with disk.fresh(graph) as store:
         assert store is None
     assert stores(graph) == []
+
+
+# --- parts of an export
+
+
+def test_the_store_of_a_part_of_an_export_is_beside_the_export(tmp_path: Path) -> None:
+    """In DIR it would be a file that no export wrote: the next export would be refused."""
+    rows, out = exports.ndjson([GOOD], tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out, "--update") == 0
+    before = sorted(out.rglob("*"))
+    [day] = (out / "graph").glob("day=*")
+    parts = [out / "graph", day, next(day.iterdir())]
+    with disk.opened_store(out, lambda _: None) as of_export:
+        pass
+    made = []
+    for part in parts:
+        with disk.opened_store(part, lambda _: None) as store:
+            assert triples(store) > 0
+            made.append(store)
+        with disk.fresh(part) as again:
+            assert again == store
+    assert sorted(out.rglob("*")) == before
+    assert len({of_export, *made}) == 4
+    assert all(store.is_dir() and out.with_name(".out.store") in store.parents for store in (of_export, *made))
+    assert exports.export([rows], out, "--update", "--replace") == 0
+    assert not any(store.exists() for store in (of_export, *made)), "they may hold what is no longer in DIR"
+
+
+@pytest.mark.parametrize("options", [("--replace",), ("--update",)])
+def test_a_store_that_a_former_version_left_in_an_export(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, out = exports.ndjson([GOOD], tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out, "--update") == 0
+    left = out / ".graph.store"
+    with disk.opened_store(out / "graph", lambda _: None) as store:
+        shutil.copytree(store.parent, left)
+    assert {path.name for path in left.iterdir()} == {"lock", store.name, f"{store.name}.use"}
+    assert main(["validate", str(out)]) == 0
+    more = exports.ndjson([{**GOOD, "query_id": "2"}], tmp_path / "more.ndjson")
+    capsys.readouterr()
+    assert exports.export([more], out, *options) == 0
+    assert ".graph.store was removed" in capsys.readouterr().err
+    assert not left.exists()
+
+
+def test_what_only_looks_like_a_store_in_an_export_is_the_users(tmp_path: Path) -> None:
+    rows, out = exports.ndjson([GOOD], tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out) == 0
+    (out / ".graph.store").mkdir()
+    (out / ".graph.store" / "notes.txt").write_text("mine")
+    assert exports.export([rows], out, "--replace") == 2
+    assert main(["validate", str(out)]) == 1
+    assert (out / ".graph.store" / "notes.txt").read_text() == "mine"
