@@ -285,10 +285,15 @@ def _literal(parameter: Parameter, value: str) -> str:
     return f'"{_READ.get(parameter.kind, str)(value).translate(_ESCAPES)}"'
 
 
+_before_zone: Final = re.compile(r" (?=[+-]\d{2}:?\d{2}\Z)")
+
+
 def instant(name: str, value: str) -> datetime:
-    """The time in UTC; without a zone it is taken as UTC, without a time of day as midnight."""
+    """The time in UTC; without a zone it is taken as UTC, without a time of day as midnight. Rows have a space before
+    the zone.
+    """
     try:
-        time = datetime.fromisoformat(value.strip())
+        time = datetime.fromisoformat(_before_zone.sub("", value.strip()))
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(

@@ -341,6 +341,7 @@ def test_an_invalid_time_is_refused(time: str) -> None:
         ("2026-09-30", "2026-09-30T00:00:00Z"),
         ("2026-09-30T08:00:00+02:00", "2026-09-30T06:00:00Z"),
         ("2026-09-30 08:00:00.125", "2026-09-30T08:00:00.125000Z"),
+        ("2026-09-30 08:00:00.000 -0700", "2026-09-30T15:00:00Z"),  # as rows have it
     ],
 )
 def test_times_are_taken_in_utc(given: str, bound: str) -> None:
