@@ -11,7 +11,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import clones, left_out, nameless, policy_bodies, protection, unrecorded, views
+from exporter.ask import clones, column_names, left_out, nameless, policy_bodies, protection, unrecorded, views
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
@@ -123,9 +123,10 @@ def explain(asked: Asked) -> list[str]:
     elif asked.is_of_page:
         notes += [clones.clones]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, nameless.former_columns, nameless.letter_cases, _agents]
+        notes += [unrecorded.containers, column_names.former_columns, column_names.letter_cases, _agents]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
+            notes += [nameless.given_twice]
         notes += [_shared]
     notes += [_incomplete]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))

@@ -1,11 +1,10 @@
-"""Notes on what rows say of objects and columns by their names alone.
+"""Notes on what rows say of objects by their names alone.
 
 - A DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
 - What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
   unset, dropped, replaced or renamed without its id end what was set with it, or the other way round.
-- Columns never have ids: what rows say of a column counts under the name, and the spelling, that they give.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST
 from exporter.ask.lookups import iris
+from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -52,6 +52,29 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
             "set with the id is not taken to end or to change by that, though it may be the same."
         )
     yield from _elements_changed(asked)
+
+
+_TWICE: Final = """\
+SELECT DISTINCT ?nameless ?thing ?name WHERE {
+  ?nameless ah:sameNameAs ?thing ; rdfs:label ?name .
+  FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless })
+}
+ORDER BY ?name
+"""
+
+
+def given_twice(asked: Asked) -> Iterator[str]:
+    """For an empty answer that follows data or is about all objects: what rows give with an id and without."""
+    if asked.name not in FOLLOWING | OF_ALL:
+        return
+    about = {*asked.things, *asked.followed}
+    rows = asked.graph.select(_TWICE) if _has_mixed_ids(asked.graph) else ()
+    names = [row["name"] for row in rows if not asked.things or about & {row["nameless"], row["thing"]}]
+    if names:
+        yield (
+            f"Rows give {first_of(list(dict.fromkeys(names)), _SHOWN)} with an id and without: what they say of one is "
+            "not known of the other, though it may be the same."
+        )
 
 
 def uncertain_things(asked: Asked) -> set[str]:
@@ -278,7 +301,7 @@ def _renamings(asked: Asked) -> Iterator[_Renaming]:
 
 # --- set by name ------------------------------------------------------------------------------------------------------
 
-_SET_BY: Final[Mapping[str, str]] = {
+SET_BY: Final[Mapping[str, str]] = {
     "policy-coverage": "ah:TagSetting ah:PolicySetting",
     "tag-history": "ah:TagSetting",
     "tag-reach": "ah:TagSetting",
@@ -305,9 +328,9 @@ def _set(asked: Asked) -> dict[str, str]:
     """The objects that are asked for (all, if there are none) on which rows set tags or policies without giving their
     ids, where other rows give them, or with their ids, where other rows use them without; and their names.
     """
-    if asked.name not in _SET_BY or not _has_mixed_ids(asked.graph):
+    if asked.name not in SET_BY or not _has_mixed_ids(asked.graph):
         return {}
-    rows = asked.graph.select(_SET, classes=_SET_BY[asked.name])
+    rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
     return {row["thing"]: row["name"] for row in rows if not asked.things or row["thing"] in asked.things}
 
 
@@ -327,8 +350,8 @@ SELECT DISTINCT ?thing ?name WHERE {
 
 def _set_by_name(asked: Asked) -> Iterator[_Row]:
     """The tags and policies that rows set on one object or column with their ids and without."""
-    if asked.name in _SET_BY and _has_mixed_ids(asked.graph):
-        for row in asked.graph.select(_SET_BY_NAME, classes=_SET_BY[asked.name]):
+    if asked.name in SET_BY and _has_mixed_ids(asked.graph):
+        for row in asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name]):
             if not asked.things or row["thing"] in asked.things:
                 yield row
 
@@ -359,11 +382,11 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
     """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
     other way round.
     """
-    if asked.name not in _SET_BY or not _has_mixed_ids(asked.graph):
+    if asked.name not in SET_BY or not _has_mixed_ids(asked.graph):
         return
     texts = [
         _sentence(row, row["name"], row["new"])
-        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=_SET_BY[asked.name])
+        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
         if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
         if not asked.things or row["thing"] in asked.things
     ]
@@ -377,78 +400,3 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
 def _has_mixed_ids(graph: Lookups) -> bool:
     """Whether rows name an object with an id and without."""
     return graph.is_used(_SAME_NAME)
-
-
-# --- columns ----------------------------------------------------------------------------------------------------------
-
-_BY_COLUMN: Final = {
-    "column-copies": "copies count",
-    "column-readers": "reads count",
-    "end-up": "copies and reads count",
-    "root-cause": "writes count",
-    "tag-history": "tags count",
-    "unmasked-reads": "reads count",
-}
-"""Question about a column that is asked for by its name -> what counts under the name that the column had then."""
-
-
-def former_columns(asked: Asked) -> Iterator[str]:
-    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
-    have to be asked for, too. It may have been renamed several times.
-    """
-    counted, asked_names = _BY_COLUMN.get(asked.name), asked.match_names("column_name")
-    for thing in sorted(asked.things) if counted and asked_names else ():
-        renames = sorted(_renames(asked.graph, thing))
-        names = set(asked_names)
-        for _ in renames:  # as many steps as a chain of them can have
-            names.update(match_name(new) for former, new in renames if match_name(former) in names)
-            if asked.name != "tag-history":  # it has the tags of former names
-                names.update(match_name(former) for former, new in renames if match_name(new) in names)
-        for former, new in renames:
-            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
-            if others and {match_name(former), match_name(new)} <= names:
-                yield (
-                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
-                    f"Ask for {' and '.join(others)}, too."
-                )
-
-
-def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
-    """The former and the new name of the renamed columns of an object."""
-    columns = (
-        (former, new) for new in graph.subjects("ah:columnOf", thing) for former in graph.objects(new, "ah:renamedFrom")
-    )
-    names = ((graph.text(former, "ah:columnName"), graph.text(new, "ah:columnName")) for former, new in columns)
-    return {(former, new) for former, new in names if former and new}
-
-
-_CASES: Final = """\
-SELECT DISTINCT ?object ?label ?spelled ?other WHERE {
-  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
-  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
-  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
-  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
-  FILTER(?same != ?column)
-  OPTIONAL { ?object rdfs:label ?label }
-}
-"""
-"""Columns with tags or policies that rows also give in another letter case."""
-
-
-def letter_cases(asked: Asked) -> Iterator[str]:
-    """Tags and policies count for the spelling of a column with which rows set them."""
-    if asked.name not in {*_SET_BY, "agent-reads"}:
-        return
-    name_of: dict[tuple[str, ...], str] = {}
-    for row in asked.graph.select(_CASES):
-        thing, name = row["object"], row["label"] or row["object"]
-        if not asked.things or thing in asked.things:
-            key = (thing, *sorted((row["spelled"], row["other"])))
-            name_of[key] = min(name, name_of.get(key, name))
-    texts = [f"{one} and {other} of {name}" for (_, one, other), name in sorted(name_of.items())]
-    if texts:
-        yield (
-            f"Rows give columns in several letter cases: {first_of(texts, _SHOWN)}. A tag or policy counts for the "
-            "spelling with which it was set or unset, and not for the other, though it may be the same column: the "
-            "answer may lack rows, and have some that do not hold."
-        )

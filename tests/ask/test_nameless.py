@@ -40,6 +40,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     "read-by-name": [
         changed(thing("T", 5), columns={"C": {"tags": TAG, **SET_MASK["C"]}}), read(thing("T", 0), "BEN"),
     ],
+    # what a copy went to is read without its id
+    "copied-and-read": [changed(SOURCE, columns=SET_MASK), copied(SOURCE, thing("T", 5)), read(thing("T", 0), "BEN")],
     # A is replaced each night
     "nightly": [
         changed(A, "CREATE"), changed(A, columns={"C": {"tags": TAG, **SET_MASK["C"]}}), copied(SOURCE, A),
@@ -143,6 +145,12 @@ def test_what_is_set_with_the_id_and_used_without_is_told(question: str, story: 
         assert "Some rows give no id of D.S.T" in told
         assert "in clear" not in told
         assert "No row sets a tag" not in told
+
+
+def test_a_copy_that_is_read_without_its_id_is_told(whole: Store) -> None:
+    told = notes("unmasked-copies", "copied-and-read", whole)
+    assert "Rows give D.S.T with an id and without" in told
+    assert "with an id and without" not in notes("unmasked-copies", "unmasked", whole)
 
 
 def test_a_tag_that_a_row_without_the_id_sets_is_told_of_its_reach(whole: Store) -> None:

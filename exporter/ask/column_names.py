@@ -1,0 +1,88 @@
+"""Notes on columns, which have no ids: what rows say of one counts under the name, and spelling, that they give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.nameless import SET_BY
+from exporter.model.identifiers import match_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
+
+_SHOWN: Final = 5
+_BY_COLUMN: Final = {
+    "column-copies": "copies count",
+    "column-readers": "reads count",
+    "end-up": "copies and reads count",
+    "root-cause": "writes count",
+    "tag-history": "tags count",
+    "unmasked-reads": "reads count",
+}
+"""Question about a column that is asked for by its name -> what counts under the name that the column had then."""
+
+
+def former_columns(asked: Asked) -> Iterator[str]:
+    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
+    have to be asked for, too. It may have been renamed several times.
+    """
+    counted, asked_names = _BY_COLUMN.get(asked.name), asked.match_names("column_name")
+    for thing in sorted(asked.things) if counted and asked_names else ():
+        renames = sorted(_renames(asked.graph, thing))
+        names = set(asked_names)
+        for _ in renames:  # as many steps as a chain of them can have
+            names.update(match_name(new) for former, new in renames if match_name(former) in names)
+            if asked.name != "tag-history":  # it has the tags of former names
+                names.update(match_name(former) for former, new in renames if match_name(new) in names)
+        for former, new in renames:
+            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
+            if others and {match_name(former), match_name(new)} <= names:
+                yield (
+                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
+                    f"Ask for {' and '.join(others)}, too."
+                )
+
+
+def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
+    """The former and the new name of the renamed columns of an object."""
+    columns = (
+        (former, new) for new in graph.subjects("ah:columnOf", thing) for former in graph.objects(new, "ah:renamedFrom")
+    )
+    names = ((graph.text(former, "ah:columnName"), graph.text(new, "ah:columnName")) for former, new in columns)
+    return {(former, new) for former, new in names if former and new}
+
+
+_CASES: Final = """\
+SELECT DISTINCT ?object ?label ?spelled ?other WHERE {
+  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
+  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
+  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
+  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
+  FILTER(?same != ?column)
+  OPTIONAL { ?object rdfs:label ?label }
+}
+"""
+"""Columns with tags or policies that rows also give in another letter case."""
+
+
+def letter_cases(asked: Asked) -> Iterator[str]:
+    """Tags and policies count for the spelling of a column with which rows set them."""
+    if asked.name not in {*SET_BY, "agent-reads"}:
+        return
+    name_of: dict[tuple[str, ...], str] = {}
+    for row in asked.graph.select(_CASES):
+        thing, name = row["object"], row["label"] or row["object"]
+        if not asked.things or thing in asked.things:
+            key = (thing, *sorted((row["spelled"], row["other"])))
+            name_of[key] = min(name, name_of.get(key, name))
+    texts = [f"{one} and {other} of {name}" for (_, one, other), name in sorted(name_of.items())]
+    if texts:
+        yield (
+            f"Rows give columns in several letter cases: {first_of(texts, _SHOWN)}. A tag or policy counts for the "
+            "spelling with which it was set or unset, and not for the other, though it may be the same column: the "
+            "answer may lack rows, and have some that do not hold."
+        )
