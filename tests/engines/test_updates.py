@@ -422,13 +422,24 @@ def test_a_refused_query_is_no_reason_to_refuse_an_object(tmp_path: Path) -> Non
         assert exports.report(each)["violations"] == {f"{SHAPES}Query-endsAfterStart": 1}
 
 
+AT_MOST_TEN: Final = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ah: <https://w3id.org/access-history#> .
+<https://example.org/shapes#Quick> a sh:NodeShape ;
+    sh:targetClass ah:Query ;
+    sh:property [ sh:path ah:totalElapsedTime ; sh:maxInclusive 10 ; sh:message "takes at most 10 milliseconds" ] .
+"""
+
+
 def test_a_query_that_was_refused_is_exported_when_a_later_line_mends_it(tmp_path: Path) -> None:
-    """The line of the query, which ends on the next day, first has a time that the shapes refuse."""
+    """The line of the query, which ends on the next day, first has a time that a shape refuses."""
     row = at("q", 1, objects_modified=GOOD["direct_objects_accessed"])
-    lines = [{**line(row, hours), "total_elapsed_time": time} for hours, time in ((24, -1), (25, 1))]
+    lines = [{**line(row, hours), "total_elapsed_time": time} for hours, time in ((24, 11), (25, 1))]
     out, others = tmp_path / "out", [at("x", 2), at("y", 2, parent_query_id="q")]
+    shapes = tmp_path / "shapes.ttl"
+    shapes.write_text(AT_MOST_TEN, encoding="utf-8")
     for number, part in enumerate(([row, others[0]], others[1:])):
-        export(part, lines[number : number + 1], out, *UPDATE)
+        export(part, lines[number : number + 1], out, "--shapes", str(shapes), *UPDATE)
         assert bool(exports.report(out)["violations"]) == (number == 0)
         assert sum("/query/q>" in one and "startedAtTime" in one for one in triples(out)) == number
     export([row, *others], lines, tmp_path / "once")
