@@ -102,7 +102,7 @@ def _faults_as_errors() -> Iterator[None]:
         yield
     except ExporterError:
         raise
-    except Exception as fault:
+    except Exception as fault:  # scripts catch one tree of errors
         raise ExporterError(messages.fault(fault, "nothing was published")) from fault
 
 

@@ -17,7 +17,7 @@ from exporter.input.properties import NULL
 from exporter.model.answers import SettingOfQuery
 from exporter.model.grants import places, setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
-from exporter.model.object_state import Rename  # noqa: TC001 - msgspec reads it
+from exporter.model.settings_in_force import Rename  # noqa: TC001 - msgspec reads it
 from exporter.model.views import Shown, shown
 from exporter.system.cache import Recent
 

@@ -32,26 +32,15 @@ from exporter.model.answers import (
 from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Moment
 from exporter.model.effects import HOLDERS
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import (
-    NEVER,
-    Absence,
-    Drop,
-    NameHistory,
-    NamePeriod,
-    ObjectHistory,
-    Requester,
-    Restored,
-    SettingInForce,
-    SettingsInForce,
-    Take,
-)
+from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, NamePeriod, ObjectHistory, Restored, Take
+from exporter.model.settings_in_force import Requester, SettingInForce, SettingsInForce
 from exporter.model.views import Definition, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from exporter.model.effects import UseAtEnd, UseAtStart
-    from exporter.model.object_state import Over
+    from exporter.model.settings_in_force import Over
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):

@@ -21,7 +21,8 @@ from exporter.model.effects import UseAtEnd, UseAtStart
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHistory
-from exporter.model.object_state import Absence, ContainerEvent, ObjectHistory, Profile, Requester
+from exporter.model.object_state import Absence, ContainerEvent, ObjectHistory, Profile
+from exporter.model.settings_in_force import Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import as_thing, spellings
 from exporter.pipeline.clones import own_outcome, read_copy, to_copies
