@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
@@ -51,6 +51,11 @@ class Answer:
     def pandas(self) -> Any:
         """The answer as a ``DataFrame`` of pandas; None where nothing is bound."""
         return self.arrow().to_pandas()
+
+
+def with_rows(answer: Answer, rows: Iterable[Mapping[str, str | None]]) -> Answer:
+    """The answer with other rows."""
+    return replace(answer, rows=[tuple(row[column] for column in answer.columns) for row in rows])
 
 
 def first_of(texts: Sequence[str], most: int, between: str = ", ") -> str:

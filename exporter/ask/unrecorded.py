@@ -90,7 +90,8 @@ def containers(asked: Asked) -> Iterator[str]:
     own: _Holders = {name: [] for name in asked.match_names()}
     for holder in (holder for thing in asked.about for holder in graph.names_of(thing)):
         own.setdefault(match_name(holder.name), []).append(holder)
-    told = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **_masking(asked), **own}
+    named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
+    told = {**_masking(asked), **named}
     links = _links(asked, {**_nameless(asked), **told})
     texts, later_names = [], {name: (name, holders) for name, holders in told.items()}
     for event in events:
@@ -101,6 +102,7 @@ def containers(asked: Asked) -> Iterator[str]:
             if name.startswith(event.prefixes) and event.is_of(_there(asked, of_name[1], statement))
         }
         moved = {told_name for told_name, _ in concerned.values()}
+        moved = moved & set(named) if statement.other else moved  # what masks goes on to mask under another name
         for name, of_name in concerned.items():
             later_names.setdefault(statement.counterpart(name), of_name)
         if names := sorted(moved | set(linked)):

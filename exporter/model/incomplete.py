@@ -214,7 +214,8 @@ def _doubtful_ids(document: Document) -> Iterator[tuple[str, str]]:
     """
     for place, named in named_elements(document):
         path = f"{place}{'' if named is document.change else '[]'}"
-        if not named.object_domain or type(named.object_id) is not int:  # nearly all have a kind, and a number
+        ident = named.object_id
+        if not named.object_domain or type(ident) is not int or ident < -1:  # nearly all have a kind, and a number
             if _is_of_no_kind(named):
                 yield place, f"{path}.{'objectDomain' if known_text(named.object_name) else 'objectId'}"
             if _is_unreadable(named.object_id, named.object_domain):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
 
-from exporter.ask.answers import first_of
+from exporter.ask.answers import first_of, with_rows
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import ENFORCED, carriers, settings
-from exporter.serve.tables import Cell, Part, ask_href, part_of, table, with_rows
+from exporter.serve.tables import Cell, Part, ask_href, part_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

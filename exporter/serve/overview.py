@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, redirect, render_template, request, url_for
 
-from exporter.ask.answers import LIST, Answer
+from exporter.ask.answers import LIST, Answer, with_rows
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import is_cut
-from exporter.serve.tables import answered, ask_href, not_ready, part_of, table, with_rows
+from exporter.serve.tables import answered, ask_href, not_ready, part_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,9 +8,8 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.answers import first_of
+from exporter.ask.answers import first_of, with_rows
 from exporter.ask.parameters import instant
-from exporter.serve.tables import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

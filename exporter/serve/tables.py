@@ -160,11 +160,6 @@ def is_incomplete() -> bool:
     return bool(g.get("is_incomplete"))
 
 
-def with_rows(answer: Answer, rows: Iterable[Mapping[str, str | None]]) -> Answer:
-    """The answer with other rows."""
-    return replace(answer, rows=[tuple(row[column] for column in answer.columns) for row in rows])
-
-
 def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
     """The first ``most`` rows of an answer; all if None."""
     columns = tuple(column for column in answer.columns if not column.endswith("_iri"))

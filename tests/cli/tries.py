@@ -147,7 +147,7 @@ TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
         f"{_EXPORT} --mode 0750", lambda one: (one.folder / "out").stat().st_mode & 0o777 == 0o750
     ),
     ("export", "--forget-user"): Try(
-        f"{_FORGET} --forget-user JSMITH", lambda one: "JSMITH" not in one.text("updated/graph")
+        f"{_FORGET} --forget-user JSMITH --allow-empty", lambda one: "JSMITH" not in one.text("updated/graph")
     ),
     ("export", "--forget-before"): Try(
         f"{_ADDED} && {_FORGET} --forget-before 2026-03-05", lambda one: not one.has("updated/graph/day=2026-03-01")
