@@ -14,21 +14,30 @@ import re
 from typing import Any, ClassVar, Final
 
 _PASSWORD: Final = re.compile(
-    r"(?<=http:)/{1,2}[^\s/@]+@|(?<=https:)/{1,2}[^\s/@]+@"
-    r"|(?<=[A-Za-z0-9]:)/{1,2}[^\s/@:]*:(?!\d+(?:[/?#'\"\s]|\Z))(?:[^\s/]*@|[^\s@]*@)"
+    r"(?<=[A-Za-z0-9]:)/{1,2}[^\s/@:]*:(?!\d+(?:[/?#'\"\s]|\Z))\S*@"
+    r"|(?<=http:)/{1,2}[^\s/@]+@|(?<=https:)/{1,2}[^\s/@]+@"
 )
-"""User and password in a URI. A user alone is hidden in addresses of the web, where it can be a token; elsewhere it is
-none (``abfss://container@account…``). ``Path`` makes one slash of two. A number after the colon is a port.
+"""User and password in a URI; a password may have ``/`` and ``@``. A user alone is hidden in addresses of the web,
+where it can be a token; elsewhere it is none (``abfss://container@account…``). ``Path`` makes one slash of two. A
+number after the colon is a port.
 """
+_SECRET: Final = re.compile(
+    r"(?i)([?&;](?:sig|signature|password|pwd|token|secret|credential|[a-z-]*(?:access|account|private)[_-]?key[a-z-]*"
+    r"|x-(?:amz|goog)-[a-z-]+)=)[^&;#\s'\"]+"
+)
+"""A secret among the parameters of a URI: a shared access signature, a signed address, a login."""
 
 
 def without_passwords(text: str) -> str:
-    """A text with ``***`` in the place of users and passwords of URIs.
+    """A text with ``***`` in the place of users, passwords and secret parameters of URIs.
 
     >>> without_passwords("s3a://key:word@bucket/x: and https://token@host, abfss://box@account/x")
     's3a://***@bucket/x: and https://***@host, abfss://box@account/x'
+    >>> without_passwords("s3a://k:p@ss/word@bucket/x abfss://box@account/x?sv=1&sig=abc%3D hdfs://host:8020/a@b")
+    's3a://***@bucket/x abfss://box@account/x?sv=1&sig=*** hdfs://host:8020/a@b'
     """
-    return _PASSWORD.sub(lambda match: f"{'/' * (len(match[0]) - len(match[0].lstrip('/')))}***@", text)
+    hidden = _PASSWORD.sub(lambda match: f"{'/' * (len(match[0]) - len(match[0].lstrip('/')))}***@", text)
+    return _SECRET.sub(r"\1***", hidden)
 
 
 def described(value: object) -> str:

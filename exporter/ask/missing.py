@@ -93,9 +93,10 @@ ASK {
 }
 """
 _ON_ALL: Final = """\
-SELECT DISTINCT ?label ?privilege ?kind ?account WHERE {
-  ?grant ah:onAll ?kind ; ah:grantedObject ?around .
+SELECT DISTINCT ?label ?privilege ?kind ?account ?since ?until WHERE {
+  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
   ?around rdfs:label ?label .
+  OPTIONAL { ?grant ah:validUntil ?until }
   OPTIONAL { ?grant ah:privilege ?privilege }
   BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
 }
@@ -298,14 +299,18 @@ def _shared(asked: Asked) -> Iterator[str]:
 
 
 def _granted_on_all(asked: Asked) -> Iterator[str]:
-    """Grants on all objects of a schema or database that what is asked for is in."""
+    """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time."""
     if asked.name != "exposure" or not asked.things:
         return
-    inside = [(thing, holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)]
+    graph, times = asked.graph, asked.times("at")
+    inside = [(thing, holder.name) for thing in asked.things for holder in graph.names_of(thing)]
     grants = [
         f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for row in asked.graph.select(_ON_ALL)
-        if any(text.startswith(f"{row['label']}.") and thing.startswith(row["account"]) for thing, text in inside)
+        for row in graph.select(_ON_ALL)
+        if protection.holds(row, times)
+        for thing, text in inside
+        if text.startswith(f"{row['label']}.")
+        if thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])
     ]
     if grants:
         yield (

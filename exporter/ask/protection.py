@@ -326,7 +326,7 @@ def of_wholes(asked: Asked) -> Iterator[str]:
     elif asked.things or asked.name == _REACH:
         around = [row for row in rows if row["domain"] in _CONTAINERS]
         if asked.name != "tag-history":
-            around = [row for row in around if _holds(row, asked.times("at"))]
+            around = [row for row in around if holds(row, asked.times("at"))]
         if asked.name == _REACH:
             yield from _in_tagged(asked, around)
             return
@@ -357,7 +357,7 @@ def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def _holds(row: dict[str, str], times: Collection[datetime]) -> bool:
+def holds(row: dict[str, str], times: Collection[datetime]) -> bool:
     """Whether a setting holds at any of the times; at the end of the record, if there are none."""
     since, until = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
     return any(since <= time and (not until or time < until) for time in times) if times else not until

@@ -228,3 +228,18 @@ def test_statements_are_for_this_question_alone(tmp_path: Path, capsys: pytest.C
     asked([copied(1, A, B)], tmp_path, capsys)
     assert main(["query", "joins", str(tmp_path / "out"), "--sql"]) == 2
     assert main(["query", "tag-reach", str(tmp_path / "out"), "--sql", "--json"]) == 2
+
+
+def test_the_history_of_a_tag_has_what_happened_at_one_time_in_the_order_in_which_it_is_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Statements that start together are applied in the order of their ids (docs/graph.md)."""
+    rows = [tagged(1, A, value="b"), {**tagged(1, A, value="a"), "query_id": "q2"}]
+    rows += [{**tagged(2, A), "query_id": "q3"}, {**tagged(2, A, doing="DROP"), "query_id": "q4"}]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
+    capsys.readouterr()
+    query = ["query", "tag-history", str(tmp_path / "out"), "--object-name", "D.S.A", "--column-name", "C", "--csv"]
+    assert main(query) == 0
+    told = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [(cells[4], cells[6]) for cells in told] == [("ADD", "b"), ("ADD", "a"), ("ADD", "high"), ("DROP", "")]

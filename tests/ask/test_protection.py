@@ -1,4 +1,6 @@
-"""Reads of which rows do not say whether a mask covered what was read; and policies that take the place of others."""
+"""What answers say of protection that rows tell only in part: masks that may have covered a read, policies in the place
+of others, schemas of policies, and grants on all objects of a schema.
+"""
 
 from __future__ import annotations
 
@@ -110,3 +112,29 @@ def test_the_schema_of_a_policy_that_is_renamed_and_dropped_is_told_of_reads(tmp
     notes = answered(rows, tmp_path, "unmasked-reads").notes
     assert any("G.PN was dropped" in note and "G.P.M as if" in note for note in notes)
     assert not any("G.P was renamed" in note for note in notes)
+
+
+# --- grants on all objects of a schema --------------------------------------------------------------------------------
+
+
+def granted(kind: str, done: str = "grant") -> Json:
+    scope = {"SECURABLE_OBJECT_SCOPE": "D.S", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA"}
+    told = {"PRIVILEGES": ["SELECT"], "SECURABLE_OBJECT_DOMAIN": kind, **scope}
+    return changed({"objectDomain": "Share", "objectId": 60, "objectName": "SH"}, **{done: {"value": told}})
+
+
+@pytest.mark.parametrize(
+    ("grants", "given", "is_told"),
+    [
+        ([granted("TABLE")], {}, True),
+        ([granted("VIEW")], {}, False),
+        ([granted("TABLE"), granted("TABLE", "revoke")], {}, False),
+        ([granted("TABLE"), granted("TABLE", "revoke")], {"at": "2026-01-01T00:02:30Z"}, True),
+    ],
+)
+def test_a_grant_on_all_tables_of_the_schema_is_told_while_it_holds(
+    grants: list[Json], given: dict[str, str], *, is_told: bool, tmp_path: Path
+) -> None:
+    answer = answered([changed(T, "CREATE"), *grants], tmp_path, "exposure", object_name="D.S.T", **given)
+    assert answer.rows == []
+    assert any("SELECT ON ALL TABLE in D.S" in note for note in answer.notes) == is_told
