@@ -34,6 +34,10 @@ _BY_NAME: Final = """\
 SELECT DISTINCT ?query_id ?time WHERE {
   VALUES ?policy { @policy@ }
   { ?policy ah:sameNameAs|^ah:sameNameAs ?same . ?change ah:changedObject ?same } UNION {
+    # The documents also have POLICY for the kind.
+    ?same ah:domain "Policy" ; (ah:objectId|rdfs:label) ?of_same . ?policy (ah:objectId|rdfs:label) ?of_same .
+    ?change ah:changedObject ?same .
+  } UNION {
     ?policy rdfs:label ?name FILTER NOT EXISTS { ?policy ah:objectId ?id }
     ?change ah:newName ?name .
   }
@@ -46,7 +50,17 @@ SELECT DISTINCT ?query_id ?time WHERE {
 _CUT: Final = """\
 SELECT DISTINCT ?query_id ?time WHERE {
   VALUES ?lacks { @reasons@ }
+  VALUES ?policy { @policy@ }
   ?query ah:incomplete ?lacks ; prov:startedAtTime ?time ; ah:queryId ?query_id .
+  OPTIONAL { ?policy ah:objectId ?id }
+  OPTIONAL { ?policy rdfs:label ?label }
+  # Nothing says what was changed, or it is this, perhaps by its id or its name alone.
+  FILTER(NOT EXISTS { ?query ah:hasChange ?any } || EXISTS {
+    ?query ah:hasChange/ah:changedObject ?changed .
+    OPTIONAL { ?changed ah:objectId ?changed_id }
+    OPTIONAL { ?changed rdfs:label ?changed_label }
+    FILTER(?changed = ?policy || COALESCE(?changed_id = ?id, false) || COALESCE(?changed_label = ?label, false))
+  })
 }
 """
 
@@ -79,8 +93,10 @@ def _not_counted(asked: Asked, row: dict[str, str], since: str | None) -> Iterat
     graph = asked.graph
     reasons = [f"object_modified_by_ddl {reason}" for reason in ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")]
     found = {
-        "by rows that do not give its id": graph.select(_BY_NAME, policy=iris([row["policy"]])),
-        "that Snowflake cut, or that are not understood": graph.select(_CUT, reasons=literals(reasons)),
+        "by rows that do not give its id or kind": graph.select(_BY_NAME, policy=iris([row["policy"]])),
+        "that Snowflake cut, or that are not understood": graph.select(
+            _CUT, reasons=literals(reasons), policy=iris([row["policy"]])
+        ),
         "of its schema or database": () if any(graph.objects(row["policy"], "ah:objectId")) else _around(asked, row),
     }
     for why, statements in found.items():

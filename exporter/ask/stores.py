@@ -167,7 +167,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
         yield store
     finally:
         os.close(use)
-        tidy(graph, waits=False)
+        tidy(manifest.export_of(graph) or graph, waits=False)
 
 
 @contextmanager
@@ -178,8 +178,9 @@ def fresh(graph: Path) -> Iterator[Path | None]:
     try:
         store = _existing(graph, beside(graph))
         with suppress(OSError):
-            if has_others(beside(graph), store):
-                tidy(graph, waits=False)
+            export = manifest.export_of(graph) or graph
+            if _is_stale(export, beside(export)):
+                tidy(export, waits=False)
             use = None if store is None else in_use(store)
         yield store if use is not None and store is not None and store.is_dir() else None
     finally:
@@ -210,6 +211,14 @@ def _tidy(graph: Path, folder: Path, say: Callable[[str], None], *, waits: bool)
         os.close(lock)
     for part in sorted(folder.glob(f"{_PARTS}/*")):
         _tidy(graph / unquote(part.name), part, say, waits=waits)
+
+
+def _is_stale(graph: Path, folder: Path) -> bool:
+    """Whether there are stores of earlier exports, also of parts of it."""
+    if not folder.is_dir():
+        return False
+    parts = folder.glob(f"{_PARTS}/*")
+    return has_others(folder, _current(graph, folder)) or any(_is_stale(graph / unquote(p.name), p) for p in parts)
 
 
 def _existing(graph: Path, folder: Path) -> Path | None:

@@ -195,16 +195,16 @@ def first(*times: datetime | None) -> datetime | None:
 
 class Masked(NamedTuple):
     """From when until when a masking policy was set on a column. ``elements``: the policy, and the tag that it is set
-    on; between DROP and UNDROP of one of them there is no mask.
+    on, each with the time when it was; between DROP and UNDROP of one of them there is no mask.
     """
 
     since: datetime
     until: datetime | None
-    elements: tuple[str, ...]
+    elements: tuple[tuple[str, datetime], ...]
 
     def is_at(self, history: History, time: datetime) -> bool:
         is_set = self.since <= time and (self.until is None or time < self.until)
-        return is_set and not any(is_away(history, one, self.since, time) for one in self.elements)
+        return is_set and not any(is_away(history, one, since, time) for one, since in self.elements)
 
 
 def is_one_tag(history: History, one: str, other: str) -> bool:
@@ -235,34 +235,44 @@ def masks(history: History) -> dict[Place, list[Masked]]:
     of_tags = [one for one in set_masks if one.doing.place[0].startswith("tag/")]
     for one in every:
         if one.doing.property == "maskingPolicies":
-            found[one.doing.place].append(Masked(one.since, one.until, (one.doing.element,)))
+            found[one.doing.place].append(Masked(one.since, one.until, ((one.doing.element, one.since),)))
         if one.doing.property == "tags":
             for mask in of_tags:
                 since, until = max(one.since, mask.since), first(one.until, mask.until)
                 tag, column = mask.doing.place
                 is_on_it = column is None and is_one_tag(history, tag, one.doing.element)
                 if is_on_it and (until is None or since < until):
-                    both = (mask.doing.element, tag)
-                    for place in _covered(history, one.doing.place, mask.doing.element):
-                        found[place].append(Masked(since, until, both))
+                    both = ((mask.doing.element, mask.since), (tag, since))
+                    for place, begin, end in _covered(history, one.doing.place, mask.doing.element):
+                        inside = max(since, begin or since), first(until, end)
+                        if inside[1] is None or inside[0] < inside[1]:
+                            found[place].append(Masked(*inside, both))
     return found
 
 
-def _covered(history: History, place: Place, policy: str) -> list[Place]:
-    """What a tag covers for a policy: its column; of a whole table, schema or database those of the policy's data type,
-    which rows show only by enforcing it, under each of their names.
+def _covered(history: History, place: Place, policy: str) -> Iterator[tuple[Place, datetime | None, datetime | None]]:
+    """What a tag covers for a policy, from when until when: its column; of a whole table, schema or database those of
+    the policy's data type, which rows show only by enforcing it, under each of their names, while the table has a name
+    in it.
     """
     if place[1] is not None:
-        return [place]
-    seen = [one for one, every in enforcements(history).items() if one[1] and _is_in(history, one[0], place[0])
-            and any(key == policy for _, _, key in every)]  # fmt: skip
-    return sorted({name for one in seen for name in {one, *_same_columns(history, one)}})
+        yield place, None, None
+        return
+    for one, every in enforcements(history).items():
+        if one[1] and any(key == policy for _, _, key in every):
+            for begin, end in _inside(history, one[0], place[0]):
+                yield from ((name, begin, end) for name in sorted({one, *_same_columns(history, one)}, key=str))
 
 
-def _is_in(history: History, key: str, whole: str) -> bool:
-    """Whether an object is the one with the tag, or has or had a name in the schema or database."""
-    around = [f"{matched(name)}." for name in history.names.ever_called(whole) if whole.startswith(("schema/", "data"))]
-    return key == whole or any(matched(name).startswith(tuple(around)) for name in history.names.ever_called(key))
+def _inside(history: History, key: str, whole: str) -> Iterator[tuple[datetime | None, datetime | None]]:
+    """When an object is the one with the tag, or has a name in the schema or database."""
+    if key == whole:
+        yield None, None
+    elif whole.startswith(("schema/", "database/")):
+        around = tuple(f"{matched(name)}." for name in history.names.ever_called(whole))
+        for name, begin, end in history.names.held.get(key, ()):
+            if around and matched(name).startswith(around):
+                yield begin, end
 
 
 def _same_columns(history: History, place: Place) -> set[Place]:

@@ -131,8 +131,11 @@ NOT_COUNTED: Final[dict[str, tuple[Json, list[Json], str]]] = {
     ),
     "no-kind": (policy(), [{"object_modified_by_ddl": {**ALTERED, "objectDomain": None}}], "not understood"),
     "new-operation": (policy(), [changed(policy(), "MODIFY", comment={"value": "c"})], "not understood"),
-    "by-name": (policy(), [changed(NAMELESS, policyBody={"value": "b2"})], "do not give its id"),
-    "made-anew-by-name": (policy(), BY_NAME, "do not give its id"),
+    "of-kind-policy": (
+        policy(), [{"object_modified_by_ddl": {**ALTERED, "objectDomain": "POLICY"}}], "do not give its id or kind",
+    ),
+    "by-name": (policy(), [changed(NAMELESS, policyBody={"value": "b2"})], "do not give its id or kind"),
+    "made-anew-by-name": (policy(), BY_NAME, "do not give its id or kind"),
     "schema-made-anew": (
         NAMELESS, [changed(P, "DROP"), changed({**P, "objectId": 79}, "CREATE")], "of its schema or database",
     ),
@@ -153,6 +156,13 @@ def test_what_was_changed_before_the_body_was_given_or_after_the_query_is_not_to
     _, cut, _ = NOT_COUNTED["cut"]
     rows = [*cut, changed(NAMELESS, "DROP"), changed(policy(), "CREATE", **GIVEN), enforced(policy()), *cut]
     assert policy_notes(rows, tmp_path, "q4") == []
+
+
+@pytest.mark.parametrize("other", [policy("G.P.O", number=61), thing("B", 2)])
+def test_what_was_cut_of_something_else_is_not_told(other: Json, tmp_path: Path) -> None:
+    own = {key: value for key, value in other.items() if key != "columns"}
+    cut = {"object_modified_by_ddl": {**own, "operationType": "ALTER", "properties": "TRUNCATED"}}
+    assert policy_notes([changed(policy(), "CREATE", **GIVEN), cut, enforced(policy())], tmp_path) == []
 
 
 @pytest.mark.parametrize("body", [{"value": None}, {"value": ""}, {"value": ["a", "b"]}])

@@ -197,3 +197,49 @@ def test_a_tag_of_the_schema_at_that_time_is_told(tmp_path: Path) -> None:
     rows = [changed(2, WHOLES["schema"], tags()), read(3, A, "C"), moved]
     asked_at = {"object_name": "D.S.A", "at": "2026-01-03T12:00:00Z"}
     assert any("D.S.PII of D.S." in note for note in asked(rows, tmp_path, "policy-coverage", **asked_at).notes)
+
+
+MOVED: Final = {"objectName": {"value": "D2.S2.A"}}
+OUTSIDE: Final = {**A, "objectName": "D2.S2.A"}
+
+
+@pytest.mark.parametrize("whole", ["schema", "database"])
+def test_a_table_that_leaves_has_the_mask_of_the_tag_no_more(whole: str, tmp_path: Path) -> None:
+    """docs/questions.md: AFTER, there was one earlier, but none was set at that time."""
+    rows = [*tagged(whole)[:2], enforced(4), read(5, A, "C"), changed(6, A, MOVED), read(7, OUTSIDE, "C")]
+    answer = asked(rows, tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER5": "WHILE", "USER7": "AFTER"}
+
+
+@pytest.mark.parametrize("whole", ["schema", "database"])
+def test_a_table_that_comes_was_read_before_its_mask(whole: str, tmp_path: Path) -> None:
+    moved = changed(5, OUTSIDE, {"objectName": {"value": "D.S.A"}})
+    rows = [*tagged(whole)[:2], read(4, OUTSIDE, "C"), moved, enforced(6), read(7, A, "C")]
+    answer = asked(rows, tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER4": "BEFORE", "USER7": "WHILE"}
+
+
+@pytest.mark.parametrize("whole", ["schema", "database"])
+def test_a_copy_that_left_the_tagged_schema_is_not_masked(whole: str, tmp_path: Path) -> None:
+    """A is masked by itself; its copy B by the tag until it is moved."""
+    policy = [{"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}]
+    on_copy = {"policies_referenced": [{**B, "columns": [{"columnName": "C", "policies": policy}]}]}
+    rows = [changed(1, A, {"columns": {"C": MASK}}), copied(2, A, B)]
+    rows += [changed(3, TAG, MASK), changed(4, WHOLES[whole], tags()), {**read(5, B, "C"), **on_copy}]
+    rows += [changed(6, B, {"objectName": {"value": "X.Y.B"}}), read(7, {**B, "objectName": "X.Y.B"}, "C")]
+    assert [row[3:] for row in asked(rows, tmp_path, "unmasked-copies").rows] == [("X.Y.B", "C")]
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_policy_that_is_away_when_the_tag_is_set_again_masks_nothing(whole: str, tmp_path: Path) -> None:
+    """It was set on the tag, dropped, and brought back after the read."""
+    policy = {"objectDomain": "Masking Policy", "objectId": 40, "objectName": "D.S.MASK"}
+    rows = [
+        *tagged(whole)[:2],
+        enforced(4),
+        changed(5, WHOLES[whole], tags(doing="DROP")),
+        changed(6, policy, {}, "DROP"),
+    ]
+    rows += [changed(7, WHOLES[whole], tags()), read(8, A, "C"), changed(9, policy, {}, "UNDROP"), read(10, A, "C")]
+    answer = asked(rows, tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER8": "AFTER", "USER10": "WHILE"}
