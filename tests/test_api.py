@@ -100,6 +100,9 @@ def test_what_is_not_there_is_named(out: Path, tmp_path: Path) -> None:
         exporter.export(tmp_path / "nothing.ndjson", tmp_path / "out", **ACCOUNT)
     with pytest.raises(exporter.UsageError, match="nothing"):
         exporter.Graph(tmp_path / "nothing")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(exporter.UsageError, match="a link that leads to itself"):
+        exporter.Graph(tmp_path / "loop")
     with exporter.Graph(out) as graph, pytest.raises(exporter.UsageError, match="who-acessed"):
         graph.ask("who-acessed")
 

@@ -29,7 +29,7 @@ _REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
 _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
-SELECT DISTINCT ?label ?object WHERE {
+SELECT DISTINCT ?label ?object ?what WHERE {
   {
     SELECT DISTINCT ?policy ?object ?place WHERE {
       ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
@@ -72,9 +72,19 @@ ORDER BY ?label
 
 
 def enforced_before(asked: Asked) -> Iterator[str]:
-    """A note if something with a tag had a policy enforced that no recorded statement set."""
-    rows = asked.graph.select(_ENFORCED) if asked.name == _COVERAGE else ()
-    labels = [row["label"] for row in rows if not asked.things or row["object"] in asked.things]
+    """A note if something with a tag had a policy enforced that no recorded statement set on it, or on a tag of it or
+    of what it is in.
+    """
+    if asked.name != _COVERAGE:
+        return
+    masks = [row for row in asked.graph.select(_WHOLES) if row["mask"]]
+    labels = [
+        row["label"]
+        for row in asked.graph.select(_ENFORCED)
+        if not asked.things or row["object"] in asked.things
+        if not any(match_name(mask["mask"]) == match_name(row["what"]) and _has(mask, asked, row["object"])
+                   for mask in masks)
+    ]  # fmt: skip
     if labels:
         yield (
             "Enforced, but set by no row of the record, and therefore not among the policies: "

@@ -30,7 +30,7 @@ from pyoxigraph import Store
 from exporter.errors import UsageError
 from exporter.graph.store import fill, graph_files
 from exporter.publish import manifest
-from exporter.system import private
+from exporter.system import files, private
 from exporter.system.folders import steady
 from exporter.system.progress import Progress
 
@@ -148,7 +148,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     called with messages about what takes long or is unusual. Raises UsageError for a graph that cannot be read or is
     empty.
     """
-    graph = graph.resolve()
+    graph = files.without_links(graph)
     folder = beside(graph)
     lock = locked(folder)
     if lock is None:
@@ -173,7 +173,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
 @contextmanager
 def fresh(graph: Path) -> Iterator[Path | None]:
     """The store of ``graph`` if it exists, protected from removal while the context is open; else None."""
-    graph = graph.resolve()
+    graph = files.without_links(graph)
     use = None
     try:
         store = _existing(graph, beside(graph))
@@ -193,7 +193,7 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
     has them open. ``say``: called with a message for each that stays. ``waits``: whether to wait for a process that
     makes a store now.
     """
-    graph = graph.resolve()
+    graph = files.without_links(graph)
     _tidy(graph, beside(graph), say, waits=waits)
 
 

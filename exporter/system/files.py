@@ -112,6 +112,14 @@ def check_path(name: str, path: str) -> None:
             raise UsageError(f"{name}: {path[:60]}… is too long for a path of this system") from None
 
 
+def without_links(path: Path) -> Path:
+    """The path that links lead to. Raises UsageError for a link that leads to itself."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise UsageError(f"{path}: is a link that leads to itself") from None
+
+
 PATIENCE: Final = 10.0
 """Seconds to wait for all that a pipe gives."""
 _AT_ONCE: Final = 1 << 16

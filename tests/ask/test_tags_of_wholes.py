@@ -243,3 +243,11 @@ def test_a_policy_that_is_away_when_the_tag_is_set_again_masks_nothing(whole: st
     rows += [changed(7, WHOLES[whole], tags()), read(8, A, "C"), changed(9, policy, {}, "UNDROP"), read(10, A, "C")]
     answer = asked(rows, tmp_path, "unmasked-reads")
     assert {row[0]: row[5] for row in answer.rows} == {"USER8": "AFTER", "USER10": "WHILE"}
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_policy_on_the_tag_of_a_whole_is_set_by_a_row(whole: str, tmp_path: Path) -> None:
+    """Also where the column that it was enforced on has a tag of its own."""
+    other = {"tags": {"D.S.X": {"objectId": {"value": 10}, "tagValue": {"value": "x"}}}}
+    rows = [*tagged(whole)[:2], changed(4, A, {"columns": {"C": other}}), enforced(5)]
+    assert not any("set by no row" in note for note in asked(rows, tmp_path, "policy-coverage").notes)

@@ -232,6 +232,23 @@ def test_the_store_of_a_part_of_an_export_is_beside_the_export(tmp_path: Path) -
     assert not any(store.exists() for store in (of_export, *made)), "they may hold what is no longer in DIR"
 
 
+@pytest.mark.parametrize(("made", "asked"), [("graph", "."), (".", "graph")])
+def test_a_question_removes_what_an_earlier_export_left_of_the_whole_and_of_parts(
+    made: str, asked: str, tmp_path: Path
+) -> None:
+    """A server that was killed leaves its store, with users who were forgotten since."""
+    out = tmp_path / "out"
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], out, "--outputs", "graph") == 0
+    with disk.opened_store(out / made, lambda _: None) as store:
+        pass
+    assert store.is_dir()
+    later = next((out / "graph").rglob("*.ttl"))
+    later.write_text(later.read_text(encoding="utf-8") + "\n# another export\n", encoding="utf-8")
+    with disk.fresh(out / asked):
+        assert not store.exists()
+
+
 @pytest.mark.parametrize("options", [("--replace",), ("--update",)])
 def test_a_store_that_a_former_version_left_in_an_export(
     options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
