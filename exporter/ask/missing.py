@@ -183,6 +183,8 @@ def _emptied(asked: Asked) -> Iterator[str]:
     """For an empty answer about the data of an object at a time: the last statement before it that removed the data."""
     times = asked.times("at") if asked.name in views.UPWARD else []
     for thing in sorted(asked.things) if times else ():
+        if (asked.graph.text(thing, "ah:domain") or "").endswith(("Policy", "Tag")):
+            continue  # it holds no data
         ends = [
             (in_utc(end), row["done"], end, row["query_id"])
             for row in asked.graph.select(_EMPTIED, thing=iris([thing]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -239,7 +240,7 @@ def test_the_history_of_a_tag_has_what_happened_at_one_time_in_the_order_in_whic
     given = exports.ndjson(rows, tmp_path / "rows.ndjson")
     assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
     capsys.readouterr()
-    query = ["query", "tag-history", str(tmp_path / "out"), "--object-name", "D.S.A", "--column-name", "C", "--csv"]
+    query = ["query", "tag-history", str(tmp_path / "out"), "--object-name", "D.S.A", "--column-name", "C", "--json"]
     assert main(query) == 0
-    told = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [(cells[4], cells[6]) for cells in told] == [("ADD", "b"), ("ADD", "a"), ("ADD", "high"), ("DROP", "")]
+    told = [(row["operation"], row["value"]) for row in json.loads(capsys.readouterr().out)]
+    assert told == [("ADD", "b"), ("ADD", "a"), ("ADD", "high"), ("DROP", "")]
