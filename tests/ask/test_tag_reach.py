@@ -243,4 +243,4 @@ def test_the_history_of_a_tag_has_what_happened_at_one_time_in_the_order_in_whic
     query = ["query", "tag-history", str(tmp_path / "out"), "--object-name", "D.S.A", "--column-name", "C", "--json"]
     assert main(query) == 0
     told = [(row["operation"], row["value"]) for row in json.loads(capsys.readouterr().out)]
-    assert told == [("ADD", "b"), ("ADD", "a"), ("ADD", "high"), ("DROP", "")]
+    assert told == [("ADD", "b"), ("ADD", "a"), ("ADD", "high"), ("DROP", "high")]
