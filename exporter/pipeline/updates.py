@@ -343,25 +343,27 @@ def _row_of(message: Message) -> Row | None:
 
 
 def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """The messages of the queries that are kept."""
+    """The messages of the queries that are kept. Of a query with rows of several users those of the others are kept,
+    without its lines of QUERY_HISTORY, which may be of the forgotten user.
+    """
     tally = Tally()
     for _, group in groupby(messages, by_receiver):
         of_query = list(group)
-        each = [row for row in map(_row_of, of_query) if row is not None]
-        if not each:
+        rows = [(message, row) for message in of_query if (row := _row_of(message)) is not None]
+        kept = [message for message, row in rows if row.user_name not in job.forget_users]
+        if not rows:
             yield from (message for message in of_query if not _is_of_nobody(message, job))
-        elif _is_forgotten(each, job):
-            tally.numbers["forgotten"] += len(each)
+        elif not kept or _is_before(job, (row for _, row in rows)):
+            tally.numbers["forgotten"] += len(rows)
             tally.numbers["forgotten_queries"] += 1
         else:
-            yield from of_query
+            tally.numbers["forgotten"] += len(rows) - len(kept)
+            yield from of_query if len(kept) == len(rows) else kept
     yield tally.message()
 
 
-def _is_forgotten(rows: list[Row], job: ExportJob) -> bool:
-    if job.forget_before and day_of(min(row.start for row in rows)) < job.forget_before:
-        return True
-    return any(row.user_name in job.forget_users for row in rows)
+def _is_before(job: ExportJob, rows: Iterable[Row]) -> bool:
+    return bool(job.forget_before) and day_of(min(row.start for row in rows)) < job.forget_before
 
 
 def _is_of_nobody(message: Message, job: ExportJob) -> bool:

@@ -422,6 +422,22 @@ def test_what_is_left_is_what_an_export_without_the_user_says(of_two_users: Path
     assert exports.triples(of_two_users) == exports.triples(tmp_path / "left")
 
 
+def test_what_another_user_did_in_a_query_of_both_is_kept(tmp_path: Path) -> None:
+    """The rows contradict each other, so the query was in quarantine; without the one user it is the other's."""
+    of = {user: {**ROWS[0], "query_id": "both", "user_name": user} for user in ("KEEP_ME", "FORGET_ME")}
+    lines = exports.ndjson([{"query_id": "both", "query_tag": "TAG_OF_BOTH"}], tmp_path / "lines.ndjson")
+    other = {**ROWS[0], "query_id": "other", "user_name": "OTHER"}
+    out, given = tmp_path / "out", exports.ndjson([*of.values(), other], tmp_path / "rows.ndjson")
+    assert exports.export([given], out, "--query-history", str(lines), "--update") == 0
+    assert exports.report(out)["quarantined"] == 2
+    assert forget(out, "--forget-user", "FORGET_ME") == 0
+    assert exports.report(out)["forgotten"]["rows"] == 1
+    assert words(out, "TAG_") == words(out, "FORGET_ME") == set()
+    left = exports.ndjson([of["KEEP_ME"], other], tmp_path / "left.ndjson")
+    assert exports.export([left], tmp_path / "left") == 0
+    assert exports.triples(out) == exports.triples(tmp_path / "left")
+
+
 def test_everything_is_forgotten_only_if_asked_for(of_two_users: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A day after the last row is more likely a slip of the keys: the view keeps a year, so older rows are gone."""
     before = exports.triples(of_two_users)
