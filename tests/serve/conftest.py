@@ -1,21 +1,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from exporter.ask import stores
 from exporter.ask.pool import Pool
-from exporter.serve import forms, objects, overview, queries
+from exporter.serve import forms, objects, overview, queries, server
 from exporter.serve.site import OWN_QUESTIONS, Site
 from tests import exports, golden
 from tests.graph.shape_graphs import VALID
 from tests.hostile import payloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from flask.testing import FlaskClient
 
 MONTH = golden.EXAMPLES / "company-month"
 LONG: Final = 120.0
@@ -71,3 +73,15 @@ def hostile_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = exports.ndjson(payloads.rows(), folder / "rows.ndjson")
     assert exports.export([source], folder / "out", "--outputs", "graph") == 0
     return folder / "out"
+
+
+@contextmanager
+def pages_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> Iterator[FlaskClient]:
+    """The pages of an export of these rows. Query ``qN`` starts at minute N, by ETL if the row names no user."""
+    timed = [
+        {"user_name": "ETL", **row, "query_id": f"q{minute}", "query_start_time": f"2026-01-01 06:{minute:02}:00 Z"}
+        for minute, row in enumerate(rows, 1)
+    ]
+    assert exports.export([exports.ndjson(timed, folder / "rows.ndjson")], folder / "out") == 0
+    with sited(folder / "out") as site:
+        yield server.make(site, "127.0.0.1").test_client()

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.serve import server
 from exporter.serve.objects import CARRIES, ON_ALL
-from tests import exports
 from tests.ask.test_names import changed, read, thing
-from tests.serve.conftest import sited
+from tests.serve.conftest import pages_of
 from tests.serve.test_contradictions import Parts
 
 if TYPE_CHECKING:
@@ -88,14 +86,8 @@ ROWS: Final[list[Json]] = [
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    folder = tmp_path_factory.mktemp("protection")
-    rows = [
-        {"user_name": "ETL", **row, "query_id": f"q{minute}", "query_start_time": f"2026-01-01 06:{minute:02}:00 Z"}
-        for minute, row in enumerate(ROWS, 1)
-    ]
-    assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
-    with sited(folder / "out") as site:
-        yield server.make(site, "127.0.0.1").test_client()
+    with pages_of(ROWS, tmp_path_factory.mktemp("protection")) as client:
+        yield client
 
 
 def _parts(client: FlaskClient, path: str) -> dict[str, Part]:
