@@ -48,6 +48,8 @@ class SettingOfQuery(NamedTuple):
         return self[:4]
 
 
+Tag = tuple[str, str, str | None]
+"""Name and value of a tag (empty if it has none), and the column that it is on (None: the object itself)."""
 Carried = tuple[str, SettingOfQuery, SettingOfQuery]
 """A setting that follows its renamed column: the query that made it, the setting before and after."""
 Spelled = tuple[str, str | None, str | None]
@@ -155,6 +157,8 @@ class Answers(Struct, gc=False):
     ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when that
                       setting ended (microseconds since 1970); absent while it holds
     ``carried``       object key -> settings that follow its renamed columns
+    ``tags``          object key -> the tags in force after the query, of an object that it wrote or changed by DDL;
+                      absent if there are none
     ``lives``         object key -> a number that increases when the object or a column is made anew, for objects read
     ``datasets``      (object key, name, account) as in the row -> the dataset
     ``bridge``        what its event says in place of helpers; None if it has to do with none
@@ -168,6 +172,7 @@ class Answers(Struct, gc=False):
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[SettingOfChange, int] = field(default_factory=dict)
     carried: dict[str, list[Carried]] = field(default_factory=dict)
+    tags: dict[str, list[Tag]] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
     datasets: dict[Spelled, Dataset] = field(default_factory=dict)
     bridge: Bridge | None = None

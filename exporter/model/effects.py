@@ -206,7 +206,8 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
     """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
-    :class:`Effect`. ``renamed``: former names of columns; ``carries``: their renames.
+    :class:`Effect`. ``is_changed``: whether it is an object that holds data or shows it, and is written or changed by
+    DDL. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
 
@@ -218,15 +219,28 @@ class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
     lost: tuple[str, ...] = ()
     empties: bool = False
     carries: tuple[Rename, ...] = ()
+    is_changed: bool = False
 
 
 def uses_in_time(content: Content, names: Mapping[str, SeenNames]) -> list[tuple[str, UseAtStart, UseAtEnd | None]]:
     """Object key, use at the start, use at the end (None: the query changes nothing of it), sorted by key. ``names``:
     of objects, by key.
     """
-    by_key, sources = effects(content), shown(content)
-    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys())]
-    return [(key, _at_start(effect, names.get(key, ()), sources.get(key)), _at_end(effect)) for key, effect in each]
+    by_key, sources, changed = effects(content), shown(content), _changed(content)
+    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys() | changed)]
+    return [
+        (key, _at_start(effect, names.get(key, ()), sources.get(key)), _at_end(effect, is_changed=key in changed))
+        for key, effect in each
+    ]
+
+
+def _changed(content: Content) -> set[str]:
+    """The objects that hold data or show it, and are written or changed by DDL; both that change places in a SWAP."""
+    keys = {write.thing.key for write in content.writes if write.thing.kind in HOLDERS}
+    for change in content.changes:
+        if change.thing.kind in HOLDERS:
+            keys |= {key for key in (change.thing.key, change.swap_key) if key is not None}
+    return keys
 
 
 def _at_start(effect: Effect, names: SeenNames, shows: Shown | None) -> UseAtStart:
@@ -241,8 +255,8 @@ def _setting_of_query(key: SettingOfChange, of_element: Mapping[str, str | None]
     return SettingOfQuery(*key, names, () if values.count(None) == len(values) else values)
 
 
-def _at_end(effect: Effect) -> UseAtEnd | None:
-    if not (effect.drops or effect.makes or effect.renamed or effect.written or effect.lost):
+def _at_end(effect: Effect, *, is_changed: bool) -> UseAtEnd | None:
+    if not (is_changed or effect.drops or effect.makes or effect.renamed or effect.written or effect.lost):
         return None
     return UseAtEnd(
         effect.drops,
@@ -253,4 +267,5 @@ def _at_end(effect: Effect) -> UseAtEnd | None:
         tuple(sorted(effect.lost)),
         effect.empties,
         tuple([(former, new, change) for (former, new), change in effect.renamed.items()]),
+        is_changed,
     )

@@ -24,6 +24,7 @@ from exporter.model.answers import (
     Carried,
     Ending,
     SettingOfQuery,
+    Tag,
     is_recorded,
     state_after_drop,
     state_before,
@@ -55,6 +56,7 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
     settings: list[tuple[SettingOfQuery, int]] | None = None
     life: int = 0
     carried: list[Carried] | None = None
+    tags: list[Tag] | None = None
 
 
 class SavedHistory(Struct, array_like=True, gc=False):
@@ -183,8 +185,10 @@ class VersionHistory:
             before = self._write(requester.query_id, column, is_kept=is_kept)
             if is_kept:
                 priors[column] = before
-        if columns or prior or priors:
-            yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None)
+        is_gone = done.drops and not done.makes
+        tags = self._settings.tags(at) if done.is_changed and not is_gone else None
+        if columns or prior or priors or tags:
+            yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None, tags=tags or None)
 
     def _drop(self, requester: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
         self._settings.drop(requester, at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.model.answers import Carried, SettingKey, SettingOfQuery
+from exporter.model.answers import Carried, SettingKey, SettingOfQuery, Tag
 from exporter.model.grants import is_of_several, takes_back
 
 if TYPE_CHECKING:
@@ -142,6 +142,19 @@ class SettingsInForce:
                 ):
                     yield self._end(key, at)
         self._drops = []
+
+    def tags(self, at: int) -> list[Tag]:
+        """The tags in force at a time (microseconds since 1970), sorted."""
+        tags = set[Tag]()
+        for _, setting, since in self._held.values():
+            take = self._taken.get(setting.element or "")
+            is_taken = take is not None and since <= take[0] <= at
+            if setting.property_name == "tags" and not is_taken and self._dropped(setting, since, at) is None:
+                values = setting.values or (None,) * len(setting.names)
+                tags.update(
+                    (name, value or "", setting.column) for name, value in zip(setting.names, values, strict=True)
+                )
+        return sorted(tags, key=lambda tag: (*tag[:2], tag[2] or ""))
 
     def over(self, taken: Take | None = None) -> Iterator[Over]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another

@@ -1,4 +1,4 @@
-"""DDL changes as the ``accessHistory_ddl`` facet has them, and the tags that they set."""
+"""DDL changes as the ``accessHistory_ddl`` facet has them, and tags as a dataset's facet has them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from exporter.openlineage.facets import Json, in_order, nothing_first, without_n
 from exporter.openlineage.inputs_and_outputs import changes_dataset, dataset_of, is_rename
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
+    from exporter.model.answers import Tag
     from exporter.model.facts import Change, Content, Setting
     from exporter.openlineage.inputs_and_outputs import Datasets
 
@@ -112,17 +113,18 @@ def _is_grant(setting: Setting) -> bool:
     return is_own and "{" in (setting.value or "")
 
 
-def tags(content: Content, keys: Collection[str]) -> list[Json]:
-    """The tags that are set on the dataset of the objects ``keys``; those on its columns have ``field``."""
-    by_tag = {
-        (canonical_name(setting.element), setting.value or "", setting.column_name)
+def changes_tags(content: Content, keys: Collection[str]) -> bool:
+    """Whether the statement sets or unsets a tag of the objects ``keys`` or of their columns."""
+    return any(
+        setting.object_key in keys and setting.property == "tags" and setting.element is not None
         for change in content.changes
         for setting in change.settings
-        if setting.object_key in keys
-        and setting.property == "tags"
-        and setting.element is not None
-        and setting.sub_operation != "DROP"
-    }
+    )
+
+
+def tags(of_objects: Iterable[Tag]) -> list[Json]:
+    """The tags of a dataset as its facet lists them; those on its columns have ``field``."""
+    by_tag = {(canonical_name(name), value, field) for name, value, field in of_objects}
     return [
         without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
         for key, value, field in sorted(by_tag, key=nothing_first)

@@ -15,10 +15,18 @@ from orjson import Fragment
 
 from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.openlineage import facets
+from exporter.openlineage.changes import tags
 from exporter.openlineage.facets import Json, together
 from exporter.openlineage.inputs_and_outputs import dataset_uses
 from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
-from exporter.openlineage.statement import StatementParts, job_of_statement, statement, with_rows, with_version
+from exporter.openlineage.statement import (
+    OutputParts,
+    StatementParts,
+    job_of_statement,
+    statement,
+    with_facets,
+    with_rows,
+)
 
 if TYPE_CHECKING:
     from exporter.model.answers import Answers, Bridge
@@ -64,7 +72,7 @@ def events_of(
         **common,
         "run": _run(run, together(first, of_statement.facets)),
         "inputs": Fragment(of_statement.inputs),
-        "outputs": Fragment(_outputs(query, of_statement, settings)),
+        "outputs": Fragment(_outputs(query, of_statement, answers, settings)),
     }
     ended = _event("COMPLETE", max(query.start, query.end), name, complete)
     return [_event("START", query.start, name, start), ended] if settings.start_events else [ended]
@@ -160,16 +168,29 @@ def root_id(query: QueryFacts) -> str | None:
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 
-def _outputs(query: QueryFacts, of_statement: StatementParts, settings: OpenLineageSettings) -> bytes:
-    """The outputs as a JSON array, with the version that this run wrote; if exactly one was written, with its number of
-    rows.
+def _outputs(query: QueryFacts, of_statement: StatementParts, answers: Answers, settings: OpenLineageSettings) -> bytes:
+    """The outputs as a JSON array, each with its tags and the version that this run wrote; if exactly one was written,
+    with its number of rows.
     """
-    outputs, rows = list(of_statement.outputs), rows_written(query.history)
-    for number in of_statement.written:
-        outputs[number] = with_version(outputs[number], query.query_id, settings.producer)
-    if len(of_statement.written) == 1 and rows is not None:
-        outputs[of_statement.written[0]] = with_rows(outputs[of_statement.written[0]], rows, settings.producer)
-    return b"[" + b",".join(outputs) + b"]"
+    is_single = sum(output.is_written for output in of_statement.outputs) == 1
+    rows = rows_written(query.history) if is_single else None
+    texts = []
+    for output in of_statement.outputs:
+        text = with_facets(output.text, _facets_of_run(output, query.query_id, answers, settings.producer))
+        texts.append(with_rows(text, rows, settings.producer) if output.is_written and rows is not None else text)
+    return b"[" + b",".join(texts) + b"]"
+
+
+def _facets_of_run(output: OutputParts, query_id: str, answers: Answers, producer: str) -> Json:
+    """The facets of an output that differ from run to run. ``tags``: all that are in force after the run, so that they
+    stay with a backend that takes each run for a new state of the dataset. Only where the run takes the last one away
+    the list is empty: datasets that never had tags need no facet.
+    """
+    in_force = [tag for key in output.bearers for tag in answers.tags.get(key, ())] if answers.tags else []
+    return {
+        **(facets.facet("tags", {"tags": tags(in_force)}, producer) if in_force or output.changes_tags else {}),
+        **(facets.facet("version", {"datasetVersion": query_id}, producer) if output.is_written else {}),
+    }
 
 
 def rows_written(history: History) -> int | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from orjson import Fragment
 
 from exporter.openlineage import facets
-from exporter.openlineage.changes import change_details, subject, tags, verb
+from exporter.openlineage.changes import change_details, changes_tags, subject, verb
 from exporter.openlineage.facets import Json, in_order, nothing_first, of_one, together, without_none
 from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, dataset_uses, routine, shown_dataset
 from exporter.openlineage.naming import Job
@@ -59,7 +59,6 @@ def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings
         **(facets.lineage(uses.made_from(sources), columns, producer) if output.is_written else {}),
         **of_one("accessHistory_columnRoutines", "fields", routines, producer),
         **facets.lifecycle(output.state, _previous(output, uses), producer),
-        **of_one("tags", "tags", tags(uses.content, output.keys), producer),
     }
     return orjson.dumps(
         {
@@ -79,13 +78,14 @@ def _previous(output: Output, uses: DatasetUses) -> DatasetName | None:
     return next((other.name for other in same if other.state == "DROP"), None)
 
 
-def with_version(output: bytes, query_id: str, producer: str) -> bytes:
-    """The text of an output with the state that this run wrote: one more facet at the end of its ``facets``."""
+def with_facets(output: bytes, more: Json) -> bytes:
+    """The text of an output with more facets at the end of its ``facets``."""
+    if not more:
+        return output
     # In JSON, a quote within a text is escaped: this is the key itself, and the last one of the output.
     end = output.rindex(b'},"outputFacets":')
     comma = b"" if output.endswith(b"{", 0, end) else b","
-    version = orjson.dumps(facets.facet("version", {"datasetVersion": query_id}, producer))
-    return output[:end] + comma + version[1:-1] + output[end:]
+    return output[:end] + comma + orjson.dumps(more)[1:-1] + output[end:]
 
 
 def with_rows(output: bytes, rows: int, producer: str) -> bytes:
@@ -96,19 +96,49 @@ def with_rows(output: bytes, rows: int, producer: str) -> bytes:
     return output[: -len(b"}}")] + b"," + more[1:] + b"}"
 
 
+class OutputParts(Struct, frozen=True, gc=False):
+    """What the statement says of an output. ``text``: the output as JSON; ``is_written``: whether it is written, and
+    not only changed; ``bearers``: keys of the objects that have its name after the statement; ``changes_tags``: whether
+    the statement sets or unsets their tags.
+    """
+
+    text: bytes
+    is_written: bool
+    bearers: Sequence[str]
+    changes_tags: bool
+
+
+def _output_parts(output: Output, uses: DatasetUses, settings: OpenLineageSettings) -> OutputParts:
+    bearers = _bearers(output, uses.content)
+    return OutputParts(
+        output_text(output, uses, settings), output.is_written, bearers, changes_tags(uses.content, bearers)
+    )
+
+
+def _bearers(output: Output, content: Content) -> Sequence[str]:
+    """The objects that have the name of an output after the statement: none after a DROP or RENAME, and after a SWAP
+    those that had the other name.
+    """
+    if output.state == "DROP":
+        return ()
+    partners: dict[str, str] = {}
+    for change in content.changes:
+        if change.swap_key is not None:
+            partners |= {change.thing.key: change.swap_key, change.swap_key: change.thing.key}
+    return sorted({partners.get(key, key) for key in output.keys})
+
+
 class StatementParts(Struct, frozen=True, gc=False):
     """The parts of an event that follow from the content and its datasets alone, as JSON.
 
     ``job``: without the columns of QUERY_HISTORY that its name may have; ``facets``: an object, the run facets;
-    ``inputs``: an array; ``outputs``: one object each; ``written``: the positions of the outputs that are written, and
-    not only changed; ``fills_helper``: whether it writes a helper that is no output.
+    ``inputs``: an array; ``fills_helper``: whether it writes a helper that is no output.
     """
 
     job: Job
     facets: bytes
     inputs: bytes
-    outputs: tuple[bytes, ...]
-    written: tuple[int, ...]
+    outputs: tuple[OutputParts, ...]
     fills_helper: bool = False
 
 
@@ -123,8 +153,7 @@ def statement(
         job_of_statement(uses, datasets),
         orjson.dumps(_run_facets(uses, datasets, settings.producer)),
         orjson.dumps(_inputs(uses, datasets, settings)),
-        tuple([output_text(output, uses, settings) for output in uses.outputs]),
-        tuple([number for number, output in enumerate(uses.outputs) if output.is_written]),
+        tuple([_output_parts(output, uses, settings) for output in uses.outputs]),
         any("WRITE" in accesses for accesses in uses.helpers.values()),
     )
 

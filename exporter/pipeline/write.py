@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 import orjson
@@ -57,6 +57,7 @@ _read_answer: Final = msgspec.msgpack.Decoder(ObjectAnswer).decode
 _NO_BRIDGE: Final = Bridge()
 JOBS: Final = "jobs"
 """Name of a count: queries of which another day needs the name of the job."""
+Given = TypeVar("Given")
 _KINDS: Final = {"START": 0, "COMPLETE": 1}
 
 
@@ -121,17 +122,20 @@ def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
     if object_answer.columns:
         for column, state in object_answer.columns.items():
             answers.columns[key, column] = state
-    if object_answer.prior is not None:
-        answers.priors[key] = object_answer.prior
     if object_answer.column_priors:
         for column, state in object_answer.column_priors.items():
             answers.column_priors[key, column] = state
-    if object_answer.ending is not None:
-        answers.endings[key] = object_answer.ending
-    if object_answer.carried:
-        answers.carried[key] = object_answer.carried
+    _keep(answers.priors, key, object_answer.prior)
+    _keep(answers.endings, key, object_answer.ending)
+    _keep(answers.carried, key, object_answer.carried)
+    _keep(answers.tags, key, object_answer.tags)
     for setting, until in object_answer.settings or ():
         answers.settings[setting[:4]] = until
+
+
+def _keep(answers: dict[str, Given], key: str, given: Given | None) -> None:
+    if given:
+        answers[key] = given
 
 
 class _Writer:

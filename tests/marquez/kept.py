@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid3
 
@@ -27,11 +28,19 @@ class Field:
 
 @dataclass(eq=False)
 class Version:
-    """What one write left of a dataset."""
+    """What one write left of a dataset. ``times``: facet -> the time of the event that it is from. The latest is shown;
+    of several with the same time a real one shows any, and here it is the first, which is the worst.
+    """
 
     fields: list[Field] = field(default_factory=list)
     state: str = ""
     facets: Json = field(default_factory=dict)
+    times: dict[str, datetime] = field(default_factory=dict)
+
+    def add(self, facets: Json, time: datetime) -> None:
+        for name, facet in facets.items():
+            if name not in self.times or time > self.times[name]:
+                self.facets[name], self.times[name] = facet, time
 
 
 @dataclass(eq=False)
@@ -111,6 +120,7 @@ class Kept:
 
     def take(self, event: Json) -> None:
         """One event of any of the three kinds."""
+        self._time = datetime.fromisoformat(event["eventTime"])
         if "run" in event:
             self._run_event(event)
         elif "job" in event:
@@ -223,7 +233,7 @@ class Kept:
         fields = dataset.take_fields(given.get("facets", {}).get("schema", {}).get("fields", []))
         version = dataset.current or self._version(dataset, given, fields, run)
         version.fields += [one for one in fields if one not in version.fields]
-        _add_facets(version, given, "inputFacets")
+        version.add({**given.get("facets", {}), **given.get("inputFacets", {})}, self._time)
         if run:
             run.inputs[dataset] = version
             dataset.current = version
@@ -237,7 +247,7 @@ class Kept:
         dataset = self._dataset(given)
         fields = dataset.take_fields(given.get("facets", {}).get("schema", {}).get("fields", []))
         version = self._version(dataset, given, fields, run)
-        _add_facets(version, given, "outputFacets")
+        version.add(given.get("facets", {}), self._time)
         if run:
             run.outputs[dataset] = [*run.outputs.get(dataset, ()), version]
             self._column_edges(dataset, given, fields, run)
@@ -268,9 +278,3 @@ class Kept:
 
 def _state(facets: Json) -> str:
     return str(facets.get("lifecycleStateChange", {}).get("lifecycleStateChange", ""))
-
-
-def _add_facets(version: Version, given: Json, also: str) -> None:
-    version.facets |= given.get("facets", {})
-    if also == "inputFacets":
-        version.facets |= given.get(also, {})

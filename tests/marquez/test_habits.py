@@ -413,6 +413,21 @@ def test_tags_are_gone_with_the_next_write(marquez: Marquez, space: str) -> None
     assert "tags" not in marquez.dataset((space, "d"))["facets"]
 
 
+def test_events_of_a_dataset_with_the_same_columns_share_a_version_and_the_latest_has_its_facets(
+    marquez: Marquez, space: str
+) -> None:
+    """So an event without a facet does not take it away, and of two with the same time either is shown."""
+    tags = [{"key": "PII", "value": "sensitive", "source": "SNOWFLAKE"}]
+
+    def at(minute: int, **facets: Any) -> Json:
+        return {**alone(dataset(space, "d", "A", **facets)), "eventTime": f"2026-01-01T00:{minute:02}:00.000000Z"}
+
+    made(marquez, at(1, tags={"tags": tags}), run(space, "write", outputs=[dataset(space, "d", "A")]), at(2))
+    assert marquez.dataset((space, "d"))["facets"]["tags"]["tags"] == tags
+    made(marquez, at(3, tags={"tags": []}), at(2, tags={"tags": tags}))
+    assert marquez.dataset((space, "d"))["facets"]["tags"]["tags"] == []
+
+
 def test_symlinks_lead_to_the_same_dataset_unless_the_name_is_one_already(marquez: Marquez, space: str) -> None:
     also = {"identifiers": [{"namespace": space, "name": name, "type": "TABLE"} for name in ("alias", "known")]}
     made(marquez, alone(dataset(space, "known", "K")), run(space, outputs=[dataset(space, "d", "A", symlinks=also)]))

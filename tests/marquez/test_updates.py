@@ -82,6 +82,12 @@ class History:
         return Table(table.number, name)
 
 
+def tag(name: str, value: str | None) -> Json:
+    """The properties that set a tag, or unset it if there is no value."""
+    told = {"subOperationType": "DROP"} if value is None else {"subOperationType": "ADD", "tagValue": {"value": value}}
+    return {"tags": {f"G.T.{name}": {"objectId": {"value": 90 + len(name)}, **told}}}
+
+
 def three_days() -> Days:
     """Tables that are read, written, altered, renamed, dropped and there again, and what each day has to add."""
     history = History()
@@ -92,6 +98,8 @@ def three_days() -> Days:
     for table in (target, old, gone, still):
         history.copy(source, table, "A", "B")
     kept = history.rename(still, "KEPT")
+    history.change(target, "ALTER", **tag("OWNER", "sales"))
+    history.change(target, "ALTER", columns={"A": {"objectId": {"value": 21}, **tag("PII", "yes")}})
     history.change(made, "CREATE", columns={"A": {"objectId": {"value": 8}, "subOperationType": "ADD"}})
     history.read(shown.said("X"), source.said("A"))
     new = history.rename(old, "NEW")
@@ -103,6 +111,9 @@ def three_days() -> Days:
     history.read(new.said("A", "N"), shown.said("X", "Y"))
     history.copy(source, late, "C")
     history.change(gone, "UNDROP")
+    history.change(new, "ALTER", **tag("KEEP", "7 years"))
+    history.change(late, "ALTER", **tag("OWNER", "ops"))
+    history.change(late, "ALTER", **tag("OWNER", None))
     history.next_day()
     history.read(kept.said("A", "K"), made.said("A", "M"))
     history.read(target.said("A"), gone.said("A", "G"))
@@ -160,7 +171,13 @@ def _dataset(shown: Json) -> Json:
     told = shown["facets"].get("lifecycleStateChange") or {}
     state = [told.get("lifecycleStateChange"), told.get("previousIdentifier")]
     texts = {one: shown[one] for one in ("deleted", "lastLifecycleState", "description")}
-    return {"fields": api.fields(shown), "change": state, **texts}
+    tags = sorted((one.get("field", ""), one["key"], one["value"]) for one in tags_of(shown))
+    return {"fields": api.fields(shown), "change": state, "tags": tags, **texts}
+
+
+def tags_of(shown: Json) -> list[Json]:
+    """The tags that are shown of a dataset, without any as with an empty list."""
+    return list((shown["facets"].get("tags") or {}).get("tags", ()))
 
 
 def _job(listed: Json, alone: Json, queries: dict[str, str]) -> Json:
@@ -216,6 +233,7 @@ def test_after_updates_marquez_shows_what_it_shows_after_one_export(
 ) -> None:
     once = at_once(told(), tmp_path, marquez)
     assert list(_differences(by_updates(told(), tmp_path, marquez), once)) == []
+    assert sum(bool(one["tags"]) for one in once["datasets"].values()) >= 1
     assert len(once["datasets"]) > 5
     assert len(once["columns"]) > 5
 
@@ -258,6 +276,8 @@ ARRIVALS: Final = {
     "a late write, before a new column and a rename": _late(0, 0),
     "a late write of what was renamed": _late(0, 1),
     "a late write, after the column": _late(1, 1),
+    "a late tag": _late(0, 5),
+    "a tag that is set after it was taken away": _late(1, 6),
     "any": _drawn(1),
     "any other": _drawn(2),
 }
@@ -272,6 +292,40 @@ def test_rows_that_come_late_do_not_bring_back_what_has_changed_since(
     """
     once = at_once(three_days(), tmp_path, marquez)
     assert list(_differences(by_updates(days, tmp_path, marquez), once)) == []
+
+
+def _with_tags(*tags: tuple[str, str | None], dropped: str = "") -> tuple[list[Json], list[Json]]:
+    """A table that is written, gets these tags or loses them, and is written again, and once more after the tag
+    ``dropped`` is dropped; and a late write with a column more, for which all of these are sent again.
+    """
+    history, source, target = History(), Table(1, "SRC"), Table(2, "TGT")
+    history.copy(source, target, "A", "NEW")
+    history.copy(source, target, "A")
+    for name, value in tags:
+        history.change(target, "ALTER", **tag(name, value))
+    history.copy(source, target, "A")
+    if dropped:
+        tag_itself = {"objectDomain": "Tag", "objectId": 90 + len(dropped), "objectName": f"G.T.{dropped}"}
+        history.add(object_modified_by_ddl={**tag_itself, "operationType": "DROP", "properties": {}})
+        history.copy(source, target, "A")
+    late, *others = history.days[0]
+    return others, [late]
+
+
+@pytest.mark.parametrize("is_dropped", [False, True], ids=["unset", "tag dropped"])
+def test_a_tag_that_was_taken_away_does_not_come_back(marquez: Marquez, *, is_dropped: bool, tmp_path: Path) -> None:
+    """Sent again, the run that sets it and those after that share a version of the dataset."""
+    first, late = _with_tags(("PII", "yes"), dropped="PII") if is_dropped else _with_tags(("PII", "yes"), ("PII", None))
+    shown = by_updates([first, late], tmp_path, marquez)["datasets"]["DB.S.TGT"]
+    assert (shown["fields"], shown["tags"]) == (["A", "NEW"], [])
+
+
+def test_tags_that_come_late_are_shown_also_when_runs_are_sent_a_third_time(marquez: Marquez, tmp_path: Path) -> None:
+    """What is sent last counts, and not any of what was sent for the same run."""
+    first, late = _with_tags(("OWNER", "ops"), ("PII", "yes"), ("OWNER", "sales"))
+    *first, alter, owner, write = first
+    shown = by_updates([[*first, owner, write], late, [alter]], tmp_path, marquez)["datasets"]["DB.S.TGT"]
+    assert (shown["fields"], shown["tags"]) == (["A", "NEW"], [["", "G.T.OWNER", "sales"], ["", "G.T.PII", "yes"]])
 
 
 def test_a_folder_of_many_updates_is_pushed_like_one_export(marquez: Marquez, tmp_path: Path) -> None:

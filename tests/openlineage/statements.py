@@ -14,7 +14,7 @@ from exporter.openlineage.settings import OpenLineageSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.model.answers import Spelled
+    from exporter.model.answers import Spelled, Tag
     from exporter.model.facts import Change
 
 Json = dict[str, Any]
@@ -74,10 +74,14 @@ def query(content: Content, history: History = NO_HISTORY, **more: Any) -> Query
 
 
 def complete(
-    content: Content, history: History = NO_HISTORY, named: Mapping[str, str] | None = None, **settings: Any
+    content: Content,
+    history: History = NO_HISTORY,
+    named: Mapping[str, str] | None = None,
+    tags: dict[str, list[Tag]] | None = None,
+    **settings: Any,
 ) -> Json:
-    """The COMPLETE event."""
-    answers = Answers(datasets=datasets(content, **(named or {})))
+    """The COMPLETE event. ``tags``: object key -> those in force after the query."""
+    answers = Answers(datasets=datasets(content, **(named or {})), tags=tags or {})
     events = run_events(query(content, history), answers, OpenLineageSettings(**settings))
     return dict(json.loads(events[-1].body))
 

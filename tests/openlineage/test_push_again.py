@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -62,8 +63,11 @@ def test_events_of_its_outputs_follow_without_facets_of_the_run(
         run, dataset = pushed(tmp_path, [start, again, other], server, capsys, "marquez")[:2]
         assert run == again
         facets = {name: facet for name, facet in again["outputs"][0]["facets"].items() if name != "columnLineage"}
+        facets["tags"] = dataset["dataset"]["facets"]["tags"]
+        assert facets["tags"]["tags"] == []  # otherwise Marquez would show those of an earlier event of the dataset
+        assert datetime.now(UTC) - datetime.fromisoformat(dataset["eventTime"]) < timedelta(minutes=10)
         assert dataset == {
-            "eventTime": again["eventTime"],
+            "eventTime": dataset["eventTime"],
             "producer": again["producer"],
             "schemaURL": f"{SPEC}/DatasetEvent",
             "dataset": {"namespace": "n", "name": "t", "facets": facets},

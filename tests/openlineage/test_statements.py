@@ -308,22 +308,29 @@ def test_rows_written_are_those_that_changed_else_those_that_came_out(
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
-def test_tags_are_told_of_the_dataset_with_the_columns_that_they_are_on() -> None:
-    settings = (
-        setting("tags", element="d.s.t", value="b", sub_operation="ADD"),
-        setting("tags", element="d.s.t", value="a", column_name="C"),
-        setting("tags", element="d.s.t", value="a", column_name="C", element_id="1"),
-        setting("tags", element='"q"', sub_operation="ADD"),
-        setting("tags", element="gone", value="x", sub_operation="DROP"),
-        setting("tags", value="atomic"),
-    )
-    for told in permutations(settings):
-        (one,) = complete(Content(changes=(replace(CHANGE, settings=told),)))["outputs"]
+def tags_of(output: Json) -> list[tuple[str, str, str | None]] | None:
+    facet = output["facets"].get("tags")
+    return facet and [(tag["key"], tag["value"], tag.get("field")) for tag in facet["tags"]]
+
+
+def test_an_output_has_the_tags_that_are_in_force_after_the_query() -> None:
+    key = CHANGE.thing.key
+    in_force = [("d.s.t", "b", None), ("d.s.t", "a", "C"), ('"q"', "", None)]
+    for told in permutations(in_force):
+        (one,) = complete(Content(changes=(CHANGE,)), tags={key: list(told)})["outputs"]
         assert one["facets"]["tags"]["tags"] == [
             {"key": '"q"', "value": "", "source": "SNOWFLAKE"},
             {"key": "D.S.T", "value": "a", "source": "SNOWFLAKE", "field": "C"},
             {"key": "D.S.T", "value": "b", "source": "SNOWFLAKE"},
         ]
+
+
+def test_only_where_a_query_takes_the_last_tag_away_the_list_is_empty() -> None:
+    unset = setting("tags", element="gone", value="x", sub_operation="DROP")
+    (one,) = complete(Content(changes=(replace(CHANGE, settings=(unset,)),)))["outputs"]
+    assert tags_of(one) == []
+    (one,) = complete(Content(changes=(replace(CHANGE, settings=(setting("comment", value="c"),)),)))["outputs"]
+    assert tags_of(one) is None
 
 
 def test_a_change_tells_its_settings_and_grants_apart_from_what_has_a_field_of_its_own() -> None:

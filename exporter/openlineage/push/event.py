@@ -7,6 +7,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exporter.openlineage import facets
+from exporter.openlineage.settings import PRODUCER
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -78,13 +81,17 @@ def text_of(event: Json) -> bytes:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def dataset_events(event: Json) -> Iterator[bytes]:
-    """The dataset events of the outputs: their facets from the run, without those of the run itself."""
-    common: Json = {key: event[key] for key in ("eventTime", "producer") if key in event}
+def dataset_events(event: Json, time: str) -> Iterator[bytes]:
+    """The dataset events of the outputs: their facets from the run, without those of the run itself. ``tags`` is there
+    also if it is empty: an event without it would not take tags away. ``time``: of the events, in ISO 8601.
+    """
+    producer = event.get("producer", PRODUCER)
+    common: Json = {"eventTime": time, "producer": producer}
     schema = event.get("schemaURL", "").rpartition("/")[0]
     for output in event.get("outputs") or ():
-        facets = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
-        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": facets}
+        of_dataset = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
+        of_dataset = {**facets.facet("tags", {"tags": []}, producer), **of_dataset}
+        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": of_dataset}
         yield text_of({**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset})
 
 

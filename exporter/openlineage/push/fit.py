@@ -4,13 +4,16 @@ large; otherwise without some parts, which is recorded. A backend merges two eve
 After a run that is sent again, there is one more event for each of its outputs. Marquez 0.51.1 makes a version of an
 output for each set of columns in the events of a run. When the run ends, it makes all of the run's versions the current
 one, one after the other and in no defined order (``findOutputDatasetVersionsFor``). So it may show the columns of the
-first time. The event of a dataset always becomes the current version, so it corrects this.
+first time. The event of a dataset always becomes the current version, so it corrects this. Its time is that of the
+push: events of a dataset with the same columns share one version, with all of their facets, and of a facet that several
+have, Marquez shows that of the latest event, or any of those with the same time.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -99,7 +102,7 @@ class Fit:
             run = event["run"]["runId"]
             records = ((ENDED, UUID(run).hex), (PLACED, run_and_job(run, event["job"])))
             if item.is_again:
-                parts += dataset_events(adapted)
+                parts += dataset_events(adapted, datetime.now(UTC).isoformat(timespec="microseconds"))
         return Fitted(tuple(parts), tuple(lost), records=records)
 
     def _split(self, event: Json) -> Iterator[Json]:

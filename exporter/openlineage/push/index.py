@@ -94,11 +94,12 @@ _SHAPING: Final = (
     "columnLineage",
     "lineage",
     "lifecycleStateChange",
-    "tags",
     "documentation",
     "accessHistory_columnRoutines",
 )
-"""The facets of an output that decide whether two runs of one job have the same lineage."""
+"""The facets of an output that decide whether two runs of one job have the same lineage. ``tags`` is none of them: each
+run has all tags that its outputs have, so the latest is enough.
+"""
 
 _GIVE: Final = "give the folder that exporter export wrote"
 
