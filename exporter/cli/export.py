@@ -68,7 +68,7 @@ def _fetch(  # noqa: PLR0913 - the options of the command
     try:
         fetched = run.fetch(options, lambda: snowflake.opened(connection, options.schema), Progress())
     except KeyboardInterrupt:
-        say(f"interrupted; {run.what_remains(options.out)}")
+        say(f"interrupted; the days that are complete are in {out}, and the next fetch continues after them")
         return 130
     warn(run.advice(fetched, options))
     print(json.dumps(fetched.json(), indent=1) if as_json else run.summary(fetched))

@@ -39,26 +39,27 @@ def fault(error: Exception, if_stopped: str) -> str:
     that only its owner can read, because they can contain values of rows. ``if_stopped``: the state that the command
     leaves; empty if there is nothing to say.
     """
-    cause = faults.words(
-        error, f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
-    )
+    cause = faults.words(error, state_left(if_stopped))
     first = (str(error).splitlines() or [""])[0][:300]
     text = visible(
         cause or f"a fault of the program{if_stopped and f', {if_stopped}'}: {type(error).__name__}: {first}"
     )
     log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
-    hint = log.log_hint() if log else ""
-    if hint:
+    if log and (hint := log.log_hint()):
         text += f"\n{hint}"
     return text if cause else f"{text}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+
+
+def state_left(if_stopped: str) -> str:
+    """The state that a command leaves which failed; ``if_stopped``: as in :func:`fault`."""
+    return f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
 
 
 def advice(settings: Settings) -> list[str]:
     """Warnings about settings that are allowed but seldom intended."""
     from exporter.settings import advice as of_settings
 
-    of_account = of_settings(settings.account)
-    return [*settings.privacy.advice, *([of_account] if of_account else [])]
+    return [line for line in (*settings.privacy.advice, of_settings(settings.account)) if line]
 
 
 def summary(report: Report, settings: Settings) -> str:

@@ -179,7 +179,7 @@ class _Query(Command):
         """The options of the question, made once."""
         from exporter.cli.questions import options_of
 
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question = _question(ctx)
         if question is None:
             return []
         used_options = [name for param in (*self.params, self.get_help_option(ctx)) if param for name in param.opts]
@@ -187,7 +187,7 @@ class _Query(Command):
         return options
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question = _question(ctx)
         if question is None:
             return self.groups
         (title, (_, *options)), *others = self.groups.items()  # without the first argument, which is known
@@ -200,12 +200,12 @@ class _Query(Command):
     def example_of(self, ctx: click.Context) -> str:
         from exporter.cli.questions import example
 
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question = _question(ctx)
         return example(question) if question else self.example
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the question in words, if one is given, and its columns."""
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question = _question(ctx)
         if question is None:
             super().format_help_text(ctx, formatter)
             return
@@ -218,6 +218,13 @@ class _Query(Command):
 
 _QUESTION: Final = "exporter.cli.query.question"
 _OPTIONS: Final = "exporter.cli.query.options"
+
+
+def _question(ctx: click.Context) -> Question | None:
+    """The question that is asked; None where none is named, and while a shell completes its name."""
+    question: Question | None = ctx.meta.get(_QUESTION)
+    return question
+
 
 QUERY = _Query(
     "query",
