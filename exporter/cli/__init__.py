@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -21,7 +20,7 @@ from exporter.errors import ExporterError
 from exporter.system import faults, terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
 _EPILOG: Final = """Examples:
@@ -61,20 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if exit_code is not None:
             return exit_code
         signal.signal(signal.SIGTERM, _interrupt)
-    with terminal.guarded(), _flush_at_end():
-        return _run(sys.argv[1:] if argv is None else list(argv), ProgramRun(is_program=argv is None))
-
-
-@contextmanager
-def _flush_at_end() -> Iterator[None]:
-    """Flushes standard output, which Python would do at its exit. If its reader is gone, that is no fault of the
-    program, and does not change its exit code.
-    """
-    yield
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
+    with terminal.guarded():
+        exit_code = _run(sys.argv[1:] if argv is None else list(argv), ProgramRun(is_program=argv is None))
+        try:
+            sys.stdout.flush()  # which Python would do at its exit
+        except BrokenPipeError:  # its reader is gone: no fault of the program, and no other exit code
+            _discard_output()
+        return exit_code
 
 
 def _discard_output() -> None:

@@ -154,7 +154,7 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it."""
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
-        raise UsageError(f"{folder}: {no_export(folder)}")
+        raise no_export(folder)
     content = _json(path.read_text(encoding="utf-8"), f"{path}:", folder)
     return (
         list(content)
@@ -174,10 +174,10 @@ def quarantined_rows(folder: Path) -> int:
     return rows
 
 
-def no_export(folder: Path) -> str:
-    """Why a folder is not an export, for a message."""
+def no_export(folder: Path) -> UsageError:
+    """The error for a folder that is not an export; it says why."""
     why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
-    return f"{why}; give a folder that exporter export wrote"
+    return UsageError(f"{folder}: {why}; give a folder that exporter export wrote")
 
 
 def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:

@@ -12,7 +12,6 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.errors import UsageError
 from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
@@ -52,7 +51,7 @@ class _Quarantine:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
-            raise UsageError(f"{folder}: {no_export(folder)}")
+            raise no_export(folder)
         self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
         for entry, run in self._of_all_runs():
