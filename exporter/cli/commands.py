@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _N = TypeVar("_N", int, float)
-SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+_SETTINGS: Final = {"max_content_width": 110}
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Command(click.Command):
     ) -> None:
         self.text, self.example, self.groups = text, example, dict[str, list[click.Parameter]]()
         self.is_watched, self.if_stopped = is_watched, if_stopped
-        super().__init__(name, SETTINGS, run, help=f"{text[0].upper()}{text[1:]}.", short_help=text)
+        super().__init__(name, _SETTINGS, run, help=f"{text[0].upper()}{text[1:]}.", short_help=text)
 
     def group(self, title: str, *params: click.Parameter) -> None:
         """Adds a group."""
@@ -143,7 +143,7 @@ class Program(click.Group):
             str(command.name): command for group in sections.values() for command in group
         }
         # without arguments Click would raise the help as the text of an error
-        super().__init__(name, commands, context_settings=SETTINGS, help=text, no_args_is_help=False)
+        super().__init__(name, commands, context_settings=_SETTINGS, help=text, no_args_is_help=False)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -102,11 +102,12 @@ def values_of_options(question: Question, options: Mapping[str, Sequence[str]]) 
     """Parameter -> the values of its option. ``options``: all that :func:`options_of` made. Raises UsageError for an
     empty value.
     """
-    values = {parameter.name: list(options.get(_name(parameter), ())) for parameter in question.parameters}
+    values = dict[str, list[str]]()
     for parameter in question.parameters:
-        if values[parameter.name]:
-            refuse_empty(option_of(parameter), values[parameter.name])
-    return {name: given for name, given in values.items() if given}
+        if given := options.get(_name(parameter)):
+            refuse_empty(option_of(parameter), given)
+            values[parameter.name] = [*given]
+    return values
 
 
 def example(question: Question) -> str:

@@ -97,73 +97,6 @@ def day_of(text: str, option: str) -> date:
         raise UsageError(f"{option} {text}: is not a day such as 2026-11-21; rows are fetched by days of UTC") from None
 
 
-_WIDTH = 12
-
-
-def summary(fetched: Fetched) -> str:
-    """The rows by view, and the command to run next."""
-    lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
-    if fetched.removed:
-        lines.append(f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} days, {_period(fetched.removed)}")
-    lines += ["", f"Written to {fetched.out}"]
-    if fetched.left.get(ACCESS_HISTORY.folder):
-        lines.append(f"Export it: exporter export {fetched.out} --out lineage --update")
-    return "\n".join(map(visible, lines))
-
-
-def _view(fetched: Fetched, folder: str) -> str:
-    rows, same = fetched.rows[folder], fetched.same[folder]
-    counted_again = f"; {counted(same, 'day')} asked for again, nothing new" if same else ""
-    count = sum(rows.values())
-    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {_days(rows) if rows else 'no day'}{counted_again}"
-
-
-def _days(days: Collection[date]) -> str:
-    return f"{counted(len(days), 'day')} ({_period(days)})"
-
-
-def _period(days: Collection[date]) -> str:
-    return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
-
-
-def advice(fetched: Fetched, options: FetchOptions) -> Iterator[str]:
-    """Notes: columns that were left out, views without rows, and why nothing is left to export."""
-    for problem in fetched.not_read.values():
-        yield f"not read, and short queries on hybrid tables are missing: {problem}"
-    for view in options.views:
-        if view.folder in fetched.not_read:
-            continue
-        name = f"{options.schema}.{view.name}"
-        missing = [column for column in fetched.left_out[view.folder] if column not in _expected_to_miss(options)]
-        if missing:
-            yield f"{name} has no {', '.join(missing)}: left out"
-        rows = fetched.rows[view.folder]
-        if rows and not any(rows.values()) and not fetched.same[view.folder]:
-            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, options.schema)}"
-    if not fetched.left.get(ACCESS_HISTORY.folder):
-        yield _nothing_to_export(fetched, options)
-
-
-def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
-    nothing = f"{fetched.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
-    if not fetched.removed:
-        return nothing
-    return f"{nothing}: --keep {options.period.keep} removed {_days(fetched.removed)}, and no later day has a row"
-
-
-def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
-    """Columns whose absence needs no note."""
-    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
-    return others if options.query_text else others | {QUERY_TEXT}
-
-
-def _why(view: str, schema: str) -> str:
-    if view != ACCESS_HISTORY.name:
-        return ""
-    late = "a day" if schema == SCHEMAS["organization"] else "three hours"
-    return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"
-
-
 @dataclass(frozen=True)
 class FetchOptions:
     """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
@@ -334,3 +267,72 @@ class _Fetch:
                 self.fetched.removed.append(day)
         self.fetched.removed = sorted(set(self.fetched.removed))
         state.write_state(self.options.out, self.fetch_state)
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+_WIDTH = 12
+
+
+def summary(fetched: Fetched) -> str:
+    """The rows by view, and the command to run next."""
+    lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
+    if fetched.removed:
+        lines.append(f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} days, {_period(fetched.removed)}")
+    lines += ["", f"Written to {fetched.out}"]
+    if fetched.left.get(ACCESS_HISTORY.folder):
+        lines.append(f"Export it: exporter export {fetched.out} --out lineage --update")
+    return "\n".join(map(visible, lines))
+
+
+def _view(fetched: Fetched, folder: str) -> str:
+    rows, same = fetched.rows[folder], fetched.same[folder]
+    counted_again = f"; {counted(same, 'day')} asked for again, nothing new" if same else ""
+    count = sum(rows.values())
+    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {_days(rows) if rows else 'no day'}{counted_again}"
+
+
+def _days(days: Collection[date]) -> str:
+    return f"{counted(len(days), 'day')} ({_period(days)})"
+
+
+def _period(days: Collection[date]) -> str:
+    return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
+
+
+def advice(fetched: Fetched, options: FetchOptions) -> Iterator[str]:
+    """Notes: columns that were left out, views without rows, and why nothing is left to export."""
+    for problem in fetched.not_read.values():
+        yield f"not read, and short queries on hybrid tables are missing: {problem}"
+    for view in options.views:
+        if view.folder in fetched.not_read:
+            continue
+        name = f"{options.schema}.{view.name}"
+        missing = [column for column in fetched.left_out[view.folder] if column not in _expected_to_miss(options)]
+        if missing:
+            yield f"{name} has no {', '.join(missing)}: left out"
+        rows = fetched.rows[view.folder]
+        if rows and not any(rows.values()) and not fetched.same[view.folder]:
+            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, options.schema)}"
+    if not fetched.left.get(ACCESS_HISTORY.folder):
+        yield _nothing_to_export(fetched, options)
+
+
+def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
+    nothing = f"{fetched.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
+    if not fetched.removed:
+        return nothing
+    return f"{nothing}: --keep {options.period.keep} removed {_days(fetched.removed)}, and no later day has a row"
+
+
+def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
+    """Columns whose absence needs no note."""
+    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
+    return others if options.query_text else others | {QUERY_TEXT}
+
+
+def _why(view: str, schema: str) -> str:
+    if view != ACCESS_HISTORY.name:
+        return ""
+    late = "a day" if schema == SCHEMAS["organization"] else "three hours"
+    return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"
