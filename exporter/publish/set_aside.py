@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
-from exporter.publish.earlier import LOG, STATE, no_export
+from exporter.publish.earlier import LOG, STATE, damaged, document, no_export
 from exporter.system import files
 from exporter.system.terminal import counted, visible
 
@@ -72,9 +72,13 @@ class _Quarantine:
         """Each line with its run; the run is 0 for rows of the present state."""
         for path in files.find_files(self._folder / "quarantine", ".ndjson"):
             of_run = _of_run(path.name)
-            with path.open(encoding="utf-8") as lines:
-                for line in lines:
-                    yield json.loads(line), int(of_run[1]) if of_run else 0
+            with path.open(encoding="utf-8", errors="replace") as lines:
+                for number, line in enumerate(lines, 1):
+                    where = f"{path}, line {number}:"
+                    entry = document(line, dict, where, self._folder)
+                    if not isinstance(entry.get("as_it_came"), str) or not isinstance(entry.get("reason"), str):
+                        raise damaged(where, self._folder)
+                    yield entry, int(of_run[1]) if of_run else 0
 
 
 def reasons(folder: Path) -> list[dict[str, Any]]:
