@@ -188,7 +188,7 @@ def as_json(text: str) -> click.Option:
     return flag("--json", text, names=("as_json",))
 
 
-def option(name: str, metavar: str | None, text: str, **attributes: Any) -> click.Option:
+def option(name: str, metavar: str, text: str, **attributes: Any) -> click.Option:
     """An option with a value; None where it is not given, and has no default."""
     return click.Option([name], metavar=metavar, help=text, **attributes)
 

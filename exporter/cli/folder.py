@@ -104,10 +104,7 @@ def _report(folder: Path, *, out: Path, since: str | None, config: Path | None) 
 
 
 REPORT = Command(
-    "report",
-    _report,
-    "write a report for stewards as one file of HTML",
-    "exporter report lineage --out report.html",
+    "report", _report, "write a report for stewards as one file of HTML", "exporter report lineage --out report.html"
 )
 REPORT.group(
     "Options",

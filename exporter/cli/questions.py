@@ -36,10 +36,7 @@ _VALUES: Final = {
 """Kind of a parameter -> how its value is named in a help, and an example of it."""
 _HOW: Final = """To ask a question:                  exporter query NAME DIR
 To see its options and an example:  exporter query NAME --help"""
-_COMPLETED: Final = {
-    "domain": ("Table", "View", "Stage", "Stream", "Function", "Procedure", "Share", "Tag"),
-    **CHOICES,
-}
+_COMPLETED: Final = {"domain": ("Table", "View", "Stage", "Stream", "Function", "Procedure", "Share", "Tag"), **CHOICES}
 """Kind of a parameter -> the values that a shell completes, of one word; others may be given as well."""
 
 

@@ -24,14 +24,7 @@ from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
 from exporter.graph.terms import PREFIXES, Node
-from exporter.graph.vocabulary import (
-    COLUMN,
-    DECLARATION,
-    DECLARED_DATASET,
-    DECLARED_DERIVATION,
-    DECLARED_JOB,
-    OBJECT,
-)
+from exporter.graph.vocabulary import COLUMN, DECLARATION, DECLARED_DATASET, DECLARED_DERIVATION, DECLARED_JOB, OBJECT
 from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.identifiers import match_name
