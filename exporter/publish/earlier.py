@@ -165,15 +165,19 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
         raise no_export(folder)
-    text, is_log = path.read_text(encoding="utf-8", errors="replace"), path.name == LOG
-    listed = document(text, list, f"{path}:", folder) if is_log else [document(text, dict, f"{path}:", folder)]
+    text, what = path.read_text(encoding="utf-8", errors="replace"), f"{path}:"
+    if path.name == LOG:
+        listed = document(text, list, what, folder)
+    else:
+        report = document(text, dict, what, folder)
+        listed = [{"run": 1, **{name: report.get(name) for name in ("version", *ROWS)}}]
     if not listed or not all(isinstance(run, dict) and _is_counted(run) for run in listed):
-        raise damaged(f"{path}:", folder)
-    return listed if is_log else [{"run": 1, **{name: listed[0].get(name) for name in ("version", *ROWS)}}]
+        raise damaged(what, folder)
+    return listed
 
 
 def _is_counted(run: dict[str, Any]) -> bool:
-    return all(isinstance(run.get(name), int) for name in ROWS)
+    return all(isinstance(run.get(name), int) for name in ("run", *ROWS))
 
 
 def quarantined_rows(folder: Path) -> int:

@@ -129,7 +129,9 @@ def test_a_line_that_no_export_wrote_is_damage_and_no_fault_of_the_program(
         assert f"part-00009.ndjson, line 1: is damaged; exporter validate {out} lists" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "5", "[]", "[1]", "{}", "[{}]", '[{"rows_in": "1"}]', '{"version": "1"}'])
+@pytest.mark.parametrize(
+    "text", ["", "5", "[]", "[1]", "{}", "[{}]", '[{"run": 1, "rows_in": "1"}]', '{"version": "1"}']
+)
 def test_runs_of_a_damaged_log_or_report_are_not_listed(
     text: str, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
