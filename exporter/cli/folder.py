@@ -179,7 +179,8 @@ def _reconcile(  # noqa: PLR0913 - the options of the command
     for note in comparison.notes:
         print(message(note), file=sys.stderr)
     sys.stdout.write(output.as_json(comparison) if as_json else output.as_text(comparison))
-    failing = [f"{comparison.counts[name]:,} {name}" for name in fail_on or () if comparison.counts[name]]
+    counts = comparison.counts
+    failing = [f"{counts[name]:,} {name}" for name in fail_on or () if counts[name]]
     if failing:
         sys.stdout.flush()
         raise RefusedError(f"there are edges that --fail-on forbids: {', '.join(failing)}")

@@ -88,12 +88,13 @@ def compare(
     return Comparison(edges, declarations, observed, notes, declared.contracts)
 
 
-_RANK: Final = {name: number for number, name in enumerate((UNDECLARED, PHANTOM, UNKNOWN, VERIFIED))}
+_FIRST: Final = (UNDECLARED, PHANTOM, UNKNOWN, VERIFIED)
+"""The classes in the order in which edges are listed."""
 
 
 def _order(edge: ComparedEdge) -> tuple[int, str, str, str, str]:
     source, target = edge.source, edge.target
-    return _RANK[edge.verdict], target.name, target.column or "", source.name, source.column or ""
+    return _FIRST.index(edge.verdict), target.name, target.column or "", source.name, source.column or ""
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
