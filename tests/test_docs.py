@@ -28,6 +28,7 @@ from exporter import cli, errors
 from exporter.ask.questions import questions
 from exporter.cli import configuration
 from exporter.publish.report import Report
+from tests.cli.tries import visible_params
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
 from tests.test_left_behind import wait_until_empty
 
@@ -154,7 +155,7 @@ def test_every_command_is_documented() -> None:
 
 @pytest.mark.parametrize("name", cli.PROGRAM.commands)
 def test_every_option_is_documented_and_every_documented_one_is_there(name: str) -> None:
-    shown = dict(cli.PROGRAM.visible_params(name))
+    shown = visible_params(name)
     assert {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])} == set(shown)
     for param in shown.values():
         for choice in getattr(param.type, "choices", ()):

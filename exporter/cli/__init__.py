@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from exporter import VERSIONS
-from exporter.cli import export, folder, messages, query, reconcile, serve
-from exporter.cli import help as help_
-from exporter.cli.commands import Argument, Program, ProgramRun, shown
+from exporter.cli import export, folder, messages, query
+from exporter.cli.commands import COMPLETION, HELP, Argument, Program, ProgramRun, answer_shell, shown
 from exporter.errors import ExporterError
-from exporter.system import faults
-from exporter.system import terminal as printable
+from exporter.system import faults, terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
 _EPILOG: Final = """Examples:
@@ -44,10 +41,10 @@ PROGRAM: Final = Program(
     "Rows of Snowflake's ACCESS_HISTORY to OpenLineage events and a PROV graph, validated with SHACL.",
     {
         "Rows to events and a graph": [export.FETCH, export.EXPORT],
-        "Ask and show": [query.QUERY, query.QUERIES, serve.SERVE, serve.REPORT, serve.MCP, reconcile.COMMAND],
+        "Ask and show": [query.QUERY, query.QUERIES, folder.SERVE, folder.REPORT, folder.MCP, folder.RECONCILE],
         "Send": [export.PUSH],
         "Look after a folder": [folder.VALIDATE, folder.QUARANTINE, folder.LOG],
-        "Help": [help_.HELP, help_.COMPLETION],
+        "Help": [HELP, COMPLETION],
     },
     _EPILOG,
 )
@@ -59,24 +56,17 @@ PROGRAM.params.append(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors are printed, not raised. ``argv``: None for the command line."""
     if argv is None:  # run as a program, not called from another one
-        exit_code = help_.answer_shell(PROGRAM)
+        exit_code = answer_shell(PROGRAM)
         if exit_code is not None:
             return exit_code
         signal.signal(signal.SIGTERM, _interrupt)
-    with printable.guarded(), _flush_at_end():
-        return _run(sys.argv[1:] if argv is None else list(argv), ProgramRun(is_program=argv is None))
-
-
-@contextmanager
-def _flush_at_end() -> Iterator[None]:
-    """Flushes standard output, which Python would do at its exit. If its reader is gone, that is no fault of the
-    program, and does not change its exit code.
-    """
-    yield
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
+    with terminal.guarded():
+        exit_code = _run(sys.argv[1:] if argv is None else list(argv), ProgramRun(is_program=argv is None))
+        try:
+            sys.stdout.flush()  # which Python would do at its exit
+        except BrokenPipeError:  # its reader is gone: no fault of the program, and no other exit code
+            _discard_output()
+        return exit_code
 
 
 def _discard_output() -> None:
@@ -126,7 +116,7 @@ def _say_usage(error: click.UsageError) -> None:
     elif isinstance(param, click.Option):
         text = f"{param.opts[-1]} is missing: {param.help}"
     if error.ctx is not None:
-        print(printable.visible(error.ctx.get_usage()), file=sys.stderr)
+        print(terminal.visible(error.ctx.get_usage()), file=sys.stderr)
         hint = "lists the commands" if error.ctx.command is PROGRAM else "shows all options"
         text = f"{text}\n  {error.ctx.command_path} --help {hint}"
     messages.say(text)
@@ -136,12 +126,8 @@ def _fault(error: Exception, if_stopped: str) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
         raise error
     try:
-        from exporter.cli import messages
-
-        text: str | None = messages.fault(error, if_stopped)
-    except (MemoryError, ImportError):  # what makes the message needs memory, too
-        text = faults.words(
-            MemoryError(), f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
-        )
+        text = messages.fault(error, if_stopped)
+    except MemoryError:  # what makes the message needs memory, too
+        text = faults.words(MemoryError(), messages.state_left(if_stopped)) or ""
     print(f"exporter: {text}", file=sys.stderr)
     return 4

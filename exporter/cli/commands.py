@@ -1,4 +1,5 @@
-"""What commands are made of: the program, a command with its options in groups, the types of their values.
+"""What commands are made of: the program, a command with its options in groups, the types of their values. At the end
+are the commands that show these: ``exporter help`` and ``exporter completion``.
 
 Click reads the words of a command line, completes them in shells and finds the nearest name for a wrong one. What it
 shows to people passes through :mod:`exporter.system.terminal`, so a help is printed here and not by Click.
@@ -8,21 +9,29 @@ A command imports what it needs only when it runs, so that no command waits for 
 
 from __future__ import annotations
 
+import json
+import os
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import (
+    CompletionItem,
+    FishComplete,
+    add_completion_class,
+    get_completion_class,
+    shell_complete,
+)
 
 from exporter.system import faults, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _N = TypeVar("_N", int, float)
-SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+_SETTINGS: Final = {"max_content_width": 110}
 
 
 @dataclass
@@ -73,7 +82,7 @@ class Command(click.Command):
     ) -> None:
         self.text, self.example, self.groups = text, example, dict[str, list[click.Parameter]]()
         self.is_watched, self.if_stopped = is_watched, if_stopped
-        super().__init__(name, SETTINGS, run, help=f"{text[0].upper()}{text[1:]}.", short_help=text)
+        super().__init__(name, _SETTINGS, run, help=f"{text[0].upper()}{text[1:]}.", short_help=text)
 
     def group(self, title: str, *params: click.Parameter) -> None:
         """Adds a group."""
@@ -134,15 +143,7 @@ class Program(click.Group):
             str(command.name): command for group in sections.values() for command in group
         }
         # without arguments Click would raise the help as the text of an error
-        super().__init__(name, commands, context_settings=SETTINGS, help=text, no_args_is_help=False)
-
-    def visible_params(self, name: str) -> Iterator[tuple[str, click.Parameter]]:
-        """The options and arguments of a command that a person is shown, but for the help that each one has."""
-        for param in self.commands[name].params:
-            if isinstance(param, Argument):
-                yield param.display_name, param
-            elif isinstance(param, click.Option) and not param.hidden:
-                yield param.opts[-1], param
+        super().__init__(name, commands, context_settings=_SETTINGS, help=text, no_args_is_help=False)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -187,7 +188,7 @@ def as_json(text: str) -> click.Option:
     return flag("--json", text, names=("as_json",))
 
 
-def option(name: str, metavar: str | None, text: str, **attributes: Any) -> click.Option:
+def option(name: str, metavar: str, text: str, **attributes: Any) -> click.Option:
     """An option with a value; None where it is not given, and has no default."""
     return click.Option([name], metavar=metavar, help=text, **attributes)
 
@@ -236,3 +237,93 @@ FILE: Final[dict[str, Any]] = {"type": Path, "shell_complete": _completed("file"
 """A file on this machine."""
 EXPORTED: Final = Argument("folder", "DIR", "what export wrote", **LOCAL_FOLDER)
 GRAPH: Final = Argument("folder", "DIR", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER)
+
+
+# --- help and completion ----------------------------------------------------------------------------------------------
+
+_COMPLETES: Final = "_EXPORTER_COMPLETE"
+"""The environment variable by which the script of a shell asks the program for completions."""
+_SHELLS: Final = ("bash", "zsh", "fish")
+
+
+def _help(names: Sequence[str], *, as_json: bool | None) -> int:
+    ctx = click.get_current_context()
+    program = _program(ctx)
+    if as_json:
+        commands = [program.resolve_command(ctx, list(names))[1]] if names else list(program.commands.values())
+        print(
+            json.dumps([_command_json(command, ctx) for command in commands if isinstance(command, Command)], indent=1)
+        )
+        return 0
+    with program.make_context("exporter", [*names, "--help"]) as help_context:  # without a name it ends here
+        return int(program.invoke(help_context))
+
+
+def _program(ctx: click.Context) -> Program:
+    program = ctx.find_root().command
+    assert isinstance(program, Program)
+    return program
+
+
+def _command_json(command: Command, ctx: click.Context) -> dict[str, Any]:
+    command_context = click.Context(command, parent=ctx.find_root(), info_name=command.name)
+    options = [
+        {"option": param.opts[-1], "group": title, "help": param.help}
+        for title, group in command.groups_of(command_context).items()
+        for param in group
+        if isinstance(param, click.Option) and not param.hidden
+    ]
+    return {"name": command.name, "does": command.text, "example": command.example, "options": options}
+
+
+def _complete_name(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    commands = _program(ctx).commands.items()
+    return [CompletionItem(name, help=one.short_help) for name, one in commands if name.startswith(incomplete)]
+
+
+HELP = Command("help", _help, "show the commands, or what one of them does", "exporter help export")
+HELP.group(
+    "Options",
+    Argument(
+        "names",
+        "COMMAND",
+        "a command, also with a question: query who-accessed. Without it all commands are listed",
+        nargs=-1,
+        shell_complete=_complete_name,
+    ),
+    as_json("print the commands with their options as JSON"),
+)
+
+
+class _Fish(FishComplete):
+    """fish shows the description of a completion only up to the first comma."""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        text = item.help and item.help.replace(",", ";")
+        return super().format_completion(CompletionItem(item.value, item.type, text))
+
+
+add_completion_class(_Fish)
+
+
+def answer_shell(program: Program) -> int | None:
+    """Answers the script of a shell; the exit code, or None where no completion script started the program."""
+    instruction = os.environ.get(_COMPLETES)
+    return shell_complete(program, {}, "exporter", _COMPLETES, instruction) if instruction else None
+
+
+def _completion(shell: str) -> int:
+    completion = get_completion_class(shell)
+    assert completion is not None, "Click has these shells"
+    print(completion(_program(click.get_current_context()), {}, "exporter", _COMPLETES).source())
+    return 0
+
+
+COMPLETION = Command(
+    "completion",
+    _completion,
+    "print a script for a shell, which then completes commands and options",
+    'eval "$(exporter completion bash)"    # in ~/.bashrc; zsh: in ~/.zshrc, after compinit\n'
+    "  exporter completion fish > ~/.config/fish/completions/exporter.fish",
+)
+COMPLETION.group("Options", Argument("shell", "SHELL", ", ".join(_SHELLS), type=click.Choice(_SHELLS)))

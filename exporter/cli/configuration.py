@@ -152,7 +152,7 @@ def _refuse_empty(options: Mapping[str, Any]) -> None:
             )
 
 
-def load_serve(config: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def load_serve(config: Path | None, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """``sensitive_tags`` of the table ``[serve]`` of the file; empty where it is not given."""
     return _lists(_file(config, environ), "serve", config).get("sensitive_tags", ())
 

@@ -68,7 +68,7 @@ def _fetch(  # noqa: PLR0913 - the options of the command
     try:
         fetched = run.fetch(options, lambda: snowflake.opened(connection, options.schema), Progress())
     except KeyboardInterrupt:
-        say(f"interrupted; {run.what_remains(options.out)}")
+        say(f"interrupted; the days that are complete are in {out}, and the next fetch continues after them")
         return 130
     warn(run.advice(fetched, options))
     print(json.dumps(fetched.json(), indent=1) if as_json else run.summary(fetched))
@@ -190,11 +190,7 @@ EXPORT.group(
         ("full", "daily"),
         "daily: the graph has one node for all reads of a user, role, object and day (default full)",
     ),
-    choice(
-        ["--compress"],
-        ("none", "gzip"),
-        "gzip: events and graph as .ndjson.gz and .ttl.gz (default none)",
-    ),
+    choice(["--compress"], ("none", "gzip"), "gzip: events and graph as .ndjson.gz and .ttl.gz (default none)"),
     option("--base", "IRI", "the beginning of the graph's IRIs (default snowflake://ORG-ACCOUNT/)"),
     flag("--no-changes", "with --update: do not write what changed to changes/", names=("changes",), flag_value=False),
 )
@@ -204,10 +200,7 @@ EXPORT.group(
     option("--pseudonyms", "KEYFILE", "replace user names by pseudonyms, made with the key in this file", **FILES),
     option("--mode", "MODE", "who may read DIR, in octal digits: 0750 opens it to the group (default 0700)"),
     option(
-        "--forget-user",
-        "NAME",
-        "with --update: remove all rows of this user from DIR; can be repeated",
-        multiple=True,
+        "--forget-user", "NAME", "with --update: remove all rows of this user from DIR; can be repeated", multiple=True
     ),
     option("--forget-before", "DAY", "with --update: remove all rows from before this day (UTC) from DIR"),
 )
@@ -272,9 +265,7 @@ PUSH.group(
 PUSH.group(
     "How it is sent",
     choice(
-        ["--letter-case"],
-        LETTER_CASES,
-        "send names in lower case, or as they were exported (default: by the profile)",
+        ["--letter-case"], LETTER_CASES, "send names in lower case, or as they were exported (default: by the profile)"
     ),
     option("--concurrency", "N", "the most events at once (default 8)", type=int),
     option("--rate", "N", "the most events a second (default: no limit)", type=float),

@@ -13,7 +13,7 @@ from exporter.system import faults
 from exporter.system.terminal import counted, message, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from exporter.publish.report import Report
     from exporter.settings import Settings
@@ -39,26 +39,27 @@ def fault(error: Exception, if_stopped: str) -> str:
     that only its owner can read, because they can contain values of rows. ``if_stopped``: the state that the command
     leaves; empty if there is nothing to say.
     """
-    cause = faults.words(
-        error, f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
-    )
+    cause = faults.words(error, state_left(if_stopped))
     first = (str(error).splitlines() or [""])[0][:300]
     text = visible(
         cause or f"a fault of the program{if_stopped and f', {if_stopped}'}: {type(error).__name__}: {first}"
     )
     log = sys.modules.get("exporter.engines.session")  # loaded only if Spark was used
-    hint = log.log_hint() if log else ""
-    if hint:
+    if log and (hint := log.log_hint()):
         text += f"\n{hint}"
     return text if cause else f"{text}\nSet EXPORTER_DEBUG=1 to see where, and please report it."
+
+
+def state_left(if_stopped: str) -> str:
+    """The state that a command leaves which failed; ``if_stopped``: as in :func:`fault`."""
+    return f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
 
 
 def advice(settings: Settings) -> list[str]:
     """Warnings about settings that are allowed but seldom intended."""
     from exporter.settings import advice as of_settings
 
-    of_account = of_settings(settings.account)
-    return [*settings.privacy.advice, *([of_account] if of_account else [])]
+    return [line for line in (*settings.privacy.advice, of_settings(settings.account)) if line]
 
 
 def summary(report: Report, settings: Settings) -> str:
@@ -82,8 +83,7 @@ def summary(report: Report, settings: Settings) -> str:
     lines.append(f"  {'seconds':<12}{report.seconds['total']:>{_WIDTH},.1f}   {_slowest(report.seconds)}".rstrip())
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
-    texts = [*_skipped(report), *lines, *_not_understood(report), *_contradicting(report), *_shapes(report), "", *end]
-    return "\n".join(map(visible, texts))
+    return "\n".join(map(visible, [*_skipped(report), *lines, *_doubtful(report), "", *end]))
 
 
 def _of_rows(report: Report) -> str:
@@ -113,31 +113,30 @@ def _written(report: Report, settings: Settings, output: str) -> str:
     return f"{'' if report.made is None else 'of the days written, in '}{report.out}/{output}"
 
 
-def _left_out(report: Report) -> list[_Count]:
+def _left_out(report: Report) -> Iterator[_Count]:
     """What the filters left out, which is not counted in ``rows in``."""
     if report.filtered is None:
-        return []
+        return
     rows: dict[str, int] = report.filtered["rows"]
     texts = [f"{name} {number:,}" for name, number in rows.items() if number]
-    reduced = report.filtered["reduced"]
-    texts += [f"objects removed from {counted(reduced, 'more row', 'more rows')}"] if reduced else []
-    return [("filtered", sum(rows.values()), ", ".join(texts) or "nothing")]
+    if reduced := report.filtered["reduced"]:
+        texts.append(f"objects removed from {counted(reduced, 'more row', 'more rows')}")
+    yield "filtered", sum(rows.values()), ", ".join(texts) or "nothing"
 
 
-def _days(report: Report) -> list[_Count]:
+def _days(report: Report) -> Iterator[_Count]:
     """The days that an update wrote: those with new rows, and later ones that follow from them; with all their
     queries, since a day is written as a whole.
     """
     if report.made is None:
-        return []
+        return
     new = {day: rows for day, rows in (report.new or {}).items() if rows}
     days = [f"{day} ({counted(rows, 'new row', 'new rows')})" for day, rows in list(new.items())[:3]]
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
     of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
-    texts = [*([", ".join(days)] if days else []), of_days]
-    return [("days written", len(report.made), "; ".join(texts))]
+    yield "days written", len(report.made), "; ".join(filter(None, (", ".join(days), of_days)))
 
 
 def _old_and_new(report: Report) -> str:
@@ -149,12 +148,11 @@ def _old_and_new(report: Report) -> str:
     return f"{new:,} new and {again:,} written again"
 
 
-def _forgotten(report: Report) -> list[_Count]:
+def _forgotten(report: Report) -> Iterator[_Count]:
     """What was removed from DIR, and what was made again without it."""
-    if report.forgotten is None:
-        return []
-    files = counted(report.forgotten["files"], "file")
-    return [("forgotten", report.forgotten["queries"], f"queries removed; {files} written again without them")]
+    if report.forgotten is not None:
+        files = counted(report.forgotten["files"], "file")
+        yield "forgotten", report.forgotten["queries"], f"queries removed; {files} written again without them"
 
 
 def _checked(report: Report) -> str:
@@ -168,36 +166,27 @@ def _slowest(seconds: dict[str, float]) -> str:
     return ", ".join(f"{name} {seconds_taken:.1f}" for seconds_taken, name in stages[:3])
 
 
-def _skipped(report: Report) -> list[str]:
-    if not report.skipped_files:
-        return []
-    names = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
-    files = counted(len(report.skipped_files), "file")
-    return [f"  skipped {files} of the input (links, not rows, or of the output): {names}"]
+def _skipped(report: Report) -> Iterator[str]:
+    if report.skipped_files:
+        names = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
+        files = counted(len(report.skipped_files), "file")
+        yield f"  skipped {files} of the input (links, not rows, or of the output): {names}"
 
 
-def _not_understood(report: Report) -> list[str]:
-    """The first three names of what is not understood."""
-    if not report.not_understood:
-        return []
-    names = [f"{what} ({entry['count']:,})" for what, entry in list(report.not_understood.items())[:3]]
-    remaining = len(report.not_understood) - len(names)
-    more = f" and {remaining:,} more; all are in" if remaining else "; see"
-    return [f"  not understood: {', '.join(names)}{more} {report.out}/report.json"]
-
-
-def _contradicting(report: Report) -> list[str]:
-    number = (report.query_history or {}).get("contradicting", 0)
-    if not number:
-        return []
-    rows = counted(number, "row of QUERY_HISTORY has", "rows of QUERY_HISTORY have")
-    return [f"  {rows} another start than the rows of the query, so the end is left out: times without a zone?"]
-
-
-def _shapes(report: Report) -> list[str]:
-    refused = [f"  refused by {shape}: {count:,}" for shape, count in sorted(report.violations.items())]
-    warned = [f"  warning by {shape}: {count:,}" for shape, count in sorted(report.warnings.items())]
-    return [*refused, *warned, *([f"  all results are in {report.out}/shacl-report.ttl"] if refused or warned else [])]
+def _doubtful(report: Report) -> Iterator[str]:
+    """The first three names of what is not understood, lines of QUERY_HISTORY that do not fit, results of shapes."""
+    if report.not_understood:
+        names = [f"{what} ({entry['count']:,})" for what, entry in list(report.not_understood.items())[:3]]
+        remaining = len(report.not_understood) - len(names)
+        more = f" and {remaining:,} more; all are in" if remaining else "; see"
+        yield f"  not understood: {', '.join(names)}{more} {report.out}/report.json"
+    if number := (report.query_history or {}).get("contradicting", 0):
+        rows = counted(number, "row of QUERY_HISTORY has", "rows of QUERY_HISTORY have")
+        yield f"  {rows} another start than the rows of the query, so the end is left out: times without a zone?"
+    for words, results in (("refused", report.violations), ("warning", report.warnings)):
+        yield from (f"  {words} by {shape}: {count:,}" for shape, count in sorted(results.items()))
+    if report.violations or report.warnings:
+        yield f"  all results are in {report.out}/shacl-report.ttl"
 
 
 def _minute(time: str) -> str:

@@ -143,15 +143,19 @@ class _Query(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Looks for the question first. Raises UsageError where there is no such question."""
         from exporter.ask.shipped import find
+        from exporter.cli.questions import options_of
 
         name = next(self._names(args), None)
         if name is not None:
             try:
-                ctx.meta[_QUESTION] = find(name)
-                ctx.info_name = f"{self.name} {shlex.quote(name)}"  # for the usage, and for where to find a help
+                question = find(name)
             except UsageError:
                 if not ctx.resilient_parsing:  # a shell completes what is not written yet
                     raise
+            else:
+                used_options = [option for param in self.get_params(ctx) for option in param.opts]
+                ctx.meta[_ASKED] = question, options_of(question, used_options)
+                ctx.info_name = f"{self.name} {shlex.quote(name)}"  # for the usage, and for where to find a help
         return super().parse_args(ctx, args)
 
     def _names(self, args: Sequence[str]) -> Iterator[str]:
@@ -173,39 +177,28 @@ class _Query(Command):
                     yield value
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *self._of_question(ctx)]
-
-    def _of_question(self, ctx: click.Context) -> list[click.Option]:
-        """The options of the question, made once."""
-        from exporter.cli.questions import options_of
-
-        question: Question | None = ctx.meta.get(_QUESTION)
-        if question is None:
-            return []
-        used_options = [name for param in (*self.params, self.get_help_option(ctx)) if param for name in param.opts]
-        options: list[click.Option] = ctx.meta.setdefault(_OPTIONS, options_of(question, used_options))
-        return options
+        return [*super().get_params(ctx), *_asked(ctx)[1]]
 
     def groups_of(self, ctx: click.Context) -> Mapping[str, Sequence[click.Parameter]]:
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question, of_question = _asked(ctx)
         if question is None:
             return self.groups
         (title, (_, *options)), *others = self.groups.items()  # without the first argument, which is known
-        return {f"Options of {question.name}": self._of_question(ctx), title: options, **dict(others)}
+        return {f"Options of {question.name}": of_question, title: options, **dict(others)}
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         pieces = super().collect_usage_pieces(ctx)
-        return [pieces[0], pieces[-1]] if _QUESTION in ctx.meta else pieces
+        return [pieces[0], pieces[-1]] if _ASKED in ctx.meta else pieces
 
     def example_of(self, ctx: click.Context) -> str:
         from exporter.cli.questions import example
 
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question, _ = _asked(ctx)
         return example(question) if question else self.example
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the question in words, if one is given, and its columns."""
-        question: Question | None = ctx.meta.get(_QUESTION)
+        question, _ = _asked(ctx)
         if question is None:
             super().format_help_text(ctx, formatter)
             return
@@ -216,8 +209,14 @@ class _Query(Command):
             formatter.write_text(f"Columns of the answer: {', '.join(question.columns)}.")
 
 
-_QUESTION: Final = "exporter.cli.query.question"
-_OPTIONS: Final = "exporter.cli.query.options"
+_ASKED: Final = "exporter.cli.query.asked"
+
+
+def _asked(ctx: click.Context) -> tuple[Question | None, list[click.Option]]:
+    """The question and its options; None and none where no question is named, and while a shell completes its name."""
+    asked: tuple[Question | None, list[click.Option]] = ctx.meta.get(_ASKED, (None, []))
+    return asked
+
 
 QUERY = _Query(
     "query",

@@ -36,10 +36,7 @@ _VALUES: Final = {
 """Kind of a parameter -> how its value is named in a help, and an example of it."""
 _HOW: Final = """To ask a question:                  exporter query NAME DIR
 To see its options and an example:  exporter query NAME --help"""
-_COMPLETED: Final = {
-    "domain": ("Table", "View", "Stage", "Stream", "Function", "Procedure", "Share", "Tag"),
-    **CHOICES,
-}
+_COMPLETED: Final = {"domain": ("Table", "View", "Stage", "Stream", "Function", "Procedure", "Share", "Tag"), **CHOICES}
 """Kind of a parameter -> the values that a shell completes, of one word; others may be given as well."""
 
 
@@ -102,11 +99,12 @@ def values_of_options(question: Question, options: Mapping[str, Sequence[str]]) 
     """Parameter -> the values of its option. ``options``: all that :func:`options_of` made. Raises UsageError for an
     empty value.
     """
-    values = {parameter.name: list(options.get(_name(parameter), ())) for parameter in question.parameters}
+    values = dict[str, list[str]]()
     for parameter in question.parameters:
-        if values[parameter.name]:
-            refuse_empty(option_of(parameter), values[parameter.name])
-    return {name: given for name, given in values.items() if given}
+        if given := options.get(_name(parameter)):
+            refuse_empty(option_of(parameter), given)
+            values[parameter.name] = [*given]
+    return values
 
 
 def example(question: Question) -> str:

@@ -118,7 +118,7 @@ class LocalPlace:
     def held(self) -> Iterator[None]:
         if os.path.ismount(self._out):
             raise UsageError(f"{self.shown}: is a mount point, which cannot be replaced; give a folder below it")
-        manifest.refuse_in_export_here(self.shown, self._out)
+        manifest.refuse_in_export(self.shown, self._out.parents)
         if self._out.exists() and not os.access(self._out, os.W_OK):
             why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
             raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")

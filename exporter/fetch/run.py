@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.fetch import snowflake, state
-from exporter.fetch.snowflake import ACCESS_HISTORY, OF_ORGANIZATION, QUERY_TEXT, SCHEMAS
-from exporter.publish.manifest import refuse_in_export_here
+from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, OF_ORGANIZATION, QUERY_HISTORY, QUERY_TEXT, SCHEMAS
+from exporter.publish.manifest import refuse_in_export
 from exporter.system import private
 from exporter.system.folders import held
-from exporter.system.terminal import visible
+from exporter.system.terminal import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -86,12 +86,7 @@ class Period:
 
     def is_settled(self, day: date, at: datetime) -> bool:
         """Whether a day cannot have late rows any more, if it was last asked for at the time ``at``."""
-        return at >= datetime.combine(after(day), time(), UTC) + self.overlap * _DAY
-
-
-def after(day: date) -> date:
-    """The next day."""
-    return day + _DAY
+        return at >= datetime.combine(day + _DAY, time(), UTC) + self.overlap * _DAY
 
 
 def day_of(text: str, option: str) -> date:
@@ -102,82 +97,6 @@ def day_of(text: str, option: str) -> date:
         raise UsageError(f"{option} {text}: is not a day such as 2026-11-21; rows are fetched by days of UTC") from None
 
 
-_WIDTH = 12
-
-
-def summary(fetched: Fetched) -> str:
-    """The rows by view, and the command to run next."""
-    lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
-    if fetched.removed:
-        lines.append(f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} days, {_period(fetched.removed)}")
-    end = [f"Written to {fetched.out}", *([_next(fetched)] if fetched.left.get(ACCESS_HISTORY.folder) else [])]
-    return "\n".join(map(visible, [*lines, "", *end]))
-
-
-def _view(fetched: Fetched, folder: str) -> str:
-    rows, same = fetched.rows[folder], fetched.same[folder]
-    counted_again = f"; {_days(same)} asked for again, nothing new" if same else ""
-    days = f"{_days(len(rows))} ({_period(list(rows))})" if rows else "no day"
-    count = sum(rows.values())
-    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {days}{counted_again}"
-
-
-def _days(number: int) -> str:
-    return f"{number:,} day{'' if number == 1 else 's'}"
-
-
-def _period(days: list[date]) -> str:
-    return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
-
-
-def _next(fetched: Fetched) -> str:
-    return f"Export it: exporter export {fetched.out} --out lineage --update"
-
-
-def what_remains(out: Path) -> str:
-    """For the message of a fetch that was interrupted: what remains of it."""
-    return f"the days that are complete are in {out}, and the next fetch continues after them"
-
-
-def advice(fetched: Fetched, options: FetchOptions) -> Iterator[str]:
-    """Notes: columns that were left out, views without rows, and why nothing is left to export."""
-    for problem in fetched.not_read.values():
-        yield f"not read, and short queries on hybrid tables are missing: {problem}"
-    for view in options.views:
-        if view.folder in fetched.not_read:
-            continue
-        name = f"{options.schema}.{view.name}"
-        missing = [column for column in fetched.left_out[view.folder] if column not in _expected_to_miss(options)]
-        if missing:
-            yield f"{name} has no {', '.join(missing)}: left out"
-        rows = fetched.rows[view.folder]
-        if rows and not any(rows.values()) and not fetched.same[view.folder]:
-            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, options.schema)}"
-    if not fetched.left.get(ACCESS_HISTORY.folder):
-        yield _nothing_to_export(fetched, options)
-
-
-def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
-    nothing = f"{fetched.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
-    if not fetched.removed:
-        return nothing
-    removed_days = f"{_days(len(fetched.removed))} ({_period(fetched.removed)})"
-    return f"{nothing}: --keep {options.period.keep} removed {removed_days}, and no later day has a row"
-
-
-def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
-    """Columns whose absence needs no note."""
-    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
-    return others if options.query_text else others | {QUERY_TEXT}
-
-
-def _why(view: str, schema: str) -> str:
-    if view != ACCESS_HISTORY.name:
-        return ""
-    late = "a day" if schema == SCHEMAS["organization"] else "three hours"
-    return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"
-
-
 @dataclass(frozen=True)
 class FetchOptions:
     """The options of a fetch. ``out``: ROWS; ``schema``: of the views; ``query_text``: whether SQL text is fetched;
@@ -186,7 +105,7 @@ class FetchOptions:
 
     out: Path
     period: Period
-    schema: str = snowflake.SCHEMAS["account"]
+    schema: str = SCHEMAS["account"]
     query_text: bool = False
     query_history: bool = True
     aggregate: bool = False
@@ -194,8 +113,8 @@ class FetchOptions:
     @property
     def views(self) -> tuple[View, ...]:
         """The views to read."""
-        others = ((snowflake.QUERY_HISTORY, self.query_history), (snowflake.AGGREGATE, self.aggregate))
-        return (snowflake.ACCESS_HISTORY, *(view for view, is_read in others if is_read))
+        others = ((QUERY_HISTORY, self.query_history), (AGGREGATE, self.aggregate))
+        return (ACCESS_HISTORY, *(view for view, is_read in others if is_read))
 
 
 @dataclass
@@ -232,7 +151,7 @@ def planned(options: FetchOptions, now: datetime) -> Iterator[str]:
         last_asked = fetch_state.asked(view.folder)
         yield snowflake.columns_sql(options.schema, view)
         for day in options.period.days(now, last_asked):
-            bounds = {name: f"'{time}'" for name, time in snowflake.bounds(day, after(day)).items()}
+            bounds = {name: f"'{time}'" for name, time in snowflake.bounds(day).items()}
             if day in last_asked:
                 yield snowflake.count_sql(options.schema, view) % bounds
             yield snowflake.rows_sql(options.schema, view, columns) % bounds
@@ -245,7 +164,7 @@ def fetch(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Fetched:
     """Fetches what ROWS does not have. After a failure, the days that are complete stay."""
-    refuse_in_export_here(str(options.out), options.out.resolve())
+    refuse_in_export(str(options.out), options.out.resolve().parents)
     state.read(options.out)  # errors in ROWS are reported before anything is asked
     with private.made(), _locked(options.out), ExitStack() as stack:
         fetch_state = state.read(options.out)
@@ -300,7 +219,7 @@ class _Fetch:
         try:
             columns = self._columns(view)
         except UsageError as error:
-            if view is not snowflake.AGGREGATE:
+            if view is not AGGREGATE:
                 raise
             self.fetched.not_read[view.folder] = str(error)
             return []
@@ -324,7 +243,7 @@ class _Fetch:
 
     def _fetch_day(self, view: View, day: date, columns: tuple[str, ...]) -> None:
         """Asks a view for a day, and records the answer."""
-        schema, bounds, at = self.options.schema, snowflake.bounds(day, after(day)), self.clock()
+        schema, bounds, at = self.options.schema, snowflake.bounds(day), self.clock()
         before = self.fetch_state.days.get(view.folder, {}).get(day)
         with self.progress.stage(f"{view.name} of {day}"):
             if before and self.session.number(snowflake.count_sql(schema, view), bounds) == before.rows:
@@ -348,3 +267,72 @@ class _Fetch:
                 self.fetched.removed.append(day)
         self.fetched.removed = sorted(set(self.fetched.removed))
         state.write_state(self.options.out, self.fetch_state)
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+_WIDTH = 12
+
+
+def summary(fetched: Fetched) -> str:
+    """The rows by view, and the command to run next."""
+    lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
+    if fetched.removed:
+        lines.append(f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} days, {_period(fetched.removed)}")
+    lines += ["", f"Written to {fetched.out}"]
+    if fetched.left.get(ACCESS_HISTORY.folder):
+        lines.append(f"Export it: exporter export {fetched.out} --out lineage --update")
+    return "\n".join(map(visible, lines))
+
+
+def _view(fetched: Fetched, folder: str) -> str:
+    rows, same = fetched.rows[folder], fetched.same[folder]
+    counted_again = f"; {counted(same, 'day')} asked for again, nothing new" if same else ""
+    count = sum(rows.values())
+    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {_days(rows) if rows else 'no day'}{counted_again}"
+
+
+def _days(days: Collection[date]) -> str:
+    return f"{counted(len(days), 'day')} ({_period(days)})"
+
+
+def _period(days: Collection[date]) -> str:
+    return f"{min(days)}" if len(days) == 1 else f"{min(days)} to {max(days)}"
+
+
+def advice(fetched: Fetched, options: FetchOptions) -> Iterator[str]:
+    """Notes: columns that were left out, views without rows, and why nothing is left to export."""
+    for problem in fetched.not_read.values():
+        yield f"not read, and short queries on hybrid tables are missing: {problem}"
+    for view in options.views:
+        if view.folder in fetched.not_read:
+            continue
+        name = f"{options.schema}.{view.name}"
+        missing = [column for column in fetched.left_out[view.folder] if column not in _expected_to_miss(options)]
+        if missing:
+            yield f"{name} has no {', '.join(missing)}: left out"
+        rows = fetched.rows[view.folder]
+        if rows and not any(rows.values()) and not fetched.same[view.folder]:
+            yield f"{name} has no row from {min(rows)} to {max(rows)}{_why(view.name, options.schema)}"
+    if not fetched.left.get(ACCESS_HISTORY.folder):
+        yield _nothing_to_export(fetched, options)
+
+
+def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
+    nothing = f"{fetched.out} has no row of {ACCESS_HISTORY.name}, so there is nothing to export"
+    if not fetched.removed:
+        return nothing
+    return f"{nothing}: --keep {options.period.keep} removed {_days(fetched.removed)}, and no later day has a row"
+
+
+def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
+    """Columns whose absence needs no note."""
+    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
+    return others if options.query_text else others | {QUERY_TEXT}
+
+
+def _why(view: str, schema: str) -> str:
+    if view != ACCESS_HISTORY.name:
+        return ""
+    late = "a day" if schema == SCHEMAS["organization"] else "three hours"
+    return f"; it needs Enterprise Edition (without it the view is empty), and rows are up to {late} late"

@@ -19,6 +19,7 @@ import sys
 import warnings
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
@@ -351,18 +352,15 @@ def columns_sql(schema: str, view: View) -> str:
 
 def count_sql(schema: str, view: View) -> str:
     """The SQL for the number of rows of a day; its parameters are :func:`bounds`."""
-    return f"select count(*) from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+    return rows_sql(schema, view, ["count(*)"])
 
 
 def rows_sql(schema: str, view: View, columns: Iterable[str]) -> str:
     """The SQL for the rows of a day; its parameters are :func:`bounds`."""
-    return f"select {', '.join(columns)} from {schema}.{view.name}{_where(view)}"  # noqa: S608 - see schema_of
+    of_day = f"{view.time} >= to_timestamp_ltz(%(since)s) and {view.time} < to_timestamp_ltz(%(until)s)"
+    return f"select {', '.join(columns)} from {schema}.{view.name} where {of_day}"  # noqa: S608 - see schema_of
 
 
-def _where(view: View) -> str:
-    return f" where {view.time} >= to_timestamp_ltz(%(since)s) and {view.time} < to_timestamp_ltz(%(until)s)"
-
-
-def bounds(day: date, after: date) -> dict[str, str]:
-    """The parameters of a day: midnights of UTC, of the day itself and of the next day ``after``."""
-    return {"since": f"{day} 00:00:00 +0000", "until": f"{after} 00:00:00 +0000"}
+def bounds(day: date) -> dict[str, str]:
+    """The parameters of a day: the midnights of UTC at its beginning and its end."""
+    return {"since": f"{day} 00:00:00 +0000", "until": f"{day + timedelta(days=1)} 00:00:00 +0000"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter import MODEL
 from exporter.errors import UsageError
@@ -30,6 +30,7 @@ are in other files.
 LOG: Final = "log.json"
 ROWS: Final = ("rows_in", "exported", "duplicates", "quarantined")
 """The counts of rows in the log and the report: the first is the sum of the others."""
+_Document = TypeVar("_Document", dict[str, Any], list[Any])
 _DECISIVE_SETTINGS: Final = (
     "account",
     "base",
@@ -76,8 +77,8 @@ def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
     _check_outputs(settings)
     if not place.exists() or place.names() == []:
         return EarlierRuns()
-    manifest = _read(place, "manifest.json")
-    log = _read(place, LOG)
+    manifest = _read(place, "manifest.json", dict)
+    log = _read(place, LOG, list)
     if manifest is None:
         raise UsageError(f"{place.shown}: has no manifest.json, so it was not made by an export; give another --out")
     if log is None:
@@ -93,10 +94,10 @@ def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
 def account_of(place: Place) -> str | None:
     """The account that DIR was made with; None if DIR is no export, or does not say."""
     try:
-        settings = (_read(place, "manifest.json") or {}).get("settings", {})
+        settings = (_read(place, "manifest.json", dict) or {}).get("settings")
     except UsageError:  # the export itself reports it
         return None
-    account = settings.get("account")
+    account = settings.get("account") if isinstance(settings, dict) else None
     return account if isinstance(account, str) else None
 
 
@@ -112,16 +113,25 @@ def _check_outputs(settings: Settings) -> None:
             )
 
 
-def _read(place: Place, name: str) -> Any:
+def _read(place: Place, name: str, kind: type[_Document]) -> _Document | None:
     text = place.read(name)
-    return None if text is None else _json(text, f"{place.shown}: {name}", place.shown)
+    return None if text is None else document(text, kind, f"{place.shown}: {name}", place.shown)
 
 
-def _json(text: str, what: str, folder: object) -> Any:
+def document(text: str, kind: type[_Document], what: str, folder: object) -> _Document:
+    """The JSON of a file of an export. Raises UsageError where it is not of the kind that an export writes."""
     try:
-        return json.loads(text)
-    except ValueError:
-        raise UsageError(f"{what} is damaged; exporter validate {folder} lists all damage") from None
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, kind):
+        raise damaged(what, folder)
+    return content
+
+
+def damaged(what: str, folder: object) -> UsageError:
+    """The error for a file of an export that does not say what an export writes there."""
+    return UsageError(f"{what} is damaged; exporter validate {folder} lists all damage")
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
@@ -154,13 +164,20 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it."""
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
-        raise UsageError(f"{folder}: {no_export(folder)}")
-    content = _json(path.read_text(encoding="utf-8"), f"{path}:", folder)
-    return (
-        list(content)
-        if path.name == LOG
-        else [{"run": 1, "version": content["version"], **{name: content[name] for name in ROWS}}]
-    )
+        raise no_export(folder)
+    text, what = path.read_text(encoding="utf-8", errors="replace"), f"{path}:"
+    if path.name == LOG:
+        listed = document(text, list, what, folder)
+    else:
+        report = document(text, dict, what, folder)
+        listed = [{"run": 1, **{name: report.get(name) for name in ("version", *ROWS)}}]
+    if not listed or not all(isinstance(run, dict) and _is_counted(run) for run in listed):
+        raise damaged(what, folder)
+    return listed
+
+
+def _is_counted(run: dict[str, Any]) -> bool:
+    return all(isinstance(run.get(name), int) for name in ("run", *ROWS))
 
 
 def quarantined_rows(folder: Path) -> int:
@@ -174,10 +191,10 @@ def quarantined_rows(folder: Path) -> int:
     return rows
 
 
-def no_export(folder: Path) -> str:
-    """Why a folder is not an export, for a message."""
+def no_export(folder: Path) -> UsageError:
+    """The error for a folder that is not an export; it says why."""
     why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
-    return f"{why}; give a folder that exporter export wrote"
+    return UsageError(f"{folder}: {why}; give a folder that exporter export wrote")
 
 
 def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:

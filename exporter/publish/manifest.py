@@ -104,11 +104,28 @@ def of_export(manifest: str | None) -> list[Json] | None:
     return files if files and all(_DIGEST.fullmatch(file["sha256"]) for file in files) else None
 
 
+def read(folder: Path) -> str | None:
+    """The text of a folder's manifest; None if there is none that can be read."""
+    return _text(f"{folder}/{NAME}")
+
+
+def _text(name: str) -> str | None:
+    path = Path(name)
+    try:  # a pipe would be waited for
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    except OSError:
+        return None
+
+
 def refuse_in_export(
-    shown: str, above: Iterable[str], text: Callable[[str], str | None], is_there: Callable[[str], bool]
+    shown: str,
+    above: Iterable[Path | str],
+    text: Callable[[str], str | None] = _text,
+    is_there: Callable[[str], bool] = os.path.isfile,
 ) -> None:
     """Raise UsageError if a folder of the user is in an export, which is replaced as a whole. ``above``: the folders
-    that it is in. ``text``: the text of a file, None if there is none.
+    that it is in, without links. ``text``: the text of a file, None if there is none; ``is_there``: whether there is a
+    file. Both are of this machine unless others are given.
     """
     folder = _export_of(above, text, is_there)
     if folder is not None:
@@ -118,8 +135,10 @@ def refuse_in_export(
         )
 
 
-def _export_of(above: Iterable[str], text: Callable[[str], str | None], is_there: Callable[[str], bool]) -> str | None:
-    for folder in above:
+def _export_of(
+    above: Iterable[Path | str], text: Callable[[str], str | None], is_there: Callable[[str], bool]
+) -> str | None:
+    for folder in map(str, above):
         files = of_export(text(f"{folder}/{NAME}"))
         if files and any(is_there(f"{folder}/{file['path']}") for file in files):
             return folder
@@ -128,17 +147,8 @@ def _export_of(above: Iterable[str], text: Callable[[str], str | None], is_there
 
 def export_of(path: Path) -> Path | None:
     """The export that a file or folder is in, given without links; None if it is in none."""
-    folder = _export_of(map(str, path.parents), _text, os.path.isfile)
+    folder = _export_of(path.parents, _text, os.path.isfile)
     return None if folder is None else Path(folder)
-
-
-def refuse_in_export_here(shown: str, folder: Path) -> None:
-    """The same for a folder of this machine, given without links."""
-    refuse_in_export(shown, map(str, folder.parents), _text, os.path.isfile)
-
-
-def _text(path: str) -> str | None:
-    return _read(Path(path))
 
 
 class ManifestDiff(NamedTuple):
@@ -282,22 +292,11 @@ def problems(folder: Path) -> list[str]:
 
     Files of a push and stores of former versions are ignored. If the folder is replaced meanwhile, it is checked again.
     """
-    return steady(folder, lambda: list(_problems(folder, read(folder))))
+    return steady(folder, lambda: list(_problems(folder)))
 
 
-def read(folder: Path) -> str | None:
-    """The text of a folder's manifest; None if there is none that can be read."""
-    return _read(folder / NAME)
-
-
-def _read(path: Path) -> str | None:
-    try:  # a pipe would be waited for
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
-    except OSError:
-        return None
-
-
-def _problems(folder: Path, manifest: str | None) -> Iterator[str]:
+def _problems(folder: Path) -> Iterator[str]:
+    manifest = read(folder)
     if manifest is None:
         if (folder / _REPORT).is_file():
             yield f"{folder / NAME}: is missing or cannot be read, so the files of the export are not known"

@@ -27,6 +27,8 @@ from exporter.publish.manifest import NAME
 from exporter.publish.set_aside import place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from exporter.graph.shapes.on_graph import Result
     from exporter.graph.terms import Node
     from exporter.pipeline.outcome import Outcome
@@ -272,56 +274,46 @@ _REASONS: Final = 3
 
 def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, text: str) -> None:
     """Raise UsageError if the export must not be published. ``text``: the input, for messages."""
+    what, helps = next(_refusals(settings, report, new, text), ("", ""))
+    if what:
+        raise UsageError(f"{what}; {settings.out} is unchanged. {helps}")
+
+
+def _refusals(settings: Settings, report: Report, new: Publication, text: str) -> Iterator[tuple[str, str]]:
+    """Why the export must not be published, each with what to do."""
+    is_intended = "Give --allow-empty if this is intended"
     if report.rows_in == 0 and report.filtered is not None and not settings.allow_empty:
-        left_out = sum(report.filtered["rows"].values())
-        raise UsageError(
-            f"the filters leave out all {left_out:,} rows of {text}; {_unchanged(settings)}. Give --allow-empty if "
-            "this is intended"
-        )
+        yield f"the filters leave out all {sum(report.filtered['rows'].values()):,} rows of {text}", is_intended
     history = report.query_history
     if history and history["rows_in"] and history["unusable"] == history["rows_in"]:
-        raise UsageError(
-            f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY; "
-            f"{_unchanged(settings)}. Give rows of the view QUERY_HISTORY, or leave out --query-history"
-        )
+        what = f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY"
+        yield what, "Give rows of the view QUERY_HISTORY, or leave out --query-history"
     if report.forgotten and report.forgotten["queries"] and report.period is None and not settings.allow_empty:
-        raise UsageError(
-            f"all {report.forgotten['queries']:,} queries of {settings.out} would be removed; {_unchanged(settings)}. "
-            "Give --allow-empty if this is intended, or another day or user"
-        )
+        what = f"all {report.forgotten['queries']:,} queries of {settings.out} would be removed"
+        yield what, f"{is_intended}, or another day or user"
     if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
         return
     if report.rows_in == 0 and not settings.allow_empty:
-        raise UsageError(f"there are no rows in {text}; {_unchanged(settings)}. Give --allow-empty if this is intended")
+        yield f"there are no rows in {text}", is_intended
     # An update in which all rows are known already is not a mistake: there is nothing new.
     number = report.exported + (report.duplicates if settings.update else 0)
     if not number and not settings.allow_empty:
-        raise UsageError(
-            f"none of the {report.rows_in:,} rows can be exported; {_unchanged(settings)}. {_reasons(new)}"
-            "Give --allow-empty to publish anyway, with the quarantined rows"
-        )
+        helps = f"{_reasons(new)}Give --allow-empty to publish anyway, with the quarantined rows"
+        yield f"none of the {report.rows_in:,} rows can be exported", helps
     if not settings.force:
-        _check_size(settings, report, new)
+        yield from _refusals_of_size(settings, report, new)
 
 
-def _check_size(settings: Settings, report: Report, new: Publication) -> None:
+def _refusals_of_size(settings: Settings, report: Report, new: Publication) -> Iterator[tuple[str, str]]:
+    rows = f"{report.exported:,} rows were exported"
     if settings.min_rows is not None:
         if report.exported < settings.min_rows:
-            raise UsageError(
-                f"{report.exported:,} rows were exported, but --min-rows requires {settings.min_rows:,}; "
-                f"{_unchanged(settings)}. Give --force to publish anyway"
-            )
+            yield f"{rows}, but --min-rows requires {settings.min_rows:,}", "Give --force to publish anyway"
     elif settings.replace and report.exported:  # an export without rows was allowed above
         rows_before = _before(new)
         if report.exported * _SHARE < rows_before:
-            raise UsageError(
-                f"{report.exported:,} rows were exported, fewer than half of the {rows_before:,} in {settings.out}; "
-                f"{_unchanged(settings)}. Give --force to replace it anyway, or --min-rows N for another limit"
-            )
-
-
-def _unchanged(settings: Settings) -> str:
-    return f"{settings.out} is unchanged"
+            helps = "Give --force to replace it anyway, or --min-rows N for another limit"
+            yield f"{rows}, fewer than half of the {rows_before:,} in {settings.out}", helps
 
 
 def _before(new: Publication) -> int:

@@ -12,11 +12,10 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.errors import UsageError
 from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
-from exporter.publish.earlier import LOG, STATE, no_export
+from exporter.publish.earlier import LOG, STATE, damaged, document, no_export
 from exporter.system import files
 from exporter.system.terminal import counted, visible
 
@@ -52,7 +51,7 @@ class _Quarantine:
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
-            raise UsageError(f"{folder}: {no_export(folder)}")
+            raise no_export(folder)
         self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
         for entry, run in self._of_all_runs():
@@ -73,9 +72,13 @@ class _Quarantine:
         """Each line with its run; the run is 0 for rows of the present state."""
         for path in files.find_files(self._folder / "quarantine", ".ndjson"):
             of_run = _of_run(path.name)
-            with path.open(encoding="utf-8") as lines:
-                for line in lines:
-                    yield json.loads(line), int(of_run[1]) if of_run else 0
+            with path.open(encoding="utf-8", errors="replace") as lines:
+                for number, line in enumerate(lines, 1):
+                    where = f"{path}, line {number}:"
+                    entry = document(line, dict, where, self._folder)
+                    if not isinstance(entry.get("as_it_came"), str) or not isinstance(entry.get("reason"), str):
+                        raise damaged(where, self._folder)
+                    yield entry, int(of_run[1]) if of_run else 0
 
 
 def reasons(folder: Path) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
-from exporter.publish.manifest import refuse_in_export_here
+from exporter.publish.manifest import refuse_in_export
 from exporter.system import files
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def check(out: Path, is_own: Callable[[bytes], bool], what: str) -> None:
         raise UsageError(f"--out {out}: is a pipe or a device; give a file")
     if not target.parent.is_dir():
         raise UsageError(f"--out {out}: cannot be written: its folder does not exist")
-    refuse_in_export_here(f"--out {out}", target)
+    refuse_in_export(f"--out {out}", target.parents)
     if mode is None:
         return
     try:

@@ -88,12 +88,13 @@ def compare(
     return Comparison(edges, declarations, observed, notes, declared.contracts)
 
 
-_RANK: Final = {name: number for number, name in enumerate((UNDECLARED, PHANTOM, UNKNOWN, VERIFIED))}
+_FIRST: Final = (UNDECLARED, PHANTOM, UNKNOWN, VERIFIED)
+"""The classes in the order in which edges are listed."""
 
 
 def _order(edge: ComparedEdge) -> tuple[int, str, str, str, str]:
     source, target = edge.source, edge.target
-    return _RANK[edge.verdict], target.name, target.column or "", source.name, source.column or ""
+    return _FIRST.index(edge.verdict), target.name, target.column or "", source.name, source.column or ""
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
@@ -108,8 +109,8 @@ class _Classifier:
     def classify(self, edge: ComparedEdge) -> None:
         reason = self._not_on_record(edge)
         if reason is None:
-            assert isinstance(edge.target.resolution, ObjectLine), "another one is not on record"
-            reason = self._of_view(edge) if edge.target.resolution.is_view else self._of_table(edge)
+            assert edge.target.line, "another one is not on record"
+            reason = self._of_view(edge) if edge.target.line.is_view else self._of_table(edge)
         if reason is not None:
             edge.reason, edge.why = reason
 
@@ -173,10 +174,7 @@ class _Classifier:
             return "not-filled", f"no query of the period filled {target}"
         unclear = sum(fill.unclear for fill in fills)
         if unclear:
-            return (
-                "incomplete-rows",
-                f"{_queries(unclear)} filled {target} in rows that do not say all sources",
-            )
+            return "incomplete-rows", f"{_queries(unclear)} filled {target} in rows that do not say all sources"
         if edge.source.column and edge.target.column:
             runs = self._runs(edge)
             without_columns = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)

@@ -98,7 +98,11 @@ _node: Final = msgspec.json.Decoder(_Node).decode
 
 def items(manifest: Manifest, name: str) -> Iterator[Item]:
     """What the manifest declares, in the order of its nodes. ``name``: of the file, for errors. Raises UsageError."""
-    nodes = {key: _read(key, raw, kind, name) for kind, key, raw in _sections(manifest)}
+    nodes = {
+        key: _read(key, raw, kind, name)
+        for kind in ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries")
+        for key, raw in (getattr(manifest, kind) or {}).items()
+    }
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
     found = {key: _dataset(node, key, adapter, project, name) for key, node in nodes.items()}
@@ -111,13 +115,6 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
             yield FilledDataset(target, manifest.at, node.materialized in _VIEWS)
         for parent, via in _parents(key, nodes, datasets, manifest):
             yield DeclaredEdge(datasets[parent], target, name_time=manifest.at, job=key, via=via)
-
-
-def _sections(manifest: Manifest) -> Iterator[tuple[str, str, Raw]]:
-    """The section, the unique id and the text of each node."""
-    for kind in ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries"):
-        for key, raw in (getattr(manifest, kind) or {}).items():
-            yield kind, key, raw
 
 
 def _read(key: str, raw: Raw, kind: str, name: str) -> _Node:

@@ -43,6 +43,11 @@ class End(NamedTuple):
     column: str | None
 
     @property
+    def line(self) -> ObjectLine | None:
+        """The objects that it is; None where it is not known which."""
+        return self.resolution if isinstance(self.resolution, ObjectLine) else None
+
+    @property
     def key(self) -> ColumnKey:
         """Equal for ends that are the same column of the same object."""
         return self.table, self.column or ""
@@ -50,7 +55,7 @@ class End(NamedTuple):
     @property
     def table(self) -> str:
         """Equal for ends in the same object."""
-        return self.resolution.root if isinstance(self.resolution, ObjectLine) else f"? {self.dataset!r}"
+        return self.line.root if self.line else f"? {self.dataset!r}"
 
     @property
     def name(self) -> str:
@@ -60,12 +65,17 @@ class End(NamedTuple):
     @property
     def present_name(self) -> str | None:
         """The name that the object has now."""
-        return self.resolution.name if isinstance(self.resolution, ObjectLine) else None
+        return self.line.name if self.line else None
+
+    @property
+    def iri(self) -> str | None:
+        """The IRI of the object that has the name at the time."""
+        return self.line.iri if self.line else None
 
     @property
     def members(self) -> frozenset[str]:
         """The IRIs of the objects that it is; none where it is not known which."""
-        return self.resolution.members if isinstance(self.resolution, ObjectLine) else frozenset()
+        return self.line.members if self.line else frozenset()
 
 
 @dataclass
@@ -94,6 +104,11 @@ class ComparedEdge:
     def key(self) -> EdgeKey:
         """Equal for the same edge."""
         return *self.source.key, *self.target.key
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Source and target."""
+        return self.source, self.target
 
     @property
     def tables(self) -> tuple[str, str]:
@@ -154,14 +169,13 @@ class DeclaredEdges:
 
     def _add_filled(self, item: FilledDataset) -> None:
         end = self._end(item.dataset, None, item.name_time)
-        dataset, resolution = item.dataset, end.resolution
         if item.properties is None:
             self.filled.add(end.table)
-        elif isinstance(resolution, ObjectLine):
-            self.properties[resolution.root].update(item.properties)
-            self.contracts[dataset] = resolution.root
+        elif isinstance(end.resolution, ObjectLine):
+            self.properties[end.table].update(item.properties)
+            self.contracts[item.dataset] = end.table
         else:
-            self.undescribed[dataset] = resolution.why
+            self.undescribed[item.dataset] = end.resolution.why
         if item.is_view and end.dataset is not None:
             self.views.add(end.dataset)
 
@@ -180,8 +194,7 @@ class DeclaredEdges:
 
     def bridge_helpers(self) -> None:
         """Joins the edges into each helper with those out of it; the helper is gone."""
-        ends = (end for edge in self.edges.values() for end in (edge.source, edge.target))
-        helpers = {end.table: end.name for end in ends if _is_helper(end)}
+        helpers = {end.table: end.name for edge in self.edges.values() for end in edge.ends if _is_helper(end)}
         for table, name in sorted(helpers.items()):
             into = [edge for edge in self.edges.values() if edge.target.table == table]
             out = [edge for edge in self.edges.values() if edge.source.table == table]

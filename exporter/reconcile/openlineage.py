@@ -179,15 +179,13 @@ def _snowflake_dataset(found: _Dataset, place: str) -> DeclaredDataset:
 
 
 def _columns(target: DeclaredDataset, lineage: _ColumnLineage, place: str) -> Iterator[DeclaredEdge]:
-    for name, column in (lineage.fields or {}).items():
-        for source in column.input_fields or ():
-            yield _column(source, target, None if source.only_filters else name, place)
-    for source in lineage.dataset or ():
-        yield _column(source, target, None, place)
-
-
-def _column(source: _Field, target: DeclaredDataset, column: str | None, place: str) -> DeclaredEdge:
-    return DeclaredEdge(dataset(source.namespace, source.name, place), target, source.field, column)
+    sources = [
+        (source, None if source.only_filters else name)
+        for name, column in (lineage.fields or {}).items()
+        for source in column.input_fields or ()
+    ]
+    for source, column_name in (*sources, *((source, None) for source in lineage.dataset or ())):
+        yield DeclaredEdge(dataset(source.namespace, source.name, place), target, source.field, column_name)
 
 
 def _edges(run: _RunLineage) -> Iterator[Item]:

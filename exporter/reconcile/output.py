@@ -24,22 +24,14 @@ from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
 from exporter.graph.terms import PREFIXES, Node
-from exporter.graph.vocabulary import (
-    COLUMN,
-    DECLARATION,
-    DECLARED_DATASET,
-    DECLARED_DERIVATION,
-    DECLARED_JOB,
-    OBJECT,
-)
+from exporter.graph.vocabulary import COLUMN, DECLARATION, DECLARED_DATASET, DECLARED_DERIVATION, DECLARED_JOB, OBJECT
 from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.identifiers import match_name
 from exporter.publish import single
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset
-from exporter.reconcile.edges import CLASSES, UNDECLARED
+from exporter.reconcile.edges import PHANTOM, UNDECLARED, UNKNOWN, VERIFIED
 from exporter.reconcile.observed import PROLOGUE
-from exporter.reconcile.resolution import ObjectLine
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
@@ -54,10 +46,10 @@ if TYPE_CHECKING:
     from exporter.reconcile.edges import ComparedEdge, End
 
 _MEANING: Final = {
-    "verified": "declared and seen",
-    "undeclared": "seen, and not declared",
-    "phantom": "declared, and never seen",
-    "unknown": "declared, and cannot be known",
+    VERIFIED: "declared and seen",
+    UNDECLARED: "seen, and not declared",
+    PHANTOM: "declared, and never seen",
+    UNKNOWN: "declared, and cannot be known",
 }
 
 
@@ -100,15 +92,14 @@ def _edge_json(edge: ComparedEdge, comparison: Comparison) -> dict[str, Any]:
 
 
 def _end_json(end: End) -> dict[str, str | None]:
-    iri = end.resolution.iri if isinstance(end.resolution, ObjectLine) else None
     namespace = end.dataset.namespace or None if end.dataset else None
-    return {"name": end.name, "namespace": namespace, "column": end.column, "object": end.present_name, "iri": iri}
+    return {"name": end.name, "namespace": namespace, "column": end.column, "object": end.present_name, "iri": end.iri}
 
 
 def as_text(comparison: Comparison) -> str:
     """The counts, and a table of the edges: first what differs."""
     counts, observed = comparison.counts, comparison.observed
-    lines = [f"  {name:<12}{counts[name]:>7,}   {_MEANING[name]}" for name in CLASSES]
+    lines = [f"  {name:<12}{counts[name]:>7,}   {meaning}" for name, meaning in _MEANING.items()]
     lines += [
         f"  {'declared by':<12}{'':>7}   {visible(item.name)}, {item.form}, sha256 {item.digest[:12]}"
         for item in comparison.declarations
@@ -119,8 +110,8 @@ def as_text(comparison: Comparison) -> str:
     rows: list[tuple[str | None, ...]] = [
         (
             edge.verdict,
-            _name_of_end_json(edge.target),
-            _name_of_end_json(edge.source),
+            _name(edge.target),
+            _name(edge.source),
             str(edge.queries) if edge.runs else None,
             _time(edge.runs[-1].time) if edge.runs else None,
             edge.runs[-1].ident or edge.runs[0].ident if edge.runs else None,
@@ -132,7 +123,9 @@ def as_text(comparison: Comparison) -> str:
     for edge in comparison.edges:
         if edge.why:
             reasons.setdefault(str(edge.reason), []).append(edge.why)
-    whys = [f"{reason}: {whys_of[0]}{_more(len(whys_of) - 1)}" for reason, whys_of in reasons.items()]
+    whys = list[str]()
+    for reason, (first, *others) in reasons.items():
+        whys.append(f"{reason}: {first}{f' (and {len(others):,} more; --json has all)' if others else ''}")
     return (
         "".join(f"{line}\n" for line in [*lines, ""])
         + render(Answer(columns, rows, []), "table")
@@ -140,11 +133,7 @@ def as_text(comparison: Comparison) -> str:
     )
 
 
-def _more(others: int) -> str:
-    return f" (and {others:,} more; --json has all)" if others else ""
-
-
-def _name_of_end_json(end: End) -> str:
+def _name(end: End) -> str:
     """The name with its column; and the present one, where that is another one."""
     column = f".{end.column}" if end.column else ""
     is_renamed = end.dataset and end.dataset.is_of_snowflake and end.present_name not in (None, end.name)
@@ -231,8 +220,7 @@ class _Nodes:
     def __init__(self, comparison: Comparison, store: Store) -> None:
         self._declarations, self._graph = comparison.declarations, Lookups(store)
         self._edges = [edge for edge in comparison.edges if edge.verdict != UNDECLARED]
-        ends = (end.resolution for edge in self._edges for end in (edge.source, edge.target))
-        iris = {resolution.iri for resolution in ends if isinstance(resolution, ObjectLine)}
+        iris = {end.iri for edge in self._edges for end in edge.ends if end.iri}
         rows = comparison.observed.rows(_COLUMNS, iris)
         self._columns = {(str(thing), match_name(str(name))): str(column) for thing, column, name in rows}
         self._used_objects, self._used_columns = set[str](), set[tuple[str, str]]()
@@ -262,8 +250,8 @@ class _Nodes:
     def _datasets(self) -> Iterator[Node]:
         links = defaultdict[DeclaredDataset, dict[str, set[str]]](lambda: {term: set() for term in _LINKS})
         for edge in self._edges:
-            source, target = _declared_dataset(edge.source), _declared_dataset(edge.target)
-            for end, dataset in ((edge.source, source), (edge.target, target)):
+            source, target = map(_declared_dataset, edge.ends)
+            for end, dataset in zip(edge.ends, (source, target), strict=True):
                 links[dataset]["prov:hadPrimarySource"].update(self._declared_in(edge.declared))
                 links[dataset]["prov:alternateOf"] |= end.members
                 self._used_objects |= end.members
@@ -278,12 +266,12 @@ class _Nodes:
             yield Node(DECLARED_DATASET, _iri("dataset", *dataset), DECLARED_DATASET.types, values)
 
     def _edge(self, edge: ComparedEdge) -> Node:
-        source, target = (_iri("dataset", *_declared_dataset(end)) for end in (edge.source, edge.target))
+        source, target = (_iri("dataset", *_declared_dataset(end)) for end in edge.ends)
         values: Values = {"prov:entity": (source,), "ah:targetDataset": (target,)}
         for name, end in (("source", edge.source), ("target", edge.target)):
             if end.column:
                 values[f"ah:{name}ColumnName"] = (end.column,)
-            owner = end.resolution.iri if isinstance(end.resolution, ObjectLine) else ""
+            owner = end.iri or ""
             iri = self._columns.get((owner, end.column or ""))
             if iri is not None:
                 values[f"ah:{name}Column"] = (iri,)

@@ -115,7 +115,8 @@ def _document(data: bytes, path: str, name: str) -> Declaration:
         raise UsageError(f"{path}: {error}. {_HOW}") from None
     except msgspec.DecodeError as error:
         if b"\n" in data.strip() and "trailing characters" in str(error):
-            return _events(name, _lines(data, path))
+            lines = enumerate(data.split(b"\n"), 1)
+            return _events(name, ((f"{path}, line {number}", line) for number, line in lines if line.strip()))
         raise UsageError(f"{path}: is no JSON: {error}. {_HOW}") from None
 
 
@@ -127,12 +128,6 @@ def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
     version = manifest.metadata.dbt_schema_version.rpartition("/")[2].removesuffix(".json")
     form = f"{dbt.FORM} {version}" if re.fullmatch(r"v\d{1,4}", version) else dbt.FORM
     return Declaration(name, form, dbt.items(manifest, path), manifest.at)
-
-
-def _lines(data: bytes, path: str) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            yield f"{path}, line {number}", line
 
 
 def _events(name: str, texts: Any) -> Declaration:

@@ -139,7 +139,8 @@ def read(path: Path | str, most: int) -> bytes:
 def _parts(file: int, about: os.stat_result, most: int) -> list[bytes]:
     if stat.S_ISDIR(about.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(about.st_mode) and not stat.S_ISFIFO(about.st_mode) and about.st_rdev != _null():
+    null = os.stat(os.devnull).st_rdev  # noqa: PTH116 - devnull is a text
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISFIFO(about.st_mode) and about.st_rdev != null:
         raise OSError(errno.EINVAL, "it is a device or a socket, not a file")
     is_pipe, until = stat.S_ISFIFO(about.st_mode), time.monotonic() + PATIENCE
     parts, left = list[bytes](), most
@@ -152,10 +153,6 @@ def _parts(file: int, about: os.stat_result, most: int) -> list[bytes]:
         parts.append(part)
         left -= len(part)
     return parts
-
-
-def _null() -> int:
-    return os.stat(os.devnull).st_rdev  # noqa: PTH116 - devnull is a text
 
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]

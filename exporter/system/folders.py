@@ -87,8 +87,8 @@ def mend(place: Path) -> None:
     for left in left_behind(place):
         if left.name.endswith(_ASIDE) and is_own(left) and not os.path.lexists(place):
             left.rename(place)
-    text, own = mark_of(place), re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}")
-    found = own.match(text or "")
+    text = mark_of(place)
+    found = _name_of_work(place).match(text or "")
     if text is not None and (not text or (found and text in {work_mark(found[0]), former_mark(found[0])})):
         (place / MARK).unlink()
 
@@ -122,10 +122,14 @@ def left_behind(place: Path) -> Iterator[Path]:
     """What has the name of a work folder beside ``place`` (``.NAME.`` and twelve digits). For the process that holds
     the lock, those with a mark (:func:`is_own`) are the folders of dead runs.
     """
-    own = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}({re.escape(_ASIDE)})?")
     for path in sorted(place.parent.iterdir()) if place.parent.is_dir() else ():
-        if own.fullmatch(path.name):
+        if _name_of_work(place).fullmatch(path.name.removesuffix(_ASIDE)):
             yield path
+
+
+def _name_of_work(place: Path) -> re.Pattern[str]:
+    """Matches the names of the work folders beside ``place``."""
+    return re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{12}}")
 
 
 def steady(place: Path, read: Callable[[], _T]) -> _T:

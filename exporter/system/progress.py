@@ -162,8 +162,6 @@ class Progress:
         except Exception:  # noqa: BLE001 - if the engine fails, the run itself reports it
             self._tracker = None
             return []
-        done, all_ = (
-            sum(stage.numCompletedTasks for stage in stages if stage),
-            sum(stage.numTasks for stage in stages if stage),
-        )
+        done = sum(stage.numCompletedTasks for stage in stages if stage)
+        all_ = sum(stage.numTasks for stage in stages if stage)
         return [f"{done:,} of {all_:,} tasks"] if all_ else []

@@ -1,9 +1,7 @@
-"""What is safe to show on a terminal.
-
-Make text safe for terminals: characters that move the cursor, or colour, hide or reverse text, are shown as escapes.
+"""What is safe to show on a terminal: characters that move the cursor, or colour, hide or reverse text, are escaped.
 
 Names in rows can contain escape sequences. So everything that the commands print passes through this module
-(:func:`guarded`, in ``cli.py``), to a terminal or to a file, which may be shown on a terminal later.
+(:func:`guarded`, in ``cli/``), to a terminal or to a file, which may be shown on a terminal later.
 """
 
 from __future__ import annotations

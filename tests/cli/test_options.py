@@ -19,7 +19,7 @@ import pytest
 from exporter import cli
 from exporter.cli import PROGRAM, configuration
 from tests import exports, pages
-from tests.cli.tries import CHOICES, TRIES, Elsewhere, Tried, Try
+from tests.cli.tries import CHOICES, TRIES, Elsewhere, Tried, Try, visible_params
 from tests.cli.tries_of_settings import OPTIONS, PUSH, SERVE, TABLES
 from tests.input.bad_rows import GOOD
 from tests.openlineage.hostile import Hostile, Reply
@@ -32,7 +32,7 @@ HERE: Final = {key: one for key, one in TRIES.items() if isinstance(one, Try)}
 
 
 def test_every_option_is_tried_and_no_other() -> None:
-    there = {(name, option) for name in PROGRAM.commands for option, _ in PROGRAM.visible_params(name)}
+    there = {(name, option) for name in PROGRAM.commands for option in visible_params(name)}
     there |= {("", "--help"), ("", "--version")}
     assert there - TRIES.keys() == set(), "add a small try of these to tests/cli/tries.py"
     assert TRIES.keys() - there == set(), "these options are no more: take them out of tests/cli/tries.py"
@@ -49,7 +49,7 @@ def test_every_choice_is_tried() -> None:
     there = {
         (name, option, str(choice))
         for name in PROGRAM.commands
-        for option, param in PROGRAM.visible_params(name)
+        for option, param in visible_params(name).items()
         for choice in getattr(param.type, "choices", ())
     }
     untried = {one for one in there if (one[0], one[2]) not in made}

@@ -13,6 +13,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import click
+
+from exporter.cli import PROGRAM
+from exporter.cli.commands import Argument
 from exporter.openlineage.push.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -54,6 +58,15 @@ class Tried(NamedTuple):
     def has(self, name: str) -> bool:
         """Whether there is a file of this pattern."""
         return bool(list(self.folder.glob(name)))
+
+
+def visible_params(name: str) -> dict[str, click.Parameter]:
+    """The options and arguments of a command that a person is shown, but for the help that each one has."""
+    params = PROGRAM.commands[name].params
+    arguments = {param.display_name: param for param in params if isinstance(param, Argument)}
+    return arguments | {
+        param.opts[-1]: param for param in params if isinstance(param, click.Option) and not param.hidden
+    }
 
 
 class Try(NamedTuple):

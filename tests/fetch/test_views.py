@@ -67,8 +67,12 @@ def test_what_is_no_schema_does_not_reach_the_sql(view: str) -> None:
 def test_the_sql() -> None:
     assert columns_sql("A.B", QUERY_HISTORY) == "select * from A.B.QUERY_HISTORY limit 0"
     sql = rows_sql("A.B", ACCESS_HISTORY, ["query_id", "user_name"])
-    assert sql % {name: repr(text) for name, text in bounds(date(2026, 11, 21), date(2026, 11, 22)).items()} == (
+    assert sql % {name: repr(text) for name, text in bounds(date(2026, 11, 21)).items()} == (
         "select query_id, user_name from A.B.ACCESS_HISTORY "
         "where query_start_time >= to_timestamp_ltz('2026-11-21 00:00:00 +0000') "
         "and query_start_time < to_timestamp_ltz('2026-11-22 00:00:00 +0000')"
     )
+
+
+def test_a_day_ends_where_the_next_one_begins() -> None:
+    assert bounds(date(2026, 12, 31))["until"] == bounds(date(2027, 1, 1))["since"] == "2027-01-01 00:00:00 +0000"

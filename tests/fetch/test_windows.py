@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.fetch.run import Period, after, day_of
+from exporter.fetch.run import Period, day_of
 
 NOW: Final = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
 TODAY: Final = NOW.date()
@@ -92,7 +92,3 @@ def _times(steps: list[timedelta]) -> list[datetime]:
         now += step
         times.append(now)
     return times
-
-
-def test_a_day_ends_where_the_next_one_begins() -> None:
-    assert after(date(2026, 12, 31)) == date(2027, 1, 1)

@@ -117,3 +117,35 @@ def test_a_row_whose_text_is_not_kept_is_told(tmp_path: Path, capfdbinary: pytes
 def test_rows_are_json_already(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quarantine", str(out), "--rows", "--json"]) == 2
     assert "give --rows or --json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[1]", "{}", '{"reason": "x"}', '{"reason": 1, "as_it_came": "x"}'])
+def test_a_line_that_no_export_wrote_is_damage_and_no_fault_of_the_program(
+    text: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / "quarantine" / "part-00009.ndjson").write_text(f"{text}\n", encoding="utf-8")
+    for options in ([], ["--rows"], ["--json"]):
+        assert main(["quarantine", str(out), *options]) == 2
+        assert f"part-00009.ndjson, line 1: is damaged; exporter validate {out} lists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "[]", "[1]", "{}", "[{}]", '[{"run": 1, "rows_in": "1"}]', '{"version": "1"}']
+)
+def test_runs_of_a_damaged_log_or_report_are_not_listed(
+    text: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("report.json", "log.json"):
+        (out / name).write_text(text, encoding="utf-8")
+        for options in ([], ["--json"]):
+            assert main(["log", str(out), *options]) == 2
+            assert f"{name}: is damaged; exporter validate {out} lists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[1]", "5", '{"settings": 5}', "no JSON"])
+def test_an_update_of_a_folder_with_another_manifest_is_refused(
+    text: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / "manifest.json").write_text(text, encoding="utf-8")
+    assert main(["export", str(out.parent / "rows.ndjson"), "--engine", "local", "--out", str(out), "--update"]) == 2
+    assert "was not made by an export" in capsys.readouterr().err

@@ -324,6 +324,6 @@ def test_without_the_packages_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "exporter.serve.server", None)
     monkeypatch.setitem(sys.modules, "exporter.serve.server", None)
-    monkeypatch.setattr("exporter.cli.serve._PACKAGES", {"serve": ("exporter",)})
+    monkeypatch.setattr("exporter.cli.folder._PACKAGES", {"serve": ("exporter",)})
     assert cli.main(["serve", str(tmp_path)]) == 2
     assert "pip install 'access-history-exporter[serve]'" in capsys.readouterr().err
