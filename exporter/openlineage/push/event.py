@@ -1,14 +1,11 @@
 """An OpenLineage event as JSON: the datasets, columns and column lineage that it names, and events that have a part of
-it: two halves that add up to it, the part without some datasets, the events of its outputs alone.
+it: two halves that add up to it, the part without some datasets.
 """
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from exporter.openlineage import facets
-from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -72,27 +69,11 @@ def edges_of(dataset: Json) -> Iterator[ColumnEdge]:
 
 REPEATED_LINEAGE: Final = "lineage"
 """A facet that repeats the column lineage of ``columnLineage``."""
-_OF_THE_RUN: Final = frozenset(("columnLineage", REPEATED_LINEAGE, "accessHistory_columnRoutines"))
-"""Facets that describe what the run did, and not what the dataset is."""
 
 
 def text_of(event: Json) -> bytes:
     """The event as it is sent."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def dataset_events(event: Json, time: str) -> Iterator[bytes]:
-    """The dataset events of the outputs: their facets from the run, without those of the run itself. ``tags`` is there
-    also if it is empty: an event without it would not take tags away. ``time``: of the events, in ISO 8601.
-    """
-    producer = event.get("producer", PRODUCER)
-    common: Json = {"eventTime": time, "producer": producer}
-    schema = event.get("schemaURL", "").rpartition("/")[0]
-    for output in event.get("outputs") or ():
-        of_dataset = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
-        of_dataset = {**facets.facet("tags", {"tags": []}, producer), **of_dataset}
-        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": of_dataset}
-        yield text_of({**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset})
 
 
 def halves(event: Json) -> tuple[Json, ...]:

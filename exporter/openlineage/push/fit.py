@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from exporter.openlineage import facets
 from exporter.openlineage.push.event import (
     REPEATED_LINEAGE,
-    dataset_events,
     datasets,
     halves,
     text_of,
@@ -44,6 +44,8 @@ FACETS: Final = {
 MOVED_PARENT: Final = "accessHistory_parent"
 """The facet ``parent``, with its own schema, for a backend that would name the job by it."""
 _OWN_FACETS: Final = "accessHistory_"
+_OF_THE_RUN: Final = frozenset(("columnLineage", REPEATED_LINEAGE, "accessHistory_columnRoutines"))
+"""Facets that describe what the run did, and not what the dataset is."""
 _HOLDERS: Final = ("facets", "inputFacets", "outputFacets")
 _ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 
@@ -102,7 +104,7 @@ class Fit:
             run = event["run"]["runId"]
             records = ((ENDED, UUID(run).hex), (PLACED, run_and_job(run, event["job"])))
             if item.is_again:
-                parts += dataset_events(adapted, datetime.now(UTC).isoformat(timespec="microseconds"))
+                parts += _dataset_events(adapted, datetime.now(UTC).isoformat(timespec="microseconds"))
         return Fitted(tuple(parts), tuple(lost), records=records)
 
     def _split(self, event: Json) -> Iterator[Json]:
@@ -127,6 +129,20 @@ class Fit:
         rules = self._rules
         has_too_many_links = rules.max_links is not None and _links(event) > rules.max_links
         return has_too_many_links or (rules.max_bytes is not None and len(text) > rules.max_bytes)
+
+
+def _dataset_events(event: Json, time: str) -> Iterator[bytes]:
+    """The dataset events of the outputs: their facets from the run, without those of the run itself. ``tags`` is there
+    also if it is empty: an event without it would not take tags away. ``time``: of the events, in ISO 8601.
+    """
+    producer = event.get("producer", PRODUCER)
+    common: Json = {"eventTime": time, "producer": producer}
+    schema = event.get("schemaURL", "").rpartition("/")[0]
+    for output in event.get("outputs") or ():
+        of_dataset = {name: facet for name, facet in (output.get("facets") or {}).items() if name not in _OF_THE_RUN}
+        of_dataset = {**facets.facet("tags", {"tags": []}, producer), **of_dataset}
+        dataset = {"namespace": output["namespace"], "name": output["name"], "facets": of_dataset}
+        yield text_of({**common, "schemaURL": f"{schema}/DatasetEvent", "dataset": dataset})
 
 
 def _with_runs(event: Json, item: Item) -> Json:
@@ -162,8 +178,8 @@ def _dispensable(event: Json) -> list[str]:
     """
     sizes: dict[str, int] = {}
     things = [*(event[key] for key in ("run", "job") if key in event), *datasets(event)]
-    for facets in (thing.get(holder) or {} for thing in things for holder in _HOLDERS):
-        for name, facet in facets.items():
+    for of_thing in (thing.get(holder) or {} for thing in things for holder in _HOLDERS):
+        for name, facet in of_thing.items():
             if name.startswith(_OWN_FACETS) or name == REPEATED_LINEAGE:
                 sizes[name] = sizes.get(name, 0) + len(json.dumps(facet))
     return sorted(sizes, key=lambda name: (name == REPEATED_LINEAGE, -sizes[name]))
