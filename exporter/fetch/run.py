@@ -278,9 +278,8 @@ def summary(fetched: Fetched) -> str:
     """The rows by view, and the command to run next."""
     lines = [f"  {folder:<16}{_view(fetched, folder)}" for folder in fetched.rows]
     if fetched.removed:
-        lines.append(
-            f"  {'removed':<16}{len(fetched.removed):>{_WIDTH},} day{'' if len(fetched.removed) == 1 else 's'}, {_period(fetched.removed)}"
-        )
+        days = f"{len(fetched.removed):>{_WIDTH},} day{'' if len(fetched.removed) == 1 else 's'}"
+        lines.append(f"  {'removed':<16}{days}, {_period(fetched.removed)}")
     lines += ["", f"Written to {fetched.out}"]
     if fetched.left.get(ACCESS_HISTORY.folder):
         lines.append(f"Export it: exporter export {fetched.out} --out lineage --update")
