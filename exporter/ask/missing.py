@@ -11,7 +11,18 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import clones, column_names, left_out, nameless, policy_bodies, protection, unnamed, unrecorded, views
+from exporter.ask import (
+    clones,
+    column_names,
+    left_out,
+    nameless,
+    policy_bodies,
+    protection,
+    revokes,
+    unnamed,
+    unrecorded,
+    views,
+)
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
@@ -121,7 +132,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [protection.masked_elsewhere, _granted_on_all]
+        notes += [protection.masked_elsewhere, _granted_on_all, revokes.not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]

@@ -1,6 +1,6 @@
 """Notes on what rows say of objects by their names alone.
 
-- A DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
+- A CREATE, DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
 - What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
@@ -85,7 +85,11 @@ def uncertain_things(asked: Asked) -> set[str]:
 
 
 def _names_in_answer(asked: Asked) -> set[str]:
-    positions = [position for position, column in enumerate(asked.answer.columns) if column.endswith("_name")]
+    positions = [
+        position
+        for position, column in enumerate(asked.answer.columns)
+        if column.endswith("_name") or column == "grantee"
+    ]
     return {name for row in islice(asked.answer.rows, MOST) for position in positions if (name := row[position])}
 
 
@@ -94,7 +98,9 @@ def _sentence(row: _Row, name: str, other: str) -> str:
     if other:
         done = f"{'swapped with' if row['swapped'] else 'renamed to'} {other}"
     else:
-        done = {"DROP": "dropped", "REPLACE": "replaced"}.get(row["operation"], "restored by UNDROP")
+        done = {"CREATE": "created", "DROP": "dropped", "REPLACE": "replaced"}.get(
+            row["operation"], "restored by UNDROP"
+        )
     query = f"query {row['query_id']}, " if row["query_id"] else ""
     return f"{name} was {done} ({query}{row['time']})"
 
@@ -109,16 +115,16 @@ SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   OPTIONAL { ?change ah:newName ?new }
   OPTIONAL { ?change ah:swappedWithName ?swapped }
   OPTIONAL { ?query ah:queryId ?query_id }
-  FILTER(?operation IN ("DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+  FILTER(?operation IN ("CREATE", "REPLACE", "DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
 }
 ORDER BY ?time ?name
 """
 
 
 def _changed(asked: Asked) -> Iterator[str]:
-    """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
-    does not count for an object with an id that had the name then: of the objects that are asked for, and of those that
-    the answer names. A RENAME without an id is followed to the new name.
+    """A note on each CREATE, DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer
+    therefore does not count for an object with an id that had the name then: of what is asked for, and of what the
+    answer names. A RENAME without an id is followed to the new name.
     """
     graph = asked.graph
     if not _has_mixed_ids(graph):
@@ -336,24 +342,53 @@ def _set(asked: Asked) -> dict[str, str]:
 
 _SET_BY_NAME: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
-  ?nameless ah:sameNameAs ?element .
-  VALUES ?class { @classes@ }
-  ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
-  ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
-  OPTIONAL { ?by_name ah:onColumn ?column }
-  OPTIONAL { ?by_id ah:onColumn ?same_column }
-  FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
-  ?nameless rdfs:label ?name .
+  {
+    ?nameless ah:sameNameAs ?element .
+    VALUES ?class { @classes@ }
+    ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
+    ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
+    OPTIONAL { ?by_name ah:onColumn ?column }
+    OPTIONAL { ?by_id ah:onColumn ?same_column }
+    FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
+    ?nameless rdfs:label ?name .
+  } UNION {
+    # Unset on a tag in one form, and set on it in the other.
+    VALUES ?class { @classes@ }
+    ?thing ah:domain "Tag" ; ah:sameNameAs|^ah:sameNameAs ?other_form ; rdfs:label ?tag_name .
+    ?unset ah:settingOn ?other_form ; a ?class ; ah:subOperation "DROP" ; ah:elementObject ?policy .
+    ?change ah:hasSetting ?unset ; prov:startedAtTime ?time .
+    ?set ah:settingOn ?thing ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:validFrom ?since .
+    OPTIONAL { ?set ah:validUntil ?until }
+    FILTER(?since < ?time && COALESCE(?until > ?time, true))
+    ?policy rdfs:label ?policy_name .
+    BIND(CONCAT(?policy_name, " on ", ?tag_name) AS ?name)
+  }
 }
 """
 
 
 def _set_by_name(asked: Asked) -> Iterator[_Row]:
-    """The tags and policies that rows set on one object or column with their ids and without."""
+    """The tags and policies that rows set on one object or column, or tag, with ids and without."""
     if asked.name in SET_BY and _has_mixed_ids(asked.graph):
+        about = _with_tags(asked)
         for row in asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name]):
-            if not asked.things or row["thing"] in asked.things:
+            if not about or row["thing"] in about:
                 yield row
+
+
+_TAGS: Final = """\
+SELECT DISTINCT ?tag WHERE {
+  VALUES ?thing { @things@ }
+  ?thing dcterms:isPartOf*/(ah:sameNameAs|^ah:sameNameAs)? ?tagged .
+  ?mark ah:settingOn ?tagged ; a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+}
+"""
+
+
+def _with_tags(asked: Asked) -> set[str]:
+    """The objects that are asked for, and the tags of them and of what they are in: a policy on a tag covers them."""
+    tags = asked.graph.select(_TAGS, things=iris(asked.things)) if asked.things else ()
+    return {*asked.things, *(row["tag"] for row in tags)}
 
 
 _ELEMENTS_CHANGED: Final = """\
@@ -384,11 +419,12 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
     """
     if asked.name not in SET_BY or not _has_mixed_ids(asked.graph):
         return
+    about = _with_tags(asked)
     texts = [
         _sentence(row, row["name"], row["new"])
         for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
         if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
-        if not asked.things or row["thing"] in asked.things
+        if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
         yield (
