@@ -184,9 +184,12 @@ def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
         rows, fresh = graph.select(_CHANGED, nameless=iris(fresh)), set[str]()
         for row in rows:
             name, time = match_name(row["name"]), datetime.fromisoformat(row["time"])
-            if any(name == match_name(holder.name) and holder.holds(time) for holder in names) or any(
-                name == new_name and since <= time for new_name, since in new_names
-            ):
+            is_made = row["operation"] in {"CREATE", "REPLACE"}  # then it is another one, which had no name before
+            held = (holder for holder in names if holder.holds(time))
+            if any(
+                name == match_name(holder.name) and not (is_made and datetime.fromisoformat(holder.since) == time)
+                for holder in held
+            ) or any(name == new_name and since <= time for new_name, since in new_names):
                 yield row
                 if row["new"]:
                     new_names.append((match_name(row["new"]), time))

@@ -111,7 +111,7 @@ def _may_end(graph: Lookups, revoked: Grant, held: _Row, time: datetime) -> bool
 def _may_be(graph: Lookups, thing: Thing, iri: str, time: datetime) -> bool:
     """Whether what a row names can be an object of the graph: by its id, else by its kind and its name at that time."""
     ident = graph.text(iri, "ah:objectId")
-    if not graph.is_of_kind(iri, thing.domain or ""):
+    if iri.rsplit("/", 2 if ident else 3)[1] != thing.kind:
         return False
     if thing.object_id is not None and ident is not None:
         return thing.object_id == ident

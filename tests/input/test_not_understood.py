@@ -97,7 +97,7 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl("DROP", objectName=None, objectId=None), "property object_modified_by_ddl.objectName"),
         (ddl("DROP", objectName="", objectId=-1, objectDomain="TAG"), "property object_modified_by_ddl.objectName"),
         (ddl(operationType=None), "property object_modified_by_ddl.operationType"),
-        *((row(**{place: [{**TABLE, "columns": [{"columnName": "A", "policies": [{"policyKind": "MASKING_POLICY"}]}]}]}),
+        *((row(**{place: [{**TABLE, "columns": [{"columnName": "A", "policies": [{"policyKind": "JOIN_POLICY"}]}]}]}),
            f"property {place}[].columns[].policies[].policyName")
           for place in ("policies_referenced", "provider_policies_referenced")),
         (row(policies_referenced=[{**TABLE, "policies": [{"policyKind": "JOIN_POLICY", "policyId": 0}]}]),
