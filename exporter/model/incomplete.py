@@ -82,7 +82,7 @@ def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut
     is_cut = may_be_cut and _is_cut(change, properties)
     if is_cut:
         yield TRUNCATED
-    if _is_of_nothing(change):
+    if _lacks_object(change):
         if not is_cut:
             yield unnamed(change.object_domain)
     elif change.operation_type is None and not is_cut:
@@ -91,9 +91,14 @@ def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut
         yield NOT_UNDERSTOOD
 
 
-def _is_of_nothing(change: ChangeDocument) -> bool:
-    """Whether the row gives neither name nor id of what was changed, so that nothing is recorded of the change."""
-    return known_text(change.object_name) is None and _has_no_id(change.object_id, change.object_domain)
+def _lacks_object(change: ChangeDocument) -> bool:
+    """Whether the row gives neither name nor id of what was changed, so that nothing is recorded of the change; or not
+    the name of what a REPLACE made, so that nothing says what it replaced.
+    """
+    if known_text(change.object_name) is not None:
+        return False
+    word = text(change.operation_type) or ""
+    return _has_no_id(change.object_id, change.object_domain) or word.strip(" ").upper() == "REPLACE"
 
 
 def unnamed(domain: Text) -> str:
@@ -300,7 +305,7 @@ def _domain(domain: Text) -> Iterator[str]:
 
 def _of_change(change: ChangeDocument) -> Iterator[str]:
     operation, properties = _new_operation(change), read(properties_of(change))
-    if _is_of_nothing(change):
+    if _lacks_object(change):
         if change != ChangeDocument() and change.object_name != TRUNCATED:
             yield f"property {_CHANGE}.objectName"
     elif change.operation_type is None:

@@ -66,6 +66,8 @@ STORIES: Final[dict[str, tuple[Json, set[str]]]] = {
         "objectId": {"value": 80}, "subOperationType": "DROP"}}}}}), BY_DDL),
     "schema": (nameless("Schema"), BY_DDL),
     "no-kind": (nameless(None), BY_DDL),
+    "replaced-by-id": (nameless("Table", "REPLACE", objectId=6), BY_DDL),
+    "altered-by-id": (nameless("Table", "ALTER", objectId=6), set()),
     "cut-id": (nameless("Table", objectId=-1, objectName=None), BY_DDL),
     "mask": (nameless("MASKING_POLICY"), MASKING),
     "mask-blank": (nameless("MASKING_POLICY", objectName="", objectId=0), MASKING),

@@ -221,6 +221,9 @@ def test_a_function_is_a_source_without_a_column() -> None:
           for domain, kind in (("Table", ""), ("Schema", ""), (None, ""), ("NEW THING", ""), ("TAG", " TAG"),
                                ("MASKING_POLICY", " MASKING POLICY"), ("Share", " SHARE"), ("Sequence", " SEQUENCE"))
           for nameless in ({}, {"objectName": None, "objectId": -1}, {"objectName": "", "objectId": 0})),
+        *(({"object_modified_by_ddl": {"objectDomain": "Table", "objectId": 6, "operationType": operation}},
+           ["object_modified_by_ddl UNNAMED"] if operation == "REPLACE" else [])
+          for operation in ("REPLACE", "ALTER", "DROP", "CREATE")),
         ({"object_modified_by_ddl": {**TABLE, "operationType": None}}, ["object_modified_by_ddl NOT_UNDERSTOOD"]),
         *(({place: [{**TABLE, "columns": [{"columnName": "A", "policies": [{"policyKind": kind, **nameless}]}]}]},
            [f"{place} UNNAMED {kind.replace('_', ' ')}"])
