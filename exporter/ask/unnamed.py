@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.shipped import is_shipped
 from exporter.model.identifiers import FUNCTIONS, normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, OF_ALL_ANSWERS, UNNAMED
 
@@ -29,11 +30,13 @@ _GRANTED: Final = frozenset({*FUNCTIONS, "CORTEX SEARCH SERVICE", "MODEL"})
 
 def reasons(asked: Asked, place: str) -> Iterator[str]:
     """The reasons of ``ah:incomplete`` at a place of the row that say of something without a name that the answer can
-    lack what it did: ``UNNAMED``, ``UNNAMED TAG`` …
+    lack what it did: ``UNNAMED``, ``UNNAMED TAG`` … Of a page or a user's own question nothing is known but its needs.
     """
     yield UNNAMED
     concerns = _changed if place == "object_modified_by_ddl" else _enforced
-    yield from (f"{UNNAMED} {kind}" for kind in sorted(KNOWN_DOMAINS - OF_ALL_ANSWERS) if concerns(asked, kind))
+    for kind in sorted(KNOWN_DOMAINS - OF_ALL_ANSWERS):
+        if not is_shipped(asked.question) or concerns(asked, kind):
+            yield f"{UNNAMED} {kind}"
 
 
 def _enforced(asked: Asked, kind: str) -> bool:

@@ -6,10 +6,13 @@ a policy on its tag, and read before and after the row in question, which is q4.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter import serve
+from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
@@ -17,11 +20,10 @@ from tests.ask import stories
 from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, read, thing
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyoxigraph import Store
 
 Json = dict[str, Any]
+PAGE: Final = Path(serve.__file__).parent / "queries" / "page-settings.rq"
 T: Final = thing("T", 5)
 TAG: Final[Json] = {"objectDomain": "Tag", "objectId": 80, "objectName": "D.S.PII"}
 SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 90, "objectName": "OUT"}
@@ -158,3 +160,20 @@ def test_a_body_that_a_nameless_policy_may_have_got_is_told(kind: str, tmp_path:
     rows = [changed(policy, "CREATE", policyBody={"value": "b1"}), nameless(kind, "ALTER", **given), enforced(MASK)]
     notes = asked("enforced-policy", stories.told({"one": rows}, tmp_path), query_id="q3").notes
     assert any("Another body of D.S.MASK may have been in force" in note for note in notes) == is_told
+
+
+def test_a_question_of_a_user_is_told_by_what_it_needs(whole: Store, tmp_path: Path) -> None:
+    for name in ("mask", "sequence"):
+        graph = stories.of(name, whole)
+        for needs, is_told in (("DDL", True), ("reads", False)):
+            own = tmp_path / f"{needs}.rq"
+            own.write_text(f"# Which columns?\n# needs: {needs}\nSELECT ?s WHERE {{ ?s a ?o }}\n", encoding="utf-8")
+            notes = ask(graph, find(str(own)), {}).notes
+            assert any("not understood in full" in note for note in notes) == is_told
+
+
+def test_the_page_of_a_table_tells_it(whole: Store) -> None:
+    graph = stories.of("mask", whole)
+    table = next(Lookups(graph).with_text("ah:objectId", "5"))
+    notes = ask(graph, find(str(PAGE)), {"object": table}).notes
+    assert any("not understood in full" in note for note in notes)
