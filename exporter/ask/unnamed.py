@@ -29,10 +29,10 @@ _GRANTED: Final = frozenset({*FUNCTIONS, "CORTEX SEARCH SERVICE", "MODEL"})
 
 
 def reasons(asked: Asked, place: str) -> Iterator[str]:
-    """The reasons of ``ah:incomplete`` at a place of the row that say of something without a name that the answer can
-    lack what it did: ``UNNAMED``, ``UNNAMED TAG`` … Of a page or a user's own question nothing is known but its needs.
+    """The reasons of ``ah:incomplete`` at a place of the row that say of something without a name, of which the row
+    gives the kind, that the answer can lack what it did: ``UNNAMED TAG`` … Of a page or a user's own question nothing
+    is known but its needs.
     """
-    yield UNNAMED
     concerns = _changed if place == "object_modified_by_ddl" else _enforced
     for kind in sorted(KNOWN_DOMAINS - OF_ALL_ANSWERS):
         if not is_shipped(asked.question) or concerns(asked, kind):
