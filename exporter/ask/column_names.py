@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.nameless import SET_BY
+from exporter.ask.set_by_name import SET_BY
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:

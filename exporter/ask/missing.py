@@ -11,12 +11,24 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import clones, column_names, left_out, nameless, policy_bodies, protection, unrecorded, views
+from exporter.ask import (
+    clones,
+    column_names,
+    left_out,
+    nameless,
+    policy_bodies,
+    protection,
+    revokes,
+    unnamed,
+    unrecorded,
+    views,
+)
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
 from exporter.ask.parameters import as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
+from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +43,7 @@ _NEEDED_BY: Final = {
     "base_objects_accessed": _ACCESSES,
     "objects_modified": _ACCESSES - {"reads"},
     "policies_referenced": frozenset({"policies"}),
+    "provider_policies_referenced": frozenset({"policies"}),
     "object_modified_by_ddl": frozenset({"DDL"}),
 }
 """Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
@@ -38,7 +51,7 @@ _BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmaske
 """Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
 _REASONS: Final = {
     ("TRUNCATED",): "cut by Snowflake ({})",
-    ("UNNAMED", "NOT_UNDERSTOOD"): "not understood in full ({}: without a name, or in a form that is not known)",
+    (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
 }
 """The reasons of ``ah:incomplete`` -> what an answer says of them."""
 _OF_COLUMNS: Final = frozenset(
@@ -119,7 +132,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [protection.masked_elsewhere, _granted_on_all]
+        notes += [protection.masked_elsewhere, _granted_on_all, revokes.not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]
@@ -327,7 +340,7 @@ def _incomplete(asked: Asked) -> Iterator[str]:
     for reasons, why in _REASONS.items():
         queries, lacking = set[str](), set[str]()
         for place in (place for place, needs in _NEEDED_BY.items() if asks_for & needs):
-            for reason in reasons:
+            for reason in (*reasons, *(unnamed.reasons(asked, place) if UNNAMED in reasons else ())):
                 for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
                     if _is_asked_for(asked, query):
                         queries.add(query)

@@ -1,10 +1,9 @@
 """Notes on what rows say of objects by their names alone.
 
-- A DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
+- A CREATE, DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
-- What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
-  unset, dropped, replaced or renamed without its id end what was set with it, or the other way round.
+- What is set, or set on something, without an id: :mod:`exporter.ask.set_by_name`.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST
 from exporter.ask.lookups import iris
+from exporter.ask.set_by_name import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
 
-_SAME_NAME: Final = "ah:sameNameAs"
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
 _Row = dict[str, str]
@@ -38,20 +37,7 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
     earlier_notes = [*_changed(asked)]
     yield from earlier_notes
     yield from _renamed(asked, earlier_notes)
-    names = sorted(set(_set(asked).values()))
-    if names:
-        yield (
-            f"Some rows give no id of {first_of(names, _SHOWN)}, and others do: tags and policies that were set "
-            "without the id count for what is known by that name alone, and those that were set with it for what rows "
-            "give with the id, though it may be the same."
-        )
-    elements = sorted({row["name"] for row in _set_by_name(asked)})
-    if elements:
-        yield (
-            f"Some rows set or unset {first_of(elements, _SHOWN)} without an id, where other rows give the id: what is "
-            "set with the id is not taken to end or to change by that, though it may be the same."
-        )
-    yield from _elements_changed(asked)
+    yield from settings_by_name(asked)
 
 
 _TWICE: Final = """\
@@ -68,7 +54,7 @@ def given_twice(asked: Asked) -> Iterator[str]:
     if asked.name not in FOLLOWING | OF_ALL:
         return
     about = {*asked.things, *asked.followed}
-    rows = asked.graph.select(_TWICE) if _has_mixed_ids(asked.graph) else ()
+    rows = asked.graph.select(_TWICE) if has_mixed_ids(asked.graph) else ()
     names = [row["name"] for row in rows if not asked.things or about & {row["nameless"], row["thing"]}]
     if names:
         yield (
@@ -81,22 +67,16 @@ def uncertain_things(asked: Asked) -> set[str]:
     """The objects that are asked for of which rows without an id may say more."""
     names = set().union(*(renaming.ends for renaming in _relevant(asked)))
     renamed = {thing for thing in asked.things if names & {holder.key for holder in asked.graph.names_of(thing)}}
-    return renamed | (set(_set(asked)) & set(asked.things))
+    return renamed | (set(given_without_id(asked)) & set(asked.things))
 
 
 def _names_in_answer(asked: Asked) -> set[str]:
-    positions = [position for position, column in enumerate(asked.answer.columns) if column.endswith("_name")]
+    positions = [
+        position
+        for position, column in enumerate(asked.answer.columns)
+        if column.endswith("_name") or column == "grantee"
+    ]
     return {name for row in islice(asked.answer.rows, MOST) for position in positions if (name := row[position])}
-
-
-def _sentence(row: _Row, name: str, other: str) -> str:
-    """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
-    if other:
-        done = f"{'swapped with' if row['swapped'] else 'renamed to'} {other}"
-    else:
-        done = {"DROP": "dropped", "REPLACE": "replaced"}.get(row["operation"], "restored by UNDROP")
-    query = f"query {row['query_id']}, " if row["query_id"] else ""
-    return f"{name} was {done} ({query}{row['time']})"
 
 
 # --- dropped, renamed and swapped by name, of what has an id ----------------------------------------------------------
@@ -109,19 +89,19 @@ SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   OPTIONAL { ?change ah:newName ?new }
   OPTIONAL { ?change ah:swappedWithName ?swapped }
   OPTIONAL { ?query ah:queryId ?query_id }
-  FILTER(?operation IN ("DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
+  FILTER(?operation IN ("CREATE", "REPLACE", "DROP", "UNDROP") || BOUND(?new) || BOUND(?swapped))
 }
 ORDER BY ?time ?name
 """
 
 
 def _changed(asked: Asked) -> Iterator[str]:
-    """A note on each DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer therefore
-    does not count for an object with an id that had the name then: of the objects that are asked for, and of those that
-    the answer names. A RENAME without an id is followed to the new name.
+    """A note on each CREATE, DROP, UNDROP, RENAME and SWAP whose row gives no id of the object, and which the answer
+    therefore does not count for an object with an id that had the name then: of what is asked for, and of what the
+    answer names. A RENAME without an id is followed to the new name.
     """
     graph = asked.graph
-    if not _has_mixed_ids(graph):
+    if not has_mixed_ids(graph):
         return
     accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
@@ -133,7 +113,7 @@ def _changed(asked: Asked) -> Iterator[str]:
         for row in _unapplied(graph, thing):
             time = datetime.fromisoformat(row["time"])
             if asked.until is None or time <= asked.until:
-                texts.setdefault((time, row["query_id"]), _sentence(row, row["name"], row["swapped"] or row["new"]))
+                texts.setdefault((time, row["query_id"]), sentence(row, row["name"], row["swapped"] or row["new"]))
                 objects.add(graph.names_of(thing)[0].thing)
     if texts:
         last = [text for _, text in sorted(texts.items())][-_SHOWN:]
@@ -159,7 +139,7 @@ def _with_id(graph: Lookups, about: Iterable[str]) -> set[str]:
         if names and names[0].ident:
             with_id.add(thing)
             continue
-        with_id.update(graph.objects(thing, _SAME_NAME))
+        with_id.update(graph.objects(thing, SAME_NAME))
         renames = (rename for holder in names for rename in graph.with_text("ah:newName", holder.name))
         waiting += [changed for rename in renames for changed in graph.objects(rename, "ah:changedObject")]
     return with_id
@@ -172,15 +152,18 @@ def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
     names = graph.names_of(thing)
     places = {(holder.account, holder.domain) for holder in names}
     new_names = list[tuple[str, datetime]]()
-    fresh, visited = set(graph.subjects(_SAME_NAME, thing)), set[str]()
+    fresh, visited = set(graph.subjects(SAME_NAME, thing)), set[str]()
     while fresh:
         visited |= fresh
         rows, fresh = graph.select(_CHANGED, nameless=iris(fresh)), set[str]()
         for row in rows:
             name, time = match_name(row["name"]), datetime.fromisoformat(row["time"])
-            if any(name == match_name(holder.name) and holder.holds(time) for holder in names) or any(
-                name == new_name and since <= time for new_name, since in new_names
-            ):
+            is_made = row["operation"] in {"CREATE", "REPLACE"}  # then it is another one, which had no name before
+            held = (holder for holder in names if holder.holds(time))
+            if any(
+                name == match_name(holder.name) and not (is_made and datetime.fromisoformat(holder.since) == time)
+                for holder in held
+            ) or any(name == new_name and since <= time for new_name, since in new_names):
                 yield row
                 if row["new"]:
                     new_names.append((match_name(row["new"]), time))
@@ -295,108 +278,5 @@ def _renamings(asked: Asked) -> Iterator[_Renaming]:
         time = datetime.fromisoformat(row["time"])
         if asked.until is None or time <= asked.until:
             name, other = names = row["name"], row["swapped"] or row["new"]
-            texts = [_sentence(row, name, other), *([_sentence(row, other, name)] if row["swapped"] else [])]
+            texts = [sentence(row, name, other), *([sentence(row, other, name)] if row["swapped"] else [])]
             yield _Renaming(time, row["nameless"].rsplit("/", 3)[0], names, tuple(texts))
-
-
-# --- set by name ------------------------------------------------------------------------------------------------------
-
-SET_BY: Final[Mapping[str, str]] = {
-    "policy-coverage": "ah:TagSetting ah:PolicySetting",
-    "tag-history": "ah:TagSetting",
-    "tag-reach": "ah:TagSetting",
-    "unmasked-copies": "ah:TagSetting ah:PolicySetting",
-    "unmasked-reads": "ah:TagSetting ah:PolicySetting",
-}
-"""Question -> the classes of the settings that it is about."""
-_SET: Final = """\
-SELECT DISTINCT ?thing ?name WHERE {
-  VALUES ?class { @classes@ }
-  { ?nameless ah:sameNameAs ?thing . ?setting ah:settingOn ?nameless ; a ?class } UNION {
-    ?nameless ah:sameNameAs ?identified . ?setting ah:settingOn ?identified ; a ?class .
-    FILTER EXISTS { ?access ah:accessedObject ?nameless }
-    ?nameless ah:sameNameAs? ?thing .
-  }
-  FILTER NOT EXISTS { ?thing ah:domain "Tag" }
-  ?nameless rdfs:label ?name .
-}
-ORDER BY ?name
-"""
-
-
-def _set(asked: Asked) -> dict[str, str]:
-    """The objects that are asked for (all, if there are none) on which rows set tags or policies without giving their
-    ids, where other rows give them, or with their ids, where other rows use them without; and their names.
-    """
-    if asked.name not in SET_BY or not _has_mixed_ids(asked.graph):
-        return {}
-    rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
-    return {row["thing"]: row["name"] for row in rows if not asked.things or row["thing"] in asked.things}
-
-
-_SET_BY_NAME: Final = """\
-SELECT DISTINCT ?thing ?name WHERE {
-  ?nameless ah:sameNameAs ?element .
-  VALUES ?class { @classes@ }
-  ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
-  ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
-  OPTIONAL { ?by_name ah:onColumn ?column }
-  OPTIONAL { ?by_id ah:onColumn ?same_column }
-  FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
-  ?nameless rdfs:label ?name .
-}
-"""
-
-
-def _set_by_name(asked: Asked) -> Iterator[_Row]:
-    """The tags and policies that rows set on one object or column with their ids and without."""
-    if asked.name in SET_BY and _has_mixed_ids(asked.graph):
-        for row in asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name]):
-            if not asked.things or row["thing"] in asked.things:
-                yield row
-
-
-_ELEMENTS_CHANGED: Final = """\
-SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
-  VALUES ?class { @classes@ }
-  { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
-  ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
-  OPTIONAL { ?change ah:newName ?new }
-  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new))
-  ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
-  FILTER(?since <= ?time)
-  OPTIONAL { ?change ah:objectName ?own_name }
-  OPTIONAL { ?changed rdfs:label ?label }
-  BIND(COALESCE(?own_name, ?label) AS ?name)
-  FILTER(BOUND(?name))
-  OPTIONAL { ?query ah:queryId ?query_id }
-}
-ORDER BY ?time ?name
-"""
-"""What ended or renamed a tag or policy that some rows give an id and others do not: the change by the one form, and
-what was set before in the other.
-"""
-
-
-def _elements_changed(asked: Asked) -> Iterator[str]:
-    """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
-    other way round.
-    """
-    if asked.name not in SET_BY or not _has_mixed_ids(asked.graph):
-        return
-    texts = [
-        _sentence(row, row["name"], row["new"])
-        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
-        if not asked.things or row["thing"] in asked.things
-    ]
-    if fresh := list(dict.fromkeys(texts)):
-        yield (
-            f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}. The answer does not "
-            "count this for what was set before in the other form, though it may be the same."
-        )
-
-
-def _has_mixed_ids(graph: Lookups) -> bool:
-    """Whether rows name an object with an id and without."""
-    return graph.is_used(_SAME_NAME)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from exporter.ask.answers import first_of
 from exporter.ask.asked import record_begin
 from exporter.ask.lookups import iris, literals
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import TRUNCATED, match_name
+from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,9 @@ def unknown_bodies(asked: Asked) -> Iterator[str]:
 def _not_counted(asked: Asked, row: dict[str, str], since: str | None) -> Iterator[str]:
     """Notes on statements between that which gave the body, if it is on record, and the query."""
     graph = asked.graph
-    reasons = [f"object_modified_by_ddl {reason}" for reason in ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")]
+    kinds = (graph.text(row["policy"], "ah:domain"), "POLICY")  # the documents have both
+    words = (TRUNCATED, UNNAMED, NOT_UNDERSTOOD, *map(unnamed, kinds))
+    reasons = {f"object_modified_by_ddl {word}" for word in words}
     found = {
         "by rows that do not give its id or kind": graph.select(_BY_NAME, policy=iris([row["policy"]])),
         "that Snowflake cut, or that are not understood": graph.select(

@@ -1,7 +1,8 @@
 """What a row does not say, and what is not understood in it.
 
 Snowflake truncates rows and leaves things without a name: ``PLACE TRUNCATED``, ``PLACE UNNAMED`` (view, "Usage notes",
-the eight phases of truncation).
+the eight phases of truncation). ``PLACE UNNAMED KIND`` is a change or policy without name and id, of which the row
+gives the kind, if only some answers are about that kind (:func:`unnamed`).
 
 What the exporter does not understand is exported as far as it is understood, and counted by name. ``PLACE
 NOT_UNDERSTOOD`` says of a query that it is incomplete by that: what it did to an object may be lost. New names of
@@ -45,10 +46,11 @@ if TYPE_CHECKING:
     from exporter.input.row import Row
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
-_NO_ID: Final = (None, "0", "-1", "")
 _SENTINEL: Final = f'"{TRUNCATED}"'
 _SENTINEL_BYTES: Final = _SENTINEL.encode()
 _CHANGE: Final = "object_modified_by_ddl"
+_OF_POLICIES: Final = ("policies_referenced", "provider_policies_referenced")
+UNNAMED: Final = "UNNAMED"
 NOT_UNDERSTOOD: Final = "NOT_UNDERSTOOD"
 
 
@@ -62,26 +64,59 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
             if may_be_cut and _SENTINEL_BYTES in msgspec.json.encode(objects):  # at any depth
                 yield f"{name} {TRUNCATED}"
             if _says_nothing_somewhere(objects):
-                yield f"{name} UNNAMED"
+                yield f"{name} {UNNAMED}"
     doubtful = [place for place, _ in _doubtful_ids(document)]
-    for place in ("policies_referenced", "provider_policies_referenced"):
-        guarded = getattr(document, ARRAYS[place]) or ()
-        doubtful += [place for one in guarded if one is not None and any(_new_kinds(one))]
+    for place in _OF_POLICIES:
+        guarded = [one for one in getattr(document, ARRAYS[place]) or () if one is not None]
+        doubtful += [place for one in guarded if any(_new_kinds(one))]
+        yield from {f"{place} {unnamed(kind)}" for one in guarded for _, kind in _nameless_policies(one)}
     yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(doubtful))
     if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
-        yield "agents_info UNNAMED"
+        yield f"agents_info {UNNAMED}"
     if document.change is not None:
         reasons = _of_incomplete(document.change, properties, may_be_cut=may_be_cut)
         yield from (f"{_CHANGE} {reason}" for reason in reasons)
 
 
 def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
-    if may_be_cut and _is_cut(change, properties):
+    is_cut = may_be_cut and _is_cut(change, properties)
+    if is_cut:
         yield TRUNCATED
-    if change.operation_type is None and change.object_name is None:
-        yield "UNNAMED"
+    if _lacks_object(change):
+        if not is_cut:
+            yield unnamed(change.object_domain)
+    elif change.operation_type is None and not is_cut:
+        yield NOT_UNDERSTOOD
     if _may_change_more(change, properties):
         yield NOT_UNDERSTOOD
+
+
+def _lacks_object(change: ChangeDocument) -> bool:
+    """Whether the row gives neither name nor id of what was changed, so that nothing is recorded of the change; or not
+    the name of what a REPLACE made, so that nothing says what it replaced.
+    """
+    if known_text(change.object_name) is not None:
+        return False
+    word = text(change.operation_type) or ""
+    return _has_no_id(change.object_id, change.object_domain) or word.strip(" ").upper() == "REPLACE"
+
+
+def unnamed(domain: Text) -> str:
+    """``UNNAMED``, for what has neither name nor id; ``UNNAMED KIND`` if the row gives a kind that is known and is not
+    of :data:`OF_ALL_ANSWERS`.
+
+    >>> unnamed("MASKING_POLICY"), unnamed("Table"), unnamed(None)
+    ('UNNAMED MASKING POLICY', 'UNNAMED', 'UNNAMED')
+    """
+    kind = normal_domain(text(domain))
+    return f"{UNNAMED} {kind}" if kind in KNOWN_DOMAINS - OF_ALL_ANSWERS else UNNAMED
+
+
+def _nameless_policies(guarded: GuardedDocument) -> Iterator[tuple[str, Text]]:
+    """The policies with neither name nor id, as path and kind; those without a kind, too, are doubtful already."""
+    for inside, policy in _policies_of(guarded):
+        if known_text(policy.policy_name) is None and policy.policy_name != TRUNCATED and _has_no_id(policy.policy_id):
+            yield f"{inside}policies[].policyName", policy.policy_kind
 
 
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
@@ -103,7 +138,8 @@ def _new_operation(change: ChangeDocument) -> str | None:
 
 def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
     inside = properties is not None and (properties == TRUNCATED or _SENTINEL in properties)
-    return inside or change.object_name == TRUNCATED
+    named_by = (change.object_domain, change.object_id, change.object_name, change.operation_type)
+    return inside or TRUNCATED in map(text, named_by)
 
 
 def _says_nothing_somewhere(objects: Objects) -> bool:
@@ -121,8 +157,13 @@ def _is_nothing(document: ReadDocument | WrittenDocument | GuardedDocument) -> b
     name = document.location if document.object_name is None else document.object_name
     if name is None and document.locations:
         name = document.locations[0]
-    ident = text(document.object_id)
-    return _is_blank(name) and (ident in _NO_ID or (_is_blank(document.object_domain) and usable_id(ident) is None))
+    return _is_blank(name) and _has_no_id(document.object_id, document.object_domain)
+
+
+def _has_no_id(given: Text, domain: Text = None) -> bool:
+    """Whether a row gives no id. With a kind, a text that is no number stands for the name of an object."""
+    ident = text(given)
+    return is_no_id(ident) or (_is_blank(domain) and usable_id(ident) is None)
 
 
 def _is_nobody(agent: AgentDocument) -> bool:
@@ -154,6 +195,10 @@ KNOWN_DOMAINS: Final = frozenset(
     }
 )
 """In normal form (:func:`exporter.model.identifiers.normal_domain`)."""
+OF_ALL_ANSWERS: Final = frozenset(
+    {*TABLES, *VIEWS, "SEMANTIC VIEW", "STREAM", "COLUMN", "SCHEMA", "DATABASE", "ACCOUNT"}
+)
+"""The kinds that all answers are about: what holds data, or shows it, and what it is in."""
 LONGEST: Final = 80
 """Longest name in the results, in characters."""
 _SHORT: Final = 4 * 1024
@@ -189,6 +234,9 @@ def _of_document(document: Document) -> Iterator[str]:
         yield from _domain(named.object_domain)
         if isinstance(named, GuardedDocument):
             yield from _new_kinds(named)
+    for place in _OF_POLICIES:
+        for one in getattr(document, ARRAYS[place]) or ():
+            yield from (f"property {place}[].{path}" for path, _ in (() if one is None else _nameless_policies(one)))
     for _, path in _doubtful_ids(document):
         yield f"property {path}"
     if document.change is not None:
@@ -257,6 +305,11 @@ def _domain(domain: Text) -> Iterator[str]:
 
 def _of_change(change: ChangeDocument) -> Iterator[str]:
     operation, properties = _new_operation(change), read(properties_of(change))
+    if _lacks_object(change):
+        if change != ChangeDocument() and change.object_name != TRUNCATED:
+            yield f"property {_CHANGE}.objectName"
+    elif change.operation_type is None:
+        yield f"property {_CHANGE}.operationType"
     if operation is not None:
         yield _named("operation", operation)
     for path in (*properties.unknown, *_unknown_forms(change, properties)):

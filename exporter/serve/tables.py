@@ -71,7 +71,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "BEFORE": "before its first mask on record",
         "AFTER": "after it had been masked",  # by a mask that a row removed, or that was only enforced before
         "WHILE": "while it had a mask",
-        "UNKNOWN": "not known: its policies were cut from the record",
+        "UNKNOWN": "not known: the record lacks a policy that was enforced",
         "MASKED": "masked",
         "CLEAR": "in clear",
     },

@@ -194,3 +194,89 @@ def test_what_is_replaced_without_an_id_ends_with_its_tags_and_policies(whole: S
     assert asked("policy-coverage", graph, at=at(3)).rows == [("D.S.A", "C", "D.S.PII=high", "D.S.MASK")]
     assert not asked("policy-coverage", graph).rows
     assert [row[5] for row in asked("unmasked-reads", graph, object_name="D.S.A").rows] == ["AFTER"]
+
+
+# --- made anew by name, and policies on tags --------------------------------------------------------------------------
+
+T: Final = thing("T", 5)
+TAGGED: Final = changed(T, columns={"C": {"tags": TAG, **SET_MASK["C"]}})
+PII: Final[Json] = {"objectDomain": "Tag", "objectId": 80, "objectName": "D.S.PII"}
+POLICY: Final[Json] = {"objectDomain": "MASKING_POLICY", "objectId": 900, "objectName": "D.S.MASK"}
+SCHEMA_OF_T: Final[Json] = {**SCHEMA, "objectId": 70}
+BY_NAME_ALONE: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"subOperationType": "ADD"}}}
+UNSET: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}
+UNSET_BY_NAME: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"subOperationType": "DROP"}}}
+ON_COLUMN: Final = changed(T, columns={"C": {"tags": TAG}})
+MADE_ANEW: Final[dict[str, tuple[list[Json], str]]] = {
+    "create": ([TAGGED, changed(thing("T", 0), "CREATE"), read(T, "BEN")], "D.S.T was created (query q2"),
+    "replace": ([TAGGED, changed(thing("T", 0), "REPLACE"), read(T, "BEN")], "D.S.T was replaced (query q2"),
+    "other-name": ([TAGGED, changed(thing("U", 0), "CREATE"), read(T, "BEN")], ""),
+    "before": ([changed(thing("T", 0), "CREATE"), TAGGED, read(T, "BEN")], ""),
+    "itself": ([{**copied(SOURCE, T), **changed(thing("T", 0), "CREATE")}, TAGGED, read(T, "BEN")], ""),
+}
+ON_TAGS: Final[dict[str, tuple[list[Json], str]]] = {
+    "dropped": (
+        [changed(POLICY, "CREATE"), changed(PII, **BY_NAME_ALONE), ON_COLUMN, changed(POLICY, "DROP")],
+        "D.S.MASK was dropped (query q4",
+    ),
+    "dropped-of-schema": (
+        [changed(POLICY, "CREATE"), changed(PII, **BY_NAME_ALONE), changed(SCHEMA_OF_T, tags=TAG),
+         changed(POLICY, "DROP")],
+        "D.S.MASK was dropped (query q4",
+    ),
+    "unset": (
+        [changed(PII, **SET_MASK["C"]), ON_COLUMN, changed(PII, **UNSET_BY_NAME)], "set or unset D.S.MASK without",
+    ),
+    "unset-on-nameless": (
+        [changed(PII, **SET_MASK["C"]), ON_COLUMN, changed({**PII, "objectId": None}, **UNSET)],
+        "set or unset D.S.MASK on D.S.PII without",
+    ),
+    "unset-with-ids": ([changed(PII, **SET_MASK["C"]), ON_COLUMN, changed(PII, **UNSET)], ""),
+    "set-after": (
+        [ON_COLUMN, changed({**PII, "objectId": None}, **UNSET), changed(PII, **SET_MASK["C"])], "",
+    ),
+    "other-tag": (
+        [changed({**PII, "objectId": 81, "objectName": "D.S.LOW"}, **SET_MASK["C"]), ON_COLUMN,
+         changed({**PII, "objectId": None, "objectName": "D.S.LOW"}, **UNSET)], "",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    on_tags = {f"tag-{name}": [*rows, read(T, "BEN")] for name, (rows, _) in ON_TAGS.items()}
+    told = {name: rows for name, (rows, _) in MADE_ANEW.items()} | on_tags
+    return stories.told(told, tmp_path_factory.mktemp("later"))
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.T"}])
+@pytest.mark.parametrize("story", MADE_ANEW)
+def test_a_table_that_a_row_without_id_makes_anew_is_told(story: str, given: Json, later: Store) -> None:
+    """docs/questions.md: the answer does not count what a row without an id did for an object that has the name."""
+    graph, said = stories.of(story, later), MADE_ANEW[story][1]
+    coverage = asked("policy-coverage", graph, **given)
+    assert coverage.rows == [("D.S.T", "C", "D.S.PII=high", "D.S.MASK")]
+    of_column = {"object_name": "D.S.T", "column_name": "C"}
+    for notes in (
+        coverage.notes,
+        asked("unmasked-reads", graph, **given).notes,
+        asked("tag-history", graph, **of_column).notes,
+    ):
+        told = [note for note in notes if "By rows that give no id of the object" in note]
+        assert len(told) == bool(said)
+        assert all(said in note for note in told)
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.T"}, {"object_id": "5"}])
+@pytest.mark.parametrize("question", ["policy-coverage", "unmasked-reads"])
+@pytest.mark.parametrize("story", ON_TAGS)
+def test_a_policy_on_a_tag_that_ends_in_the_other_form_is_told(
+    story: str, question: str, given: Json, later: Store
+) -> None:
+    """Of the table whose column, or whose schema, has the tag, too; if one is asked for, of no other tag."""
+    said = ON_TAGS[story][1]
+    told = "".join(asked(question, stories.of(f"tag-{story}", later), **given).notes)
+    assert ("with its id and without: " in told or "rows set or unset" in told) == bool(
+        said or (story == "other-tag" and not given)
+    )
+    assert said in told

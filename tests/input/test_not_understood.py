@@ -94,6 +94,14 @@ def objects(folder: Path, term: str) -> list[str]:
             {"policyName": "D.S.P", "policyId": "x", "policyKind": "MASKING_POLICY"}]}]}]),
          "property policies_referenced[].columns[].policies[].policyId"),
         (ddl(objectId="x"), "property object_modified_by_ddl.objectId"),
+        (ddl("DROP", objectName=None, objectId=None), "property object_modified_by_ddl.objectName"),
+        (ddl("DROP", objectName="", objectId=-1, objectDomain="TAG"), "property object_modified_by_ddl.objectName"),
+        (ddl(operationType=None), "property object_modified_by_ddl.operationType"),
+        *((row(**{place: [{**TABLE, "columns": [{"columnName": "A", "policies": [{"policyKind": "JOIN_POLICY"}]}]}]}),
+           f"property {place}[].columns[].policies[].policyName")
+          for place in ("policies_referenced", "provider_policies_referenced")),
+        (row(policies_referenced=[{**TABLE, "policies": [{"policyKind": "JOIN_POLICY", "policyId": 0}]}]),
+         "property policies_referenced[].policies[].policyName"),
     ],
 )  # fmt: skip
 def test_it_is_counted_with_an_example_and_exported(
@@ -240,6 +248,15 @@ def test_unknown_keys_that_name_what_a_filter_leaves_out_are_not_kept(secret: An
     for file in (tmp_path / "out" / "graph").rglob("*.ttl"):
         assert "SECRET" not in file.read_text("utf-8")
         assert "note on it" not in file.read_text("utf-8")
+
+
+def test_a_change_that_a_filter_leaves_out_is_not_counted(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[filter]\ndeny_schemas = ["D.S"]\n', encoding="utf-8")
+    kept = {**TABLE, "objectName": "D.KEPT.T"}
+    one = {**ddl("DROP"), "direct_objects_accessed": [kept], "base_objects_accessed": [kept]}
+    report = export([one], tmp_path, "--config", str(settings), "--strict")
+    assert (report["exported"], report["not_understood"]) == (1, {})
 
 
 def test_a_column_with_sql_text_is_told_where_a_filter_removes_an_object(tmp_path: Path) -> None:

@@ -213,7 +213,26 @@ def test_a_function_is_a_source_without_a_column() -> None:
          ["policies_referenced NOT_UNDERSTOOD"]),
         ({"object_modified_by_ddl": {"objectName": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
         ({"object_modified_by_ddl": {**TABLE, "properties": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
-        ({"object_modified_by_ddl": {**TABLE, "operationType": "TRUNCATED"}}, []),
+        ({"object_modified_by_ddl": {**TABLE, "operationType": "TRUNCATED"}}, ["object_modified_by_ddl TRUNCATED"]),
+        ({"object_modified_by_ddl": {"objectDomain": "TRUNCATED", "operationType": "DROP"}},
+         ["object_modified_by_ddl TRUNCATED"]),
+        *(({"object_modified_by_ddl": {"objectDomain": domain, "operationType": "DROP", **nameless}},
+           [f"object_modified_by_ddl UNNAMED{kind}"])
+          for domain, kind in (("Table", ""), ("Schema", ""), (None, ""), ("NEW THING", ""), ("TAG", " TAG"),
+                               ("MASKING_POLICY", " MASKING POLICY"), ("Share", " SHARE"), ("Sequence", " SEQUENCE"))
+          for nameless in ({}, {"objectName": None, "objectId": -1}, {"objectName": "", "objectId": 0})),
+        *(({"object_modified_by_ddl": {"objectDomain": "Table", "objectId": 6, "operationType": operation}},
+           ["object_modified_by_ddl UNNAMED"] if operation == "REPLACE" else [])
+          for operation in ("REPLACE", "ALTER", "DROP", "CREATE")),
+        ({"object_modified_by_ddl": {**TABLE, "operationType": None}}, ["object_modified_by_ddl NOT_UNDERSTOOD"]),
+        *(({place: [{**TABLE, "columns": [{"columnName": "A", "policies": [{"policyKind": kind, **nameless}]}]}]},
+           [f"{place} UNNAMED {kind.replace('_', ' ')}"])
+          for place in ("policies_referenced", "provider_policies_referenced")
+          for kind in ("MASKING_POLICY", "ROW_ACCESS_POLICY")
+          for nameless in ({}, {"policyName": " ", "policyId": 0}, {"policyName": None, "policyId": -1})),
+        ({"policies_referenced": [{**TABLE, "policies": [{"policyId": 5, "policyKind": "MASKING_POLICY"}]}]}, []),
+        ({"policies_referenced": [{**TABLE, "policies": [{}]}]},
+         ["policies_referenced NOT_UNDERSTOOD", "policies_referenced UNNAMED"]),
     ],
 )  # fmt: skip
 def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: list[str]) -> None:
