@@ -34,7 +34,7 @@ from exporter.pipeline.updates import end_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from exporter.engines.updates import Store
+    from exporter.engines.state import Store
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine
 

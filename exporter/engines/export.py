@@ -105,14 +105,14 @@ def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
     job = replace(job, in_order=number is None or number < local.SMALL)
     made = _taken(local.run(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
-        from exporter.engines import state  # noqa: PLC0415 - slow to import, and seldom asked for
+        from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
 
-        state.write(table, Path(new.work, f"{facts_of(table)}.ndjson"), Path(new.folder, "facts", table))
+        state_local.write(table, Path(new.work, f"{facts_of(table)}.ndjson"), Path(new.folder, "facts", table))
     return made
 
 
 def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
-    from exporter.engines.state import LocalStore  # noqa: PLC0415 - as above
+    from exporter.engines.state_local import LocalStore  # noqa: PLC0415 - as above
 
     local.seldom_collected()
     rows = list(read(_records(export_input.inputs), job))

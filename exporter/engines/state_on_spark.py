@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from exporter.engines import changes
 from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, syntax
 from exporter.engines.spark import SCHEMA
-from exporter.engines.updates import StateFolders
+from exporter.engines.state import StateFolders
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
 
@@ -51,7 +51,7 @@ _OF_UPDATE: Final = "([0-9]+)/[^/]+$"
 
 
 class SparkStore(StateFolders):
-    """:class:`exporter.engines.updates.Store` for a DIR that Spark can reach."""
+    """:class:`exporter.engines.state.Store` for a DIR that Spark can reach."""
 
     def __init__(self, spark: SparkSession, new: Publication, job: ExportJob) -> None:
         super().__init__(new)

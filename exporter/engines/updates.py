@@ -1,15 +1,5 @@
 """An update: new rows are assigned to days, and the days that they affect are made again, one after the other, each
-from the state of things at the end of the day before.
-
-DIR's ``state`` keeps what days need of each other. ``rows/RUN``: the rows of a run by day, with an index.
-``things/DAY``: the state of things at the end of the day, and their nodes. ``open/DAY``: messages for queries that end
-on a later day, if there are any. ``clones/DAY``: the counts of a day on which a schema or database was cloned.
-``parents/DAY``: what children on other days need of the day's queries: which of them the shapes refuse, and the names
-of jobs that follow from helpers.
-
-The older runs and days are put together, :data:`TOGETHER` at a time (``rows/00001_00010``), so that what an update
-reads hardly grows with the days of DIR. A row of such a day then makes all days since the first of them again. Older
-changes are put together too, so that DIR has fewer files.
+from the state of things at the end of the day before (:mod:`exporter.engines.state`).
 
 Of the days after the first one with new rows, those are made again that it affects (:mod:`exporter.engines.affected`).
 If a day changes what earlier days have used of it, they are made again too: those with children of queries that it
@@ -20,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from exporter.engines import changes
 from exporter.engines.affected import Affected
+from exporter.engines.state import SPAN, THINGS_DAY, TOGETHER, begin, first_of, last_of
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.affected import DUE, HAPPENED, KNEW
@@ -60,126 +50,16 @@ from exporter.pipeline.write import JOBS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from exporter.engines.state import Store
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine, ProgressListener
     from exporter.publish.earlier import ExportInput
-    from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")
 T = TypeVar("T")
 _PARENTS: Final = "parents"
 _CLONES: Final = "clones"
 _ROWS: Final = "rows"
-THINGS_DAY: Final = "things"
-"""The folder in DIR's outputs for nodes of things, which belong to no day; and that of their state."""
-TOGETHER: Final = 10
-"""Days, or runs, whose state is put together. As many are always left as they are: rows come late."""
-_SPAN: Final = "_"
-"""In the name of a state of several days or runs: between the first and the last of them."""
-
-
-def first_of(name: str) -> str:
-    """The first day or run of a state.
-
-    >>> first_of("things/2026-01-01_2026-01-30"), first_of("things/2026-01-31")
-    ('2026-01-01', '2026-01-31')
-    """
-    return name.rpartition("/")[2].partition(_SPAN)[0]
-
-
-def last_of(name: str) -> str:
-    """The last day or run of a state, as :func:`first_of`."""
-    return name.rpartition("/")[2].rpartition(_SPAN)[2]
-
-
-def begin(day: str, names: Iterable[str]) -> str:
-    """The day from which days have to be made again if this one has: it, or the first of those that its state was put
-    together with. ``names``: of the states of days.
-    """
-    return min([day, *(first_of(name) for name in names if first_of(name) <= day <= last_of(name))])
-
-
-class Store(Protocol[Messages]):
-    """Reads and writes the state in DIR. Names are folders below ``state``."""
-
-    def carry(self, names: Iterable[str]) -> None:
-        """Take over these paths from the old DIR."""
-
-    def drop(self, names: Iterable[str]) -> None:
-        """Remove these paths of the new DIR; ``*`` at the end of a name matches any ending."""
-
-    def save(self, messages: Sequence[Messages], name: str) -> None:
-        """Store messages under a name."""
-
-    def has(self, name: str) -> bool:
-        """Whether messages are stored under a name."""
-
-    def names(self, folder: str) -> list[str]:
-        """The sorted names under which messages are stored below a folder (``things/2026-01-31``)."""
-
-    def names_before(self, folder: str) -> list[str]:
-        """The same of the old DIR."""
-
-    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
-        """Store the messages of several names under one, in place of them: all of them for the receivers ``every``
-        (None: for any receiver), for others as :meth:`latest`.
-        """
-
-    def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
-        """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
-
-    def load_before(self, name: str, to: Sequence[str]) -> Messages:
-        """The same under a name in the old DIR."""
-
-    def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """As :meth:`load`, but only with keys that occur among the others, whatever their receivers."""
-
-    def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
-        """As :meth:`load`, but for each receiver and key only from the last name that has messages for it."""
-
-    def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """The same, but only for the receivers and keys that occur among the others."""
-
-    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
-        """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are in the
-        folder ``things`` (see :meth:`latest`). ``every``: all days of the new DIR. The first changes contain
-        everything.
-        """
-
-    def alone(self) -> list[int]:
-        """The numbers of the updates of the new DIR whose changes are not put together with others'."""
-
-    def join_changes(self, numbers: Sequence[int]) -> None:
-        """Put the changes of these updates together, in place of them: see :mod:`exporter.engines.changes`."""
-
-    def publish(self, messages: Messages, name: str, day: str) -> None:
-        """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
-
-
-class StateFolders:
-    """What every :class:`Store` does alike: it finds, keeps and drops files and folders of DIR by their names."""
-
-    def __init__(self, new: Publication) -> None:
-        self._new = new
-
-    def carry(self, names: Iterable[str]) -> None:
-        self._new.carry(names)
-
-    def drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.drop(name)
-
-    def has(self, name: str) -> bool:
-        return self._new.has(f"state/{name}")
-
-    def names(self, folder: str) -> list[str]:
-        return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
-
-    def names_before(self, folder: str) -> list[str]:
-        return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
-
-    def alone(self) -> list[int]:
-        return changes.alone(self._new)
 
 
 @dataclass
@@ -230,7 +110,7 @@ def update(  # noqa: PLR0913, PLR0917 - the input of an update
     due = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
     todo |= due
     every = sorted({*before, *todo})
-    together = [name for name in store.names_before(THINGS_DAY) if _SPAN in name]
+    together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
     must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
     affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *due, *must})
     store.carry(f"state/{name}" for name in _named(_PARENTS, every))
@@ -260,8 +140,8 @@ def _old(alone: list[T]) -> Iterator[list[T]]:
 
 def _join(store: Store[Messages], folder: str, every: Sequence[str] | None) -> None:
     """Put the oldest states of a folder together, if there are enough others."""
-    for old in _old([name for name in store.names(folder) if _SPAN not in name]):
-        store.join(old, every, f"{folder}/{first_of(old[0])}{_SPAN}{last_of(old[-1])}")
+    for old in _old([name for name in store.names(folder) if SPAN not in name]):
+        store.join(old, every, f"{folder}/{first_of(old[0])}{SPAN}{last_of(old[-1])}")
 
 
 def _paths(day: str) -> list[str]:

@@ -20,7 +20,7 @@ from exporter.engines import state_on_spark, updates
 from exporter.engines.changes import carried, syntax
 from exporter.engines.hadoop import HadoopPlace
 from exporter.engines.places import LocalPlace
-from exporter.engines.state import LocalStore
+from exporter.engines.state_local import LocalStore
 from exporter.engines.state_on_spark import SparkStore
 from exporter.input.formats import local
 from exporter.pipeline.job import ExportJob

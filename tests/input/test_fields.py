@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from msgspec.inspect import type_info
 
-from exporter.engines import state
+from exporter.engines import state_local
 from exporter.graph import vocabulary
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, SETTING_CLASSES
 from exporter.input import aggregates, reading
@@ -102,7 +102,7 @@ def fact_columns() -> set[str]:
         f"{table_}.{leaf}"
         for table_, columns in FACTS.items()
         for name, kind in columns.items()
-        for leaf in fact_leaves(name, state._TYPES[kind.removesuffix(" not null")])
+        for leaf in fact_leaves(name, state_local._TYPES[kind.removesuffix(" not null")])
     }
 
 
