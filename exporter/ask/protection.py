@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
+    from exporter.ask.lookups import Lookups, NameHolder
 
 _COVERAGE: Final = "policy-coverage"
 _REACH: Final = "tag-reach"
@@ -382,13 +382,37 @@ def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
 
 
 def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
-    """Whether an object is the tagged one, or is in it by a name that it has at the time that is asked for."""
+    """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
+    the answer is of one time.
+    """
     if thing == row["whole"] or row["domain"] not in _CONTAINERS or not thing.startswith(row["account"]):
         return thing == row["whole"]
-    times = asked.times("at")
-    names = [
-        name.name
-        for name in asked.graph.names_of(thing)
-        if asked.name != _COVERAGE or (any(map(name.holds, times)) if times else name.until is None)
-    ]
-    return any(text.startswith(f"{row['label']}.") for text in names or [asked.graph.label(thing)])
+    periods = list(_inside(asked.graph, thing, row["whole"]))
+    if asked.name == _COVERAGE:
+        times = asked.times("at")
+        return any(
+            any(since <= time and (not until or time < until) for time in times) if times else not until
+            for since, until in periods
+        )
+    begin, end = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
+    return any((not end or since < end) and (not until or begin < until) for since, until in periods)
+
+
+def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
+    """From when until when an object is in a schema or database: while it has a name in it that it got while this had
+    its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
+    the new name already is in another one. The questions about masks have the same rule.
+    """
+    names = [(match_name(name.name), *_period(name)) for name in graph.names_of(thing)]
+    for number, around in enumerate(graph.names_of(whole)):
+        begin, end = _period(around)
+        for text, since, until in names:
+            was_there = number == 0 and (until is None or until > begin)
+            if text.startswith(f"{match_name(around.name)}.") and (end is None or since < end):
+                if since >= begin or was_there:
+                    yield max(since, begin), until
+
+
+def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
+    until = None if name.until is None else datetime.fromisoformat(name.until)
+    return datetime.fromisoformat(name.since), until

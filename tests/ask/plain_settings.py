@@ -265,14 +265,23 @@ def _covered(history: History, place: Place, policy: str) -> Iterator[tuple[Plac
 
 
 def _inside(history: History, key: str, whole: str) -> Iterator[tuple[datetime | None, datetime | None]]:
-    """When an object is the one with the tag, or has a name in the schema or database."""
+    """When an object is the one with the tag, or has a name in the schema or database: one that it got while this had
+    its own name. It goes along when this is renamed, and has its former name until a row shows the new one. What has
+    the new name already is in another schema or database.
+    """
     if key == whole:
         yield None, None
     elif whole.startswith(("schema/", "database/")):
-        around = tuple(f"{matched(name)}." for name in history.names.ever_called(whole))
-        for name, begin, end in history.names.held.get(key, ()):
-            if around and matched(name).startswith(around):
-                yield begin, end
+        around = history.names.held.get(whole, ())
+        for number, (outer, since, until) in enumerate(around):
+            for name, begin, end in history.names.held.get(key, ()):
+                went_along = number == 0 and (end is None or end > since)
+                if (
+                    matched(name).startswith(f"{matched(outer)}.")
+                    and (until is None or begin < until)
+                    and (begin >= since or went_along)
+                ):
+                    yield max(begin, since), end
 
 
 def _same_columns(history: History, place: Place) -> set[Place]:
