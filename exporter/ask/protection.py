@@ -408,9 +408,9 @@ def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, 
         begin, end = _period(around)
         for text, since, until in names:
             was_there = number == 0 and (until is None or until > begin)
-            if text.startswith(f"{match_name(around.name)}.") and (end is None or since < end):
-                if since >= begin or was_there:
-                    yield max(since, begin), until
+            has_such_a_name = text.startswith(f"{match_name(around.name)}.") and (end is None or since < end)
+            if has_such_a_name and (since >= begin or was_there):
+                yield max(since, begin), until
 
 
 def _period(name: NameHolder) -> tuple[datetime, datetime | None]:

@@ -129,7 +129,7 @@ def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
     if object_answer.ending is not None:
         answers.endings[key] = object_answer.ending
     if object_answer.carried:
-        answers.carried[key] = object_answer.carried
+        answers.carried.setdefault(key, []).extend(object_answer.carried)
     for setting, until in object_answer.settings or ():
         answers.settings[setting[:4]] = until
 

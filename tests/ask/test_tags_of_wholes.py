@@ -257,7 +257,7 @@ def test_a_policy_on_the_tag_of_a_whole_is_set_by_a_row(whole: str, tmp_path: Pa
     assert not any("set by no row" in note for note in asked(rows, tmp_path, "policy-coverage").notes)
 
 
-# --- names of schemas and databases that others had, or get ------------------------------------------------------------
+# --- names of schemas and databases that others had, or get -----------------------------------------------------------
 
 D_S, D = WHOLES["schema"], WHOLES["database"]
 SAME: Final = {"schema": {**D_S, "objectId": 81}, "database": {**D, "objectId": 82}}
