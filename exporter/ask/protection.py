@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _COVERAGE: Final = "policy-coverage"
 _REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
+_MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
+_LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
+"""Columns of rows that show masks, and why one may lack something."""
 _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
@@ -184,6 +187,7 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
+    is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
@@ -194,9 +198,10 @@ def nothing_set(asked: Asked) -> Iterator[str]:
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
+            so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
             yield (
-                f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
-                "it in clear (column-readers lists the readers)."
+                f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers "
+                "lists the readers)."
             )
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."

@@ -95,15 +95,29 @@ def _element(domain: str, name: str, told: Any) -> tuple[str, str | None, bool]:
 
 
 def held(history: History) -> list[Held]:
-    """What was set, with its time; under each name that its column had while it held."""
+    """What was set, with its time; under each name that its column had while it held. What was dropped when the column
+    was renamed holds under the new name if it is brought back before anything else ends it.
+    """
     every: dict[tuple[Place, str, str], list[Doing]] = defaultdict(list)
     for one in doings(history):
         several = every[one.place, one.property, one.element]
         several += [one] if one not in several else []  # a row that was delivered twice
-    waiting = [(one, one.query.start) for several in every.values() for one in several if one.sets]
     found = []
-    while waiting:
-        one, since = waiting.pop()
+    for one in [one for several in every.values() for one in several if one.sets]:
+        names = _under_each_name(history, every, one)
+        gone = element_drop(history, one, names[-1].until)
+        found += [
+            each._replace(until=first(each.until, gone))
+            for each in names
+            if each.doing is one or gone is None or gone > each.since
+        ]
+    return found
+
+
+def _under_each_name(history: History, every: Mapping[tuple[Place, str, str], list[Doing]], one: Doing) -> list[Held]:
+    """A setting under each name that its column got, as if its tag or policy was never dropped."""
+    found, since = list[Held](), one.query.start
+    while True:
         several = every.get((one.place, one.property, one.element), [])
         own = several.index(one) + 1 if one in several else 0
         after = [two for two in several[own:] if own or two.query.start >= since][:1]
@@ -114,17 +128,14 @@ def held(history: History) -> list[Held]:
             for old, new in columns_renamed(change)
             if (key, old) == one.place and history.queries[ident].end >= since
         ]
-        renamed = min(moved, default=None)
-        if renamed is not None and (last is None or renamed[0] <= last):
-            last = renamed[0]
-        else:
-            renamed = None
-        until = first(last, object_drop(history, one, last), element_drop(history, one, last))
+        renamed = min((step for step in moved if last is None or step[0] <= last), default=None)
+        last = last if renamed is None else renamed[0]
+        until = first(last, object_drop(history, one, last))
         found.append(Held(one, since, until))
-        if renamed is not None and until == renamed[0] and element_drop(history, one, last) is None:
-            time, ident, new = renamed
-            waiting.append((one._replace(query=history.queries[ident], place=(one.place[0], new)), time))
-    return found
+        if renamed is None or until != renamed[0]:
+            return found
+        since, ident, new = renamed
+        one = one._replace(query=history.queries[ident], place=(one.place[0], new))
 
 
 def _replaced(every: Mapping[tuple[Place, str, str], list[Doing]], doing: Doing, since: datetime) -> Iterator[datetime]:
