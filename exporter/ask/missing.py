@@ -15,6 +15,7 @@ from exporter.ask import clones, column_names, left_out, nameless, policy_bodies
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
+from exporter.ask.masked_elsewhere import masked_elsewhere
 from exporter.ask.parameters import as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 
@@ -140,7 +141,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [protection.masked_elsewhere, _granted_on_all]
+        notes += [masked_elsewhere, _granted_on_all]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]

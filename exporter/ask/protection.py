@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, record_begin
+from exporter.ask.asked import record_begin
 from exporter.ask.lookups import iris, literals
 from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
@@ -92,51 +91,6 @@ def enforced_before(asked: Asked) -> Iterator[str]:
         yield (
             "Enforced, but set by no row of the record, and therefore not among the policies: "
             f"{first_of(labels, _SHOWN_POLICIES)}."
-        )
-
-
-# --- masks that may have covered what was read ------------------------------------------------------------------------
-
-_ELSEWHERE: Final = """\
-SELECT DISTINCT ?query_id ?column_name ?place WHERE {
-  VALUES ?query_id { @ids@ }
-  ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked .
-  ?masked ah:columnOf ?owner ; ah:columnName ?masked_name ; ah:matchName ?match .
-  {
-    { ?owner ah:sameNameAs|^ah:sameNameAs ?object } UNION { ?owner ah:domain ?any BIND(?owner AS ?object) } UNION {
-      ?shows ah:view ?owner ; ah:sourceObject ?object .
-    } UNION { ?shows ah:view ?object ; ah:sourceObject ?owner }
-    ?column ah:columnOf ?object ; ah:matchName ?match .
-  } UNION { ?shown ah:sourceColumn ?masked ; ah:viewColumn ?column } UNION {
-    ?shown ah:viewColumn ?masked ; ah:sourceColumn ?column .
-  }
-  FILTER(?column != ?masked)
-  ?query prov:qualifiedUsage/ah:readColumn ?column .
-  ?column ah:columnName ?column_name .
-  ?owner rdfs:label ?owner_name .
-  BIND(CONCAT(?owner_name, ".", ?masked_name) AS ?place)
-}
-ORDER BY ?query_id ?place
-"""
-"""Columns that a query read, and a mask that it enforced on an object or column of the same name in another form, on a
-column behind a view, or on that of a view.
-"""
-
-
-def masked_elsewhere(asked: Asked) -> Iterator[str]:
-    """A note on reads whose query enforced a mask that may have covered what was read, too."""
-    if asked.name != "unmasked-reads":
-        return
-    reads = {(row["query_id"], row["column_name"]) for row in islice(asked.answer.dicts(), MOST) if row["query_id"]}
-    ids = literals({query_id for query_id, _ in reads if query_id})
-    rows = [row for row in asked.graph.select(_ELSEWHERE, ids=ids) if (row["query_id"], row["column_name"]) in reads]
-    if rows:
-        texts = list(dict.fromkeys(f"{row['place']} in query {row['query_id']}" for row in rows))
-        yield (
-            "Some of these queries enforced a masking policy on the same name without an id or in another letter case, "
-            "on a column behind the view, or on that of a view over the table, and rows do not say whether it covered "
-            f"what was read: {first_of(texts, _SHOWN_POLICIES)}."
         )
 
 

@@ -1,6 +1,7 @@
-"""Rows that were cut, or are not understood, outside of the time that is asked for: docs/not-recorded.md, "What was cut":
-the answers that can lack it say so. Which these are follows from what docs/questions.md and docs/graph.md say that counts
-at another time.
+"""Rows that were cut, or are not understood, outside of the time that is asked for.
+
+docs/not-recorded.md, "What was cut": the answers that can lack it say so. Which these are follows from what
+docs/questions.md and docs/graph.md say that counts at another time.
 """
 
 from __future__ import annotations
