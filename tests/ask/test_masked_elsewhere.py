@@ -69,7 +69,7 @@ def masks_by_day(answer: Answer, name: str) -> dict[str, set[str | None]]:
 
 @pytest.mark.parametrize("reads", READS)
 def test_a_policy_by_the_name_alone_may_be_of_the_table(reads: str, tmp_path: Path) -> None:
-    """docs/questions.md, agent-reads: empty, where the row gives the policy for an object of this name without its id."""
+    """docs/questions.md: empty, where the row gives the policy for an object of this name without its id."""
     rows = [read(2, TABLE), read(3, TABLE, NO_ID), read(4, OTHER, NO_ID)]
     answer = asked("agent-reads", rows, reads, tmp_path)
     assert masks_by_day(answer, "D.S.T") == {"01": {"MASKED"}, "02": {"CLEAR"}, "03": {None}}
