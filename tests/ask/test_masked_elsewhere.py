@@ -77,9 +77,11 @@ def test_a_policy_by_the_name_alone_may_be_of_the_table(reads: str, tmp_path: Pa
 
 
 def test_by_day_a_policy_by_the_name_alone_may_be_of_any_read_of_the_day(tmp_path: Path) -> None:
-    """But not of those of another user."""
-    by_other = read(3, TABLE, hour=8, user_name="BEN")
-    answer = asked("agent-reads", [read(3, TABLE, hour=5), read(3, TABLE, NO_ID), by_other], "daily", tmp_path)
+    """But not of those of another user, or those that were all before or after it."""
+    by_other = read(3, TABLE, user_name="BEN", query_id="q3-ben")
+    rows = [read(3, TABLE, hour=5), read(3, TABLE, NO_ID), read(4, TABLE, hour=5), read(4, OTHER, NO_ID), by_other]
+    answer = asked("agent-reads", rows, "daily", tmp_path)
+    assert masks_by_day(answer, "D.S.T")["04"] == {"CLEAR"}
     said = {(row["user_name"], row["mask"] or None) for row in answer.dicts() if "-03T" in str(row["query_start_time"])}
     assert said == {("ANA", None), ("BEN", "CLEAR")}
 
@@ -123,7 +125,8 @@ def test_a_query_that_writes_is_told_in_both(reads: str, tmp_path: Path) -> None
     assert [note.rpartition(": ")[2] for note in notes if note.startswith(MAY)] == ["D.S.T.C in query q3-6."]
 
 
-def test_reads_of_another_day_or_user_are_not_told(tmp_path: Path) -> None:
-    rows = [read(3, TABLE), read(4, OTHER, NO_ID), read(3, OTHER, NO_ID, hour=7, user_name="BEN")]
+def test_reads_of_another_query_day_or_user_are_not_told(tmp_path: Path) -> None:
+    rows = [read(3, TABLE), read(4, OTHER, NO_ID), read(3, OTHER, NO_ID, hour=7)]
+    rows.append(read(3, OTHER, NO_ID, user_name="BEN", query_id="q3-ben"))
     notes = asked("unmasked-reads", rows, "daily", tmp_path, object_name="D.S.T").notes
     assert not any(note.startswith(MAY) for note in notes)
