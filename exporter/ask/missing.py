@@ -40,7 +40,7 @@ _BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmaske
 """Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
 _BEFORE: Final[Mapping[str, AbstractSet[str]]] = {
     "agent-reads": frozenset({"DDL"}),
-    "changes": frozenset({"reads", "writes", "DDL"}),
+    "changes": frozenset({"reads", "writes"}),
     "downstream-users": frozenset({"lineage"}),
     "end-up": frozenset({"lineage", "DDL"}),
     "unmasked-copies": frozenset({"lineage", "policies", "DDL"}),

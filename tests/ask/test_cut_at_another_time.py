@@ -52,11 +52,12 @@ def is_told(text: str) -> bool:
     [
         # A mask that was taken away, or put on a tag, before.
         *((question, lacking) for question in ("unmasked-reads", "unmasked-copies") for lacking in ("policies", "DDL")),
-        *((question, "not understood") for question in ("unmasked-reads", "unmasked-copies", "changes")),
+        *((question, "not understood") for question in ("unmasked-reads", "unmasked-copies")),
         # The copy that is read later.
         *((question, "writes") for question in ("unmasked-copies", "downstream-users", "end-up")),
-        # Who read it before is no new reader; and what nobody reads any more was perhaps read later than it seems.
+        # Who read it before is no new reader, what was copied before no new copy; and what nobody reads any more was perhaps read later than it seems.
         *((question, "reads") for question in ("changes", "unused-objects")),
+        ("changes", "writes"),
         # A view that was replaced shows something else.
         ("agent-reads", "DDL"),
     ],
@@ -89,6 +90,7 @@ def test_what_counts_after_the_time(question: str, lacking: str, tmp_path: Path)
         ("unmasked-reads", "reads", 8, LATE),
         ("unmasked-copies", "writes", 8, LATE),
         ("changes", "reads", 8, {"since": "2026-01-01", **LATE}),
+        ("changes", "DDL", 3, EARLY),
         ("policy-access", "policies", 3, EARLY),
         ("masking-policies", "policies", 8, LATE),
         ("user-history", "reads", 3, EARLY),
