@@ -55,8 +55,8 @@ def is_told(text: str) -> bool:
         *((question, "not understood") for question in ("unmasked-reads", "unmasked-copies")),
         # The copy that is read later.
         *((question, "writes") for question in ("unmasked-copies", "downstream-users", "end-up")),
-        # Who read it before is no new reader, what was copied before no new copy; what nobody reads any more was perhaps
-        # read later than it seems.
+        # Who read it before is no new reader, what was copied before no new copy; what nobody reads any more was
+        # perhaps read later than it seems.
         *((question, "reads") for question in ("changes", "unused-objects")),
         ("changes", "writes"),
         # A view that was replaced shows something else.
