@@ -26,12 +26,14 @@ from exporter.ask import (
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
+from exporter.ask.masked_elsewhere import masked_elsewhere
 from exporter.ask.parameters import as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from pyoxigraph import Store
 
@@ -49,6 +51,26 @@ _NEEDED_BY: Final = {
 """Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
 _BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
 """Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
+_BEFORE: Final[Mapping[str, AbstractSet[str]]] = {
+    "agent-reads": frozenset({"DDL"}),
+    "changes": frozenset({"reads", "writes"}),
+    "downstream-users": frozenset({"lineage"}),
+    "end-up": frozenset({"lineage", "DDL"}),
+    "unmasked-copies": frozenset({"lineage", "policies", "DDL"}),
+    "unmasked-reads": frozenset({"policies", "DDL"}),
+    "unused-objects": frozenset({"reads"}),
+}
+"""What counts before ``since``, too: copies and masks from before, views that were replaced, who is a reader already,
+and when something was last read.
+"""
+_AFTER: Final[Mapping[str, AbstractSet[str]]] = {
+    "tag-history": frozenset({"DDL"}),
+    "unmasked-copies": frozenset({"policies"}),
+    "unmasked-reads": frozenset({"policies", "DDL"}),
+}
+"""What counts after ``until``, too: a read is one BEFORE by the mask that comes later, a tag of a whole table masks the
+columns on which its policy is ever enforced, and a column is asked for by a name that it gets later.
+"""
 _REASONS: Final = {
     ("TRUNCATED",): "cut by Snowflake ({})",
     (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
@@ -132,7 +154,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [protection.masked_elsewhere, _granted_on_all, revokes.not_counted]
+        notes += [masked_elsewhere, _granted_on_all, revokes.not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]
@@ -339,10 +361,10 @@ def _incomplete(asked: Asked) -> Iterator[str]:
     asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
     for reasons, why in _REASONS.items():
         queries, lacking = set[str](), set[str]()
-        for place in (place for place, needs in _NEEDED_BY.items() if asks_for & needs):
+        for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(unnamed.reasons(asked, place) if UNNAMED in reasons else ())):
                 for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
-                    if _is_asked_for(asked, query):
+                    if _is_asked_for(asked, query, needs):
                         queries.add(query)
                         lacking.add(place)
         if queries:
@@ -357,12 +379,17 @@ def _lacks(asked: Asked, queries: set[str], why: str) -> str:
     return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{the_first}"
 
 
-def _is_asked_for(asked: Asked, query: str) -> bool:
-    """Whether a query started in the time that the parameters ask for, and is the query or of the request asked for."""
+def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a query started in the time that the parameters ask for, and is the query or of the request asked for.
+    ``needs``: what its row lacks, which can count at other times, too.
+    """
     graph, ids = asked.graph, asked.values("query_id")
     if ids:
         related = [query, *graph.objects(query, "ah:rootQuery"), *graph.objects(query, "dcterms:isPartOf")]
         if set(ids).isdisjoint(ident for iri in related for ident in graph.objects(iri, "ah:queryId")):
             return False
     times = [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
-    return not times or asked.has(*times)
+    is_before = asked.since is not None and max(times, default=asked.since) < asked.since
+    is_after = asked.until is not None and min(times, default=asked.until) > asked.until
+    counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
+    return (not is_before or counts_before) and (not is_after or counts_after)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, record_begin
+from exporter.ask.asked import record_begin
 from exporter.ask.lookups import iris, literals
 from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
@@ -22,11 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
+    from exporter.ask.lookups import Lookups, NameHolder
 
 _COVERAGE: Final = "policy-coverage"
 _REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
+_MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
+_LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
+"""Columns of rows that show masks, and why one may lack something."""
 _SHOWN_TAGS: Final = 3
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
@@ -92,51 +94,6 @@ def enforced_before(asked: Asked) -> Iterator[str]:
         )
 
 
-# --- masks that may have covered what was read ------------------------------------------------------------------------
-
-_ELSEWHERE: Final = """\
-SELECT DISTINCT ?query_id ?column_name ?place WHERE {
-  VALUES ?query_id { @ids@ }
-  ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked .
-  ?masked ah:columnOf ?owner ; ah:columnName ?masked_name ; ah:matchName ?match .
-  {
-    { ?owner ah:sameNameAs|^ah:sameNameAs ?object } UNION { ?owner ah:domain ?any BIND(?owner AS ?object) } UNION {
-      ?shows ah:view ?owner ; ah:sourceObject ?object .
-    } UNION { ?shows ah:view ?object ; ah:sourceObject ?owner }
-    ?column ah:columnOf ?object ; ah:matchName ?match .
-  } UNION { ?shown ah:sourceColumn ?masked ; ah:viewColumn ?column } UNION {
-    ?shown ah:viewColumn ?masked ; ah:sourceColumn ?column .
-  }
-  FILTER(?column != ?masked)
-  ?query prov:qualifiedUsage/ah:readColumn ?column .
-  ?column ah:columnName ?column_name .
-  ?owner rdfs:label ?owner_name .
-  BIND(CONCAT(?owner_name, ".", ?masked_name) AS ?place)
-}
-ORDER BY ?query_id ?place
-"""
-"""Columns that a query read, and a mask that it enforced on an object or column of the same name in another form, on a
-column behind a view, or on that of a view.
-"""
-
-
-def masked_elsewhere(asked: Asked) -> Iterator[str]:
-    """A note on reads whose query enforced a mask that may have covered what was read, too."""
-    if asked.name != "unmasked-reads":
-        return
-    reads = {(row["query_id"], row["column_name"]) for row in islice(asked.answer.dicts(), MOST) if row["query_id"]}
-    ids = literals({query_id for query_id, _ in reads if query_id})
-    rows = [row for row in asked.graph.select(_ELSEWHERE, ids=ids) if (row["query_id"], row["column_name"]) in reads]
-    if rows:
-        texts = list(dict.fromkeys(f"{row['place']} in query {row['query_id']}" for row in rows))
-        yield (
-            "Some of these queries enforced a masking policy on the same name without an id or in another letter case, "
-            "on a column behind the view, or on that of a view over the table, and rows do not say whether it covered "
-            f"what was read: {first_of(texts, _SHOWN_POLICIES)}."
-        )
-
-
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
 _MASKED: Final = """\
@@ -184,6 +141,7 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
+    is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
@@ -194,9 +152,10 @@ def nothing_set(asked: Asked) -> Iterator[str]:
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
+            so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
             yield (
-                f"No row shows a masking policy on {what}, so the question does not apply: whoever read it read "
-                "it in clear (column-readers lists the readers)."
+                f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers "
+                "lists the readers)."
             )
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
@@ -382,13 +341,37 @@ def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
 
 
 def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
-    """Whether an object is the tagged one, or is in it by a name that it has at the time that is asked for."""
+    """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
+    the answer is of one time.
+    """
     if thing == row["whole"] or row["domain"] not in _CONTAINERS or not thing.startswith(row["account"]):
         return thing == row["whole"]
-    times = asked.times("at")
-    names = [
-        name.name
-        for name in asked.graph.names_of(thing)
-        if asked.name != _COVERAGE or (any(map(name.holds, times)) if times else name.until is None)
-    ]
-    return any(text.startswith(f"{row['label']}.") for text in names or [asked.graph.label(thing)])
+    periods = list(_inside(asked.graph, thing, row["whole"]))
+    if asked.name == _COVERAGE:
+        times = asked.times("at")
+        return any(
+            any(since <= time and (not until or time < until) for time in times) if times else not until
+            for since, until in periods
+        )
+    begin, end = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
+    return any((not end or since < end) and (not until or begin < until) for since, until in periods)
+
+
+def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
+    """From when until when an object is in a schema or database: while it has a name in it that it got while this had
+    its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
+    the new name already is in another one. The questions about masks have the same rule.
+    """
+    names = [(match_name(name.name), *_period(name)) for name in graph.names_of(thing)]
+    for number, around in enumerate(graph.names_of(whole)):
+        begin, end = _period(around)
+        for text, since, until in names:
+            was_there = number == 0 and (until is None or until > begin)
+            has_such_a_name = text.startswith(f"{match_name(around.name)}.") and (end is None or since < end)
+            if has_such_a_name and (since >= begin or was_there):
+                yield max(since, begin), until
+
+
+def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
+    until = None if name.until is None else datetime.fromisoformat(name.until)
+    return datetime.fromisoformat(name.since), until

@@ -180,7 +180,7 @@ def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
 def _themes_of_new_names(answers: Answers) -> Iterator[tuple[str, tuple[str | None, str, str]]]:
     """The tags that follow columns that a query renames, while they hold: the object's key, and the theme."""
     for key, each in answers.carried.items():
-        for _, _, now in each:
+        for now in (carried.now for carried in each):
             if now.property_name == "tags" and now.element is not None and now.of_change not in answers.settings:
                 yield from ((key, (now.column, now.element, value)) for value in now.values if value is not None)
 

@@ -50,8 +50,19 @@ class SettingOfQuery(NamedTuple):
 
 Tag = tuple[str, str, str | None]
 """Name and value of a tag (empty if it has none), and the column that it is on (None: the object itself)."""
-Carried = tuple[str, SettingOfQuery, SettingOfQuery]
-"""A setting that follows its renamed column: the query that made it, the setting before and after."""
+
+
+class Carried(NamedTuple):
+    """A setting that follows its renamed column: the query that made it, the setting before and after, and since when
+    it holds under the new name (microseconds since 1970; 0 in states of former versions).
+    """
+
+    query_id: str
+    before: SettingOfQuery
+    now: SettingOfQuery
+    since: int = 0
+
+
 Spelled = tuple[str, str | None, str | None]
 """An object key, with the object's name and account as in the row."""
 

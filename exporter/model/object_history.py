@@ -34,14 +34,14 @@ from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Mom
 from exporter.model.effects import HOLDERS
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, NamePeriod, ObjectHistory, Restored, Take
-from exporter.model.settings_in_force import Requester, SettingInForce, SettingsInForce
+from exporter.model.settings_in_force import GoesOn, Requester, SettingInForce, SettingsInForce
 from exporter.model.views import Definition, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from exporter.model.effects import UseAtEnd, UseAtStart
-    from exporter.model.settings_in_force import Over
+    from exporter.model.settings_in_force import Outcome
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):
@@ -136,7 +136,7 @@ class VersionHistory:
         if use_at_start.names:
             self._names.add(at, use_at_start.names)
         for setting in use_at_start.settings:
-            yield from self._ended(self._settings.set(requester, at, setting))
+            yield from self._of_settings(self._settings.set(requester, at, setting))
         if use_at_start.reads or use_at_start.columns:
             state = self._touched(self._in_force())
             columns = {column: self._column(column) for column in use_at_start.columns}
@@ -144,10 +144,13 @@ class VersionHistory:
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
-    def _ended(self, over: Iterable[Over]) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """Answers to the queries whose settings have ended."""
-        for requester, setting, until in over:
-            yield requester, ObjectAnswer(self.key, settings=[(setting, until)])
+    def _of_settings(self, outcomes: Iterable[Outcome]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Answers to the queries whose settings have ended, or that renamed the column of one that goes on."""
+        for outcome in outcomes:
+            if isinstance(outcome, GoesOn):
+                yield outcome.requester, ObjectAnswer(self.key, carried=[outcome.carried])
+            else:
+                yield outcome.requester, ObjectAnswer(self.key, settings=[(outcome.setting, outcome.until)])
 
     # --- the end of a query -------------------------------------------------------------------------------------------
 
@@ -158,11 +161,8 @@ class VersionHistory:
         self._life += _begins_anew(done, is_dropped=self._now.dropped is not None)
         if columns:
             self._touched(self._in_force())
-        yield from self._ended(self._settings.lose(done.lost, at))
-        over, carried = self._settings.rename(requester, at, done.carries)
-        yield from self._ended(over)
-        if carried:
-            yield requester, ObjectAnswer(self.key, carried=carried)
+        yield from self._of_settings(self._settings.lose(done.lost, at))
+        yield from self._of_settings(self._settings.rename(requester, at, done.carries))
         if done.drops:
             yield from self._drop(requester, at)
         prior = None
@@ -173,7 +173,7 @@ class VersionHistory:
             elif self._now.dropped is not None:
                 self._sources.undrop()
             made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
-            yield from self._ended(made)
+            yield from self._of_settings(made)
             anew = done.creates or done.empties
             prior = None if anew else self._prior()
             self._make(requester, anew=anew)
@@ -309,7 +309,7 @@ class VersionHistory:
             return
         maker = Requester(query_id, "")
         self._sources.undrop()
-        yield from self._ended(self._settings.make(maker, at, creates=False))
+        yield from self._of_settings(self._settings.make(maker, at, creates=False))
         self._restored[query_id] = Restored(at, query_id, self._prior())
         self._make(maker, anew=False)
         self.passed = absence.restored
@@ -356,7 +356,7 @@ class VersionHistory:
         """
         if self._now.taken is not None and self._now.made is not None:
             yield self._now.made, ObjectAnswer(self.key, ending=_by_take(self._now.taken))
-        yield from self._ended(self._settings.over(self._now.taken))
+        yield from self._of_settings(self._settings.over(self._now.taken))
 
     def taken_state(self) -> tuple[str, Ending] | None:
         """The state that no recorded query made, if it ended because the object's name was taken. A later day can

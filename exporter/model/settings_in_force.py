@@ -1,8 +1,8 @@
 """The tags, policies and grants that hold on an object at a time.
 
 They end when the same is set or unset again, when another policy is set in their place, when their column is dropped,
-or when the object or the tag or policy is dropped. UNDROP restores them. An object that is created after a DROP does
-not inherit them.
+or when the object or the tag or policy is dropped. UNDROP restores them, also if their column was renamed before it. An
+object that is created after a DROP does not inherit them.
 """
 
 from __future__ import annotations
@@ -37,16 +37,53 @@ class Requester(NamedTuple):
     address: str
 
 
-class SettingInForce(NamedTuple):
-    """A setting in force: the query that made it, the setting, its time (microseconds since 1970)."""
+class Held(NamedTuple):
+    """The query that made a setting, the setting, its time (microseconds since 1970)."""
 
     requester: Requester
     setting: SettingOfQuery
     since: int
 
 
-Over = tuple[Requester, SettingOfQuery, int]
-"""A setting that has ended: the query that made it, the setting, its end (microseconds since 1970)."""
+class SettingInForce(NamedTuple):
+    """A setting in force, as :class:`Held`. ``formers``: the same under the former names of its column, in their order,
+    if the tag or policy was dropped when the column was renamed: whether it holds under the new name is known only once
+    an UNDROP restores the tag or policy, or the setting ends.
+    """
+
+    requester: Requester
+    setting: SettingOfQuery
+    since: int
+    formers: tuple[Held, ...] = ()
+
+    @property
+    def begin(self) -> int:
+        """Since when its tag or policy can be dropped."""
+        return self.formers[0].since if self.formers else self.since
+
+    def periods(self, until: int | None) -> Iterator[tuple[Held, int | None]]:
+        """Under each name of its column, with the end."""
+        each = (*self.formers, Held(self.requester, self.setting, self.since))
+        yield from zip(each, (*(later.since for later in each[1:]), until), strict=True)
+
+
+class Over(NamedTuple):
+    """A setting has ended: the query that made it, the setting, its end (microseconds since 1970)."""
+
+    requester: Requester
+    setting: SettingOfQuery
+    until: int
+
+
+class GoesOn(NamedTuple):
+    """A setting goes on under a new name of its column: the query that renames it, the setting."""
+
+    requester: Requester
+    carried: Carried
+
+
+Outcome = Over | GoesOn
+"""What became of a setting."""
 
 
 class SettingsInForce:
@@ -75,10 +112,10 @@ class SettingsInForce:
         if taken is not None:
             self._taken[element] = taken
 
-    def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Over]:
+    def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Outcome]:
         """Apply a setting. Gives the settings that it ends."""
         for key in self._replaced(requester, setting):
-            yield self._end(key, at)
+            yield from self._end(key, at)
         if setting.names:
             self._held[setting.key] = SettingInForce(requester, setting, at)
 
@@ -99,28 +136,34 @@ class SettingsInForce:
         held = [in_force.setting for in_force in self._held.values()]
         return [each.key for each in held if takes_back(revoked, each.property_name, each.names)]
 
-    def lose(self, columns: Iterable[str], at: int) -> Iterator[Over]:
+    def lose(self, columns: Iterable[str], at: int) -> Iterator[Outcome]:
         """Apply the drop of columns. Gives the settings that it ends."""
         lost = set(columns)
         for key in [key for key in self._held if key[0] in lost]:
-            yield self._end(key, at)
+            yield from self._end(key, at)
 
-    def rename(self, requester: Requester, at: int, renames: Iterable[Rename]) -> tuple[list[Over], list[Carried]]:
-        """Apply the rename of columns: their settings end, and hold from then on under the new names. Gives both. What
-        does not hold because its tag or policy is dropped is not carried.
+    def rename(self, requester: Requester, at: int, renames: Iterable[Rename]) -> Iterator[Outcome]:
+        """Apply the rename of columns: their settings end, and hold from then on under the new names. What does not
+        hold because its tag or policy is dropped does so once that is restored.
         """
         names = {former: (new, change) for former, new, change in renames}
         moved = [(in_force, *names[key[0]]) for key, in_force in self._held.items() if key[0] in names]
-        holding = [move for move in moved if self._dropped(move[0].setting, move[0].since, at) is None]
-        over = [self._end(in_force.setting.key, at) for in_force, _, _ in moved]
-        carried: list[Carried] = []
-        for in_force, new, change in holding:
+        going_on = list[SettingInForce]()
+        for in_force, new, change in moved:
+            formers: tuple[Held, ...] = ()
+            if self._gone(in_force, at) is None:
+                yield from self._end(in_force.setting.key, at)
+            else:
+                del self._held[in_force.setting.key]
+                formers = tuple(held for held, _ in in_force.periods(at))
             setting = in_force.setting._replace(change_key=change, column=new)
-            if setting.key in self._held:
-                over.append(self._end(setting.key, at))
-            self._held[setting.key] = SettingInForce(requester, setting, at)
-            carried.append((in_force.requester.query_id, in_force.setting, setting))
-        return over, carried
+            going_on.append(SettingInForce(requester, setting, at, formers))
+        for (in_force, *_), renamed in zip(moved, going_on, strict=True):
+            if renamed.setting.key in self._held:
+                yield from self._end(renamed.setting.key, at)
+            self._held[renamed.setting.key] = renamed
+            if not renamed.formers:
+                yield _goes_on(in_force, renamed)
 
     def drop(self, requester: Requester, at: int) -> None:
         """Record that the object is dropped."""
@@ -131,7 +174,7 @@ class SettingsInForce:
         """When the object was dropped last, None if it was not dropped since its last version."""
         return self._drops[-1][0] if self._drops else None
 
-    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[Over]:
+    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[Outcome]:
         """Apply a new version. If it is created anew after a drop, or ``replaces`` another object that was known by the
         same name, gives the former settings, which end.
         """
@@ -140,46 +183,70 @@ class SettingsInForce:
                 if in_force.requester != requester and (
                     replaces or _dropped(self._drops, in_force.since, at) is not None
                 ):
-                    yield self._end(key, at)
+                    yield from self._end(key, at)
         self._drops = []
 
     def tags(self, at: int) -> list[Tag]:
         """The tags in force at a time (microseconds since 1970), sorted."""
         tags = set[Tag]()
-        for _, setting, since in self._held.values():
-            take = self._taken.get(setting.element or "")
-            is_taken = take is not None and since <= take[0] <= at
-            if setting.property_name == "tags" and not is_taken and self._dropped(setting, since, at) is None:
+        for in_force in self._held.values():
+            setting = in_force.setting
+            if setting.property_name == "tags" and self._gone(in_force, at) is None:
                 values = setting.values or (None,) * len(setting.names)
                 tags.update(
                     (name, value or "", setting.column) for name, value in zip(setting.names, values, strict=True)
                 )
         return sorted(tags, key=lambda tag: (*tag[:2], tag[2] or ""))
 
-    def over(self, taken: Take | None = None) -> Iterator[Over]:
+    def over(self, taken: Take | None = None) -> Iterator[Outcome]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
         object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
+        Also those that hold under a new name since an UNDROP.
         """
-        for requester, setting, since in self._held.values():
-            takes = (taken, self._taken.get(setting.element or ""))
-            ends = [
-                self._dropped(setting, since),
-                *(take[0] for take in takes if take is not None and take[0] >= since),
-            ]
-            until = min((end for end in ends if end is not None), default=None)
-            if until is not None:
-                yield requester, setting, until
+        for in_force in self._held.values():
+            take = None if taken is None or taken[0] < in_force.begin else taken[0]
+            yield from _outcomes(in_force, _first(self._gone(in_force), take), None)
 
-    def _end(self, key: SettingKey, at: int) -> Over:
-        requester, setting, since = self._held.pop(key)
-        until = self._dropped(setting, since, at)
-        return requester, setting, at if until is None else until
+    def _end(self, key: SettingKey, at: int) -> Iterator[Outcome]:
+        in_force = self._held.pop(key)
+        gone = self._gone(in_force, at) if in_force.formers else self._dropped(in_force, at)
+        yield from _outcomes(in_force, gone, at)
 
-    def _dropped(self, setting: SettingOfQuery, since: int, until: int | None = None) -> int | None:
+    def _gone(self, in_force: SettingInForce, until: int | None = None) -> int | None:
+        """As :meth:`_dropped`, or when another one took the name of its tag or policy."""
+        take, _ = self._taken.get(in_force.setting.element or "", (None, ""))
+        if take is not None and (take < in_force.begin or (until is not None and take > until)):
+            take = None
+        return _first(self._dropped(in_force, until), take)
+
+    def _dropped(self, in_force: SettingInForce, until: int | None = None) -> int | None:
         """When the setting ended because the object or its tag or policy was dropped; None if it did not."""
-        drops = self._drops, self._of_elements.get(setting.element or "", ())
-        ends = [end for end in (_dropped(drop, since, until) for drop in drops) if end is not None]
-        return min(ends, default=None)
+        drops = self._drops, self._of_elements.get(in_force.setting.element or "", ())
+        return _first(*(_dropped(drop, in_force.begin, until) for drop in drops))
+
+
+def _outcomes(in_force: SettingInForce, gone: int | None, at: int | None) -> Iterator[Outcome]:
+    """What became of a setting under each name of its column. ``gone``: when it ended by a drop, None if it did not;
+    ``at``: when it ended otherwise, None if it is in force.
+    """
+    former: Held | None = None
+    for held, end in in_force.periods(at):
+        if former is not None:
+            if gone is not None and gone <= held.since:
+                break
+            yield _goes_on(former, held)
+        until = _first(gone, end)
+        if until is not None:
+            yield Over(held.requester, held.setting, until)
+        former = held
+
+
+def _goes_on(former: Held | SettingInForce, now: Held | SettingInForce) -> GoesOn:
+    return GoesOn(now.requester, Carried(former.requester.query_id, former.setting, now.setting, now.since))
+
+
+def _first(*times: int | None) -> int | None:
+    return min((time for time in times if time is not None), default=None)
 
 
 def _dropped(drops: Iterable[Drop], since: int, until: int | None = None) -> int | None:

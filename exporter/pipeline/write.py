@@ -127,8 +127,9 @@ def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
             answers.column_priors[key, column] = state
     _keep(answers.priors, key, object_answer.prior)
     _keep(answers.endings, key, object_answer.ending)
-    _keep(answers.carried, key, object_answer.carried)
     _keep(answers.tags, key, object_answer.tags)
+    if object_answer.carried:
+        answers.carried.setdefault(key, []).extend(object_answer.carried)
     for setting, until in object_answer.settings or ():
         answers.settings[setting[:4]] = until
 

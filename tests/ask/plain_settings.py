@@ -95,15 +95,29 @@ def _element(domain: str, name: str, told: Any) -> tuple[str, str | None, bool]:
 
 
 def held(history: History) -> list[Held]:
-    """What was set, with its time; under each name that its column had while it held."""
+    """What was set, with its time; under each name that its column had while it held. What was dropped when the column
+    was renamed holds under the new name if it is brought back before anything else ends it.
+    """
     every: dict[tuple[Place, str, str], list[Doing]] = defaultdict(list)
     for one in doings(history):
         several = every[one.place, one.property, one.element]
         several += [one] if one not in several else []  # a row that was delivered twice
-    waiting = [(one, one.query.start) for several in every.values() for one in several if one.sets]
     found = []
-    while waiting:
-        one, since = waiting.pop()
+    for one in [one for several in every.values() for one in several if one.sets]:
+        names = _under_each_name(history, every, one)
+        gone = element_drop(history, one, names[-1].until)
+        found += [
+            each._replace(until=first(each.until, gone))
+            for each in names
+            if each.doing is one or gone is None or gone > each.since
+        ]
+    return found
+
+
+def _under_each_name(history: History, every: Mapping[tuple[Place, str, str], list[Doing]], one: Doing) -> list[Held]:
+    """A setting under each name that its column got, as if its tag or policy was never dropped."""
+    found, since = list[Held](), one.query.start
+    while True:
         several = every.get((one.place, one.property, one.element), [])
         own = several.index(one) + 1 if one in several else 0
         after = [two for two in several[own:] if own or two.query.start >= since][:1]
@@ -114,17 +128,14 @@ def held(history: History) -> list[Held]:
             for old, new in columns_renamed(change)
             if (key, old) == one.place and history.queries[ident].end >= since
         ]
-        renamed = min(moved, default=None)
-        if renamed is not None and (last is None or renamed[0] <= last):
-            last = renamed[0]
-        else:
-            renamed = None
-        until = first(last, object_drop(history, one, last), element_drop(history, one, last))
+        renamed = min((step for step in moved if last is None or step[0] <= last), default=None)
+        last = last if renamed is None else renamed[0]
+        until = first(last, object_drop(history, one, last))
         found.append(Held(one, since, until))
-        if renamed is not None and until == renamed[0] and element_drop(history, one, last) is None:
-            time, ident, new = renamed
-            waiting.append((one._replace(query=history.queries[ident], place=(one.place[0], new)), time))
-    return found
+        if renamed is None or until != renamed[0]:
+            return found
+        since, ident, new = renamed
+        one = one._replace(query=history.queries[ident], place=(one.place[0], new))
 
 
 def _replaced(every: Mapping[tuple[Place, str, str], list[Doing]], doing: Doing, since: datetime) -> Iterator[datetime]:
@@ -265,14 +276,23 @@ def _covered(history: History, place: Place, policy: str) -> Iterator[tuple[Plac
 
 
 def _inside(history: History, key: str, whole: str) -> Iterator[tuple[datetime | None, datetime | None]]:
-    """When an object is the one with the tag, or has a name in the schema or database."""
+    """When an object is the one with the tag, or has a name in the schema or database: one that it got while this had
+    its own name. It goes along when this is renamed, and has its former name until a row shows the new one. What has
+    the new name already is in another schema or database.
+    """
     if key == whole:
         yield None, None
     elif whole.startswith(("schema/", "database/")):
-        around = tuple(f"{matched(name)}." for name in history.names.ever_called(whole))
-        for name, begin, end in history.names.held.get(key, ()):
-            if around and matched(name).startswith(around):
-                yield begin, end
+        around = history.names.held.get(whole, ())
+        for number, (outer, since, until) in enumerate(around):
+            for name, begin, end in history.names.held.get(key, ()):
+                went_along = number == 0 and (end is None or end > since)
+                if (
+                    matched(name).startswith(f"{matched(outer)}.")
+                    and (until is None or begin < until)
+                    and (begin >= since or went_along)
+                ):
+                    yield max(begin, since), end
 
 
 def _same_columns(history: History, place: Place) -> set[Place]:

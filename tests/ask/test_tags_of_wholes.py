@@ -27,12 +27,16 @@ WHOLES: Final = {
 OTHER: Final = {"objectDomain": "Schema", "objectId": 73, "objectName": "D.S2"}
 
 
-def enforced(number: int) -> Json:
+def masked(number: int, thing: Json) -> Json:
     policy = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}
     return {
-        **read(number, A, "C"),
-        "policies_referenced": [{**A, "columns": [{"columnName": "C", "policies": [policy]}]}],
+        **read(number, thing, "C"),
+        "policies_referenced": [{**thing, "columns": [{"columnName": "C", "policies": [policy]}]}],
     }
+
+
+def enforced(number: int) -> Json:
+    return masked(number, A)
 
 
 def asked(rows: list[Json], folder: Path, question: str, reads: str = "full", **given: str) -> Answer:
@@ -251,3 +255,106 @@ def test_a_policy_on_the_tag_of_a_whole_is_set_by_a_row(whole: str, tmp_path: Pa
     other = {"tags": {"D.S.X": {"objectId": {"value": 10}, "tagValue": {"value": "x"}}}}
     rows = [*tagged(whole)[:2], changed(4, A, {"columns": {"C": other}}), enforced(5)]
     assert not any("set by no row" in note for note in asked(rows, tmp_path, "policy-coverage").notes)
+
+
+# --- names of schemas and databases that others had, or get -----------------------------------------------------------
+
+D_S, D = WHOLES["schema"], WHOLES["database"]
+SAME: Final = {"schema": {**D_S, "objectId": 81}, "database": {**D, "objectId": 82}}
+"""Others, which have the names of those with the tag at another time."""
+ELSEWHERE: Final = {"schema": "D.S8", "database": "E"}
+HERE: Final = {"schema": "D.S8.A", "database": "E.S.A"}
+"""The name that a table in the one with the tag has when that has the name in ``ELSEWHERE``."""
+N: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.N"}
+CONTAINERS: Final = ("schema", "database")
+
+
+def given(number: int, whole: str, name: str) -> Json:
+    return changed(number, WHOLES[whole], {"objectName": {"value": name}})
+
+
+def swapped(number: int, one: Json, other: Json) -> Json:
+    """A row of a SWAP for each of the two has the other one."""
+    domain, ident, name = (other[key] for key in ("objectDomain", "objectId", "objectName"))
+    target = {"swapTargetDomain": domain, "swapTargetId": ident, "swapTargetName": name}
+    return changed(number, one, {key: {"value": value} for key, value in target.items()})
+
+
+LEFT: Final = {
+    "renamed": lambda whole: [given(5, whole, ELSEWHERE[whole]), changed(6, SAME[whole], {}, "CREATE")],
+    "swapped": lambda whole: [
+        changed(1, {**SAME[whole], "objectName": ELSEWHERE[whole]}, {}, "CREATE"),
+        swapped(5, WHOLES[whole], {**SAME[whole], "objectName": ELSEWHERE[whole]}),
+        swapped(5, {**SAME[whole], "objectName": ELSEWHERE[whole]}, WHOLES[whole]),
+    ],
+}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("how", LEFT)
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_a_table_in_another_schema_of_a_former_name_has_no_mask_through_its_tag(
+    whole: str, how: str, reads: str, tmp_path: Path
+) -> None:
+    """The one with the tag has another name since the 5th; the table is made on the 7th, and masked by itself on the
+    9th. What is in it had its mask before, and has it under its new name.
+    """
+    there = {**A, "objectName": HERE[whole]}
+    rows = [*tagged(whole)[:2], masked(4, A), *LEFT[how](whole), changed(7, N, {}, "CREATE"), read(8, N, "C")]
+    rows += [changed(9, N, {"columns": {"C": MASK}}), masked(10, N), read(11, there, "C")]
+    answer = asked(rows, tmp_path, "unmasked-reads", reads)
+    assert {row[0]: row[5] for row in answer.rows} == {"USER8": "BEFORE", "USER11": "WHILE"}
+    told = ask(load(tmp_path / "out"), find("unmasked-reads"), {"object_name": "D.S.N"}).notes
+    assert not any("whole objects" in note for note in told)
+
+
+@pytest.mark.parametrize("how", ["renamed", "swapped"])
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_a_name_that_the_tagged_one_gets_later_masks_nothing_before(whole: str, how: str, tmp_path: Path) -> None:
+    """The table is in the other one, which had the name first, until the 7th; USER4 reads it before its own mask."""
+    own, there = SAME[whole], {**WHOLES[whole], "objectName": ELSEWHERE[whole]}
+    takes = {
+        "renamed": [changed(7, own, {}, "DROP"), changed(8, there, {"objectName": {"value": own["objectName"]}})],
+        "swapped": [swapped(7, own, there), swapped(7, there, own)],
+    }
+    rows = [changed(1, own, {}, "CREATE"), changed(2, TAG, MASK), changed(3, there, tags()), read(4, A, "C")]
+    rows += [changed(5, A, {"columns": {"C": MASK}}), masked(6, A), *takes[how]]
+    answer = asked(rows, tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER4": "BEFORE"}
+
+
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_a_table_that_moves_into_another_one_of_the_former_name(whole: str, tmp_path: Path) -> None:
+    """It was masked while it was in the one with the tag, and moves on the 8th into the one that has the name now."""
+    moved = {**A, "objectName": "X.Y.A"}
+    rows = [*tagged(whole)[:2], masked(4, A), changed(5, A, {"objectName": {"value": "X.Y.A"}})]
+    rows += [given(6, whole, ELSEWHERE[whole]), changed(7, SAME[whole], {}, "CREATE")]
+    rows += [changed(8, moved, {"objectName": {"value": "D.S.A"}}), read(9, A, "C")]
+    answer = asked(rows, tmp_path, "unmasked-reads")
+    assert {row[0]: row[5] for row in answer.rows} == {"USER9": "AFTER"}
+
+
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_a_copy_of_what_is_in_another_one_of_the_former_name(whole: str, tmp_path: Path) -> None:
+    """USER8 reads the copy before the source is masked; the other one has the tag, too, since the 9th."""
+    copy = {"objectDomain": "Table", "objectId": 6, "objectName": "X.Y.B"}
+    rows = [*tagged(whole)[:2], masked(4, A), given(5, whole, ELSEWHERE[whole]), changed(6, SAME[whole], {}, "CREATE")]
+    rows += [copied(7, N, copy), read(8, copy, "C"), changed(9, SAME[whole], tags()), masked(10, N)]
+    assert not asked(rows, tmp_path, "unmasked-copies").rows
+
+
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_a_copy_is_unmasked_once_the_other_one_has_the_tag(whole: str, tmp_path: Path) -> None:
+    copy = {"objectDomain": "Table", "objectId": 6, "objectName": "X.Y.B"}
+    rows = [*tagged(whole)[:2], masked(4, A), given(5, whole, ELSEWHERE[whole]), changed(6, SAME[whole], {}, "CREATE")]
+    rows += [copied(7, N, copy), changed(8, SAME[whole], tags()), masked(9, N), read(10, copy, "C")]
+    assert [row[0] for row in asked(rows, tmp_path, "unmasked-copies").rows] == ["D.S.N"]
+
+
+@pytest.mark.parametrize("whole", CONTAINERS)
+def test_what_is_in_one_that_is_renamed_is_masked_as_before(whole: str, tmp_path: Path) -> None:
+    """docs/graph.md: what is in it has its former name until a row shows the new one. USER6 reads the copy before."""
+    there, copy = {**A, "objectName": HERE[whole]}, {**B, "objectName": "X.Y.B"}
+    rows = [copied(1, A, copy), *tagged(whole)[:2], masked(4, A), given(5, whole, ELSEWHERE[whole])]
+    rows += [read(6, copy, "C"), masked(7, there)]
+    assert [row[3] for row in asked(rows, tmp_path, "unmasked-copies").rows] == ["X.Y.B"]

@@ -101,7 +101,7 @@ class Account:
     def rename_column(self) -> None:
         name, table = self.any()
         free = [one for one in COLUMNS if one not in table.columns]
-        if self.gone or not free or not table.columns:
+        if not free or not table.columns:
             return
         former, new = self.rng.choice(sorted(table.columns)), free[0]
         table.columns ^= {former, new}

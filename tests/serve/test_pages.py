@@ -352,6 +352,34 @@ def test_what_protects_a_table_and_its_columns_through_a_tag_of_the_whole(domain
             assert held == {("Tag", "D.S.PII", value), ("Policy", "D.S.ALL", "through D.S.PII")}
 
 
+@pytest.mark.parametrize("has_tag", [70, 71])
+def test_a_table_has_the_tag_of_the_schema_that_it_went_with(has_tag: int, tmp_path: Path) -> None:
+    """D.S (70), in which it is, and D.OTHER (71) get each other's name; no row shows the table under the new one."""
+    names = {70: "D.S", 71: "D.OTHER"}
+    schemas = {ident: {"objectDomain": "Schema", "objectId": ident, "objectName": names[ident]} for ident in names}
+
+    def swap(one: int, other: int) -> dict[str, Any]:
+        target = {"swapTargetDomain": "Schema", "swapTargetId": other, "swapTargetName": names[other]}
+        told = {key: {"value": value} for key, value in target.items()}
+        return {**schemas[one], "operationType": "ALTER", "properties": told}
+
+    pii = {
+        **schemas[has_tag],
+        "operationType": "ALTER",
+        "properties": added("tags", "D.S.PII", tagValue={"value": "x"}),
+    }
+    rows = [
+        ddl("1", "1T08:00", "CREATE", 1, E={"subOperationType": "ADD"}),
+        statement("2", "1T09:00", object_modified_by_ddl=pii),
+        *(statement("3", "1T10:00", object_modified_by_ddl=swap(*each)) for each in ((70, 71), (71, 70))),
+    ]
+    assert export([ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    with sited(tmp_path / "out") as site:
+        page = got(server.make(site, "127.0.0.1").test_client(), "/object?id=table/1")
+    held = {tuple(row[:3]) for row in page.rows if row[0] in {"Tag", "Policy"}}
+    assert held == ({("Tag", "D.S.PII", "x through D.OTHER")} if has_tag == 70 else set())
+
+
 def test_a_column_is_found_with_any_object_that_had_the_name(changed: FlaskClient) -> None:
     page = got(changed, "/column?name=D.S.T&column=f")
     assert "This page is of Table 1 alone" in " ".join(page.text.split())

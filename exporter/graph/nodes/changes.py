@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from exporter.graph.iri import Iris
     from exporter.graph.nodes.versions import QueryContext
     from exporter.graph.terms import Values
+    from exporter.model.answers import Carried
     from exporter.model.facts import Change, Grant, Setting, Thing
     from exporter.model.object_history import ObjectAnswer
 
@@ -76,32 +77,43 @@ def changes(query: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
 
 def _carried(change_key: str, query: QueryContext) -> Iterator[Node]:
     """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
-    refer to them; each refers to what it was under the former name.
+    refer to them.
     """
-    iris = query.iris
-    for object_key, query_id, before, now in sorted(
-        (key, *one) for key, each in query.answers.carried.items() for one in each if one[2].change_key == change_key
-    ):
-        _, column, property_, element_key, names, known = now
-        assert column is not None, "only settings of columns are carried"
-        assert element_key is not None, "only tags and policies are held"
-        for name, value in zip(names, known or (None,) * len(names), strict=True):
-            former = setting_iri(f"{iris.query(query_id)}/change/{before.change_key}", before.column, property_, name)
-            values = single(
-                {
-                    "ah:property": property_,
-                    "ah:settingOn": iris.object(object_key),
-                    "ah:onColumn": iris.column(object_key, column),
-                    "ah:element": name,
-                    "ah:elementObject": iris.path(element_key),
-                    "ah:carriedFrom": former,
-                    "ah:validFrom": query.end,
-                    "ah:value": value,
-                    "ah:validUntil": query.answers.settings.get(now.of_change),
-                }
-            )
-            iri = setting_iri(f"{query.iri}/change/{change_key}", column, property_, name)
-            yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
+    for key, each in sorted(query.answers.carried.items()):
+        for carried in sorted(each):
+            if carried.now.change_key == change_key:
+                until = query.answers.settings.get(carried.now.of_change)
+                yield from _going_on(key, query.facts.query_id, carried._replace(since=query.end), query.iris, until)
+
+
+def _going_on(object_key: str, query_id: str, carried: Carried, iris: Iris, until: int | None = None) -> Iterator[Node]:
+    """A tag or policy under the new name of its column, by the query that renamed it. It refers to what it was under
+    the former name.
+    """
+    before, (change_key, column, property_, element_key, names, known) = carried.before, carried.now
+    assert column is not None, "only settings of columns are carried"
+    assert element_key is not None, "only tags and policies are held"
+    change, former_change = (
+        f"{iris.query(ident)}/change/{key}"
+        for ident, key in ((query_id, change_key), (carried.query_id, before.change_key))
+    )
+    for name, value in zip(names, known or (None,) * len(names), strict=True):
+        values = single(
+            {
+                "ah:property": property_,
+                "ah:settingOn": iris.object(object_key),
+                "ah:onColumn": iris.column(object_key, column),
+                "ah:element": name,
+                "ah:elementObject": iris.path(element_key),
+                "ah:carriedFrom": setting_iri(former_change, before.column, property_, name),
+                "ah:validFrom": carried.since,
+                "ah:value": value,
+                "ah:validUntil": until,
+            }
+        )
+        yield Node(
+            SETTING, setting_iri(change, column, property_, name), setting_types(property_, is_plain=False), values
+        )
 
 
 def _change(change: Change, settings: list[Node], granted: list[Node], query: QueryContext) -> Values:
@@ -179,6 +191,8 @@ def ended(query_id: str, object_answers: Iterable[ObjectAnswer], iris: Iris) -> 
         if answer.ending is not None:
             types, values = ending_of(answer.ending, iris)
             yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
+        for carried in answer.carried or ():
+            yield from _going_on(answer.object_key, query_id, carried, iris)
         for (change_key, column, property_, _, names, _), until in answer.settings or ():
             change = f"{iris.query(query_id)}/change/{change_key}"
             if property_.startswith(GRANTED):

@@ -1,0 +1,132 @@
+"""Masks that a query enforced on another object than the one that it read in clear: with reads by day, too.
+
+docs/graph.md, "Reads by day": the questions have the same answers on both. The documents' rows name the policies beside
+the object that they are set on (view, "policies_referenced"), which need not be the one in the column of reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from exporter.graph.store import load
+from tests import exports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from exporter.ask.answers import Answer
+
+Json = dict[str, Any]
+AGENT: Final = {"agentType": "CORTEX_AGENT", "agentId": 910, "agentName": "D.S.HELPER"}
+POLICY: Final = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKING_POLICY"}
+TABLE: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+VIEW: Final = {"objectDomain": "View", "objectId": 2, "objectName": "D.S.V"}
+OTHER: Final = {"objectDomain": "Table", "objectId": 3, "objectName": "D.S.OTHER"}
+NO_ID: Final = {"objectDomain": "Table", "objectName": "D.S.T"}
+READS: Final = ("full", "daily")
+MAY: Final = "Some of these queries enforced a masking policy on the same name without an id or in another letter case"
+
+
+def of(thing: Json, *columns: str) -> Json:
+    return {**thing, "columns": [{"columnName": column} for column in columns]}
+
+
+def read(day: int, direct: Json, *masked_things: Json, base: Json | None = None, hour: int = 6, **told: Any) -> Json:
+    """A read of column C, in which the mask was enforced on C of these objects."""
+    own = {"query_id": f"q{day}-{hour}", "query_start_time": f"2026-01-{day:02}T{hour:02}:00:00Z", "user_name": "ANA"}
+    masks = [{**thing, "columns": [{"columnName": "C", "policies": [POLICY]}]} for thing in masked_things]
+    return {
+        **own,
+        "direct_objects_accessed": [of(direct, "C")],
+        "base_objects_accessed": [of(base or direct, "C")],
+        "policies_referenced": masks,
+        "agents_info": [AGENT],
+        **told,
+    }
+
+
+MASKED: Final = read(1, TABLE, TABLE)
+"""Shows that the column is masked at some time, so that the question is about it."""
+
+
+def asked(question: str, rows: list[Json], reads: str, folder: Path, **given: str) -> Answer:
+    path = exports.ndjson([MASKED, *rows], folder / "rows.ndjson")
+    assert exports.export([path], folder / "out", "--outputs", "graph", "--reads", reads) == 0
+    return ask(load(folder / "out"), find(question), given)
+
+
+def masks_by_day(answer: Answer, name: str) -> dict[str, set[str | None]]:
+    """What agent-reads says of an object, by day."""
+    found: dict[str, set[str | None]] = {}
+    for row in answer.dicts():
+        if row["object_name"] == name:
+            found.setdefault(str(row["query_start_time"])[8:10], set()).add(row["mask"] or None)
+    return found
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_policy_by_the_name_alone_may_be_of_the_table(reads: str, tmp_path: Path) -> None:
+    """docs/questions.md: empty, where the row gives the policy for an object of this name without its id."""
+    rows = [read(2, TABLE), read(3, TABLE, NO_ID), read(4, OTHER, NO_ID)]
+    answer = asked("agent-reads", rows, reads, tmp_path)
+    assert masks_by_day(answer, "D.S.T") == {"01": {"MASKED"}, "02": {"CLEAR"}, "03": {None}}
+    assert masks_by_day(answer, "D.S.OTHER") == {"04": {"CLEAR"}}
+
+
+def test_by_day_a_policy_by_the_name_alone_may_be_of_any_read_of_the_day(tmp_path: Path) -> None:
+    """But not of those of another user, or those that were all before or after it."""
+    by_other = read(3, TABLE, user_name="BEN", query_id="q3-ben")
+    rows = [read(3, TABLE, hour=5), read(3, TABLE, NO_ID), read(4, TABLE, hour=5), read(4, OTHER, NO_ID), by_other]
+    answer = asked("agent-reads", rows, "daily", tmp_path)
+    assert masks_by_day(answer, "D.S.T")["04"] == {"CLEAR"}
+    said = {(row["user_name"], row["mask"] or None) for row in answer.dicts() if "-03T" in str(row["query_start_time"])}
+    assert said == {("ANA", None), ("BEN", "CLEAR")}
+
+
+ELSEWHERE: Final = {
+    "by its name alone": ([read(3, TABLE, NO_ID)], {"D.S.T.C"}),
+    "behind the view": ([read(3, VIEW, TABLE, base=TABLE)], set[str]()),
+    "on the view": ([read(3, VIEW, VIEW, base=TABLE)], {"D.S.V.C"}),
+    "on another object": ([read(3, TABLE, OTHER)], set[str]()),
+    "in another letter case": (
+        [read(3, TABLE, policies_referenced=[{**TABLE, "columns": [{"columnName": '"C"', "policies": [POLICY]}]}])],
+        {'D.S.T."C"'},
+    ),
+    "nowhere": ([read(3, TABLE)], set[str]()),
+}
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_mask_that_may_have_covered_what_was_read_is_told(where: str, reads: str, tmp_path: Path) -> None:
+    """The answer about the table, which was masked on the first day."""
+    rows, told = ELSEWHERE[where]
+    notes = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.T").notes
+    found = {note.rpartition(": ")[2] for note in notes if note.startswith(MAY)}
+    read_by = {"full": "query q3-6", "daily": "reads of ANA at 2026-01-03T06:00:00Z"}[reads]
+    assert found == {f"{place} in {read_by}." for place in told}
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_mask_behind_the_view_is_told_of_the_view(reads: str, tmp_path: Path) -> None:
+    """The mask is on the view on the second day, and on the table behind it on the third."""
+    rows = [read(2, VIEW, VIEW, base=TABLE), read(3, VIEW, TABLE, base=TABLE)]
+    notes = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.V").notes
+    assert [note.rpartition(": ")[2].partition(" in ")[0] for note in notes if note.startswith(MAY)] == ["D.S.T.C"]
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_query_that_writes_is_told_in_both(reads: str, tmp_path: Path) -> None:
+    written = [{**OTHER, "columns": [{"columnName": "C"}]}]
+    notes = asked("unmasked-reads", [read(3, TABLE, NO_ID, objects_modified=written)], reads, tmp_path).notes
+    assert [note.rpartition(": ")[2] for note in notes if note.startswith(MAY)] == ["D.S.T.C in query q3-6."]
+
+
+def test_reads_of_another_query_day_or_user_are_not_told(tmp_path: Path) -> None:
+    rows = [read(3, TABLE), read(4, OTHER, NO_ID), read(3, OTHER, NO_ID, hour=7)]
+    rows.append(read(3, OTHER, NO_ID, user_name="BEN", query_id="q3-ben"))
+    notes = asked("unmasked-reads", rows, "daily", tmp_path, object_name="D.S.T").notes
+    assert not any(note.startswith(MAY) for note in notes)
