@@ -14,6 +14,7 @@ or of a store is not followed.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -331,7 +332,9 @@ def _made(graph: Path, folder: Path) -> str:
     try:
         return steady(graph, once)
     except OSError as error:
-        words = faults.words(error, "the store cannot be made there")
+        is_full = "No space left on device" in str(error)  # the engine gives no number
+        cause = OSError(errno.ENOSPC, str(error)) if is_full else error
+        words = faults.words(cause, "the store cannot be made there")
         if words:
             raise ExporterError(f"{folder.parent}: {words}") from error
         raise UsageError(f"{folder.parent}: the store cannot be made there: {error}") from error

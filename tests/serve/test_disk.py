@@ -317,6 +317,7 @@ def test_a_full_disk_is_not_blamed_on_the_graph(graph: Path, monkeypatch: pytest
     assert error.value.exit_code == 4
     assert str(disk.beside(graph)) in str(error.value)
     assert "cannot be read" not in str(error.value)
+    assert "spark" not in str(error.value)
     assert stores(graph) == []
 
 
