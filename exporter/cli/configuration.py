@@ -139,7 +139,7 @@ def _refuse_passwords(values: Mapping[str, Any], prefix: str = "") -> None:
         for text in _texts(texts) if isinstance(texts, str | list) else ():
             if isinstance(text, str) and without_passwords(text) != text:
                 raise UsageError(
-                    f"{prefix}{_shown(name)}: {text} has a user, password or other secret in it, which would be "
+                    f"{prefix}{_shown(name)}: {text} has a user or password or another secret in it, which would be "
                     f"written down; {advice}"
                 )
 
