@@ -15,17 +15,25 @@ from typing import Any, ClassVar, Final
 
 _PASSWORD: Final = re.compile(
     r"(?<=[A-Za-z0-9]:)/{1,2}[^\s/@:]*:(?!\d+(?:[/?#'\"\s]|\Z))\S*@"
-    r"|(?<=http:)/{1,2}[^\s/@]+@|(?<=https:)/{1,2}[^\s/@]+@"
+    r"|(?:(?<=http:)|(?<=https:)|(?<=s3:)|(?<=s3a:)|(?<=s3n:)|(?<=gs:))/{1,2}[^\s/@]+@"
+    r"|(?<=[A-Za-z0-9]:)/{1,2}[^\s/@]*%3[aA][^\s/@]*(?:@|%40)",
+    re.IGNORECASE,
 )
-"""User and password in a URI; a password may have ``/`` and ``@``. A user alone is hidden in addresses of the web,
-where it can be a token; elsewhere it is none (``abfss://container@account…``). ``Path`` makes one slash of two. A
-number after the colon is a port.
+"""User and password in a URI, also percent-encoded; a password may have ``/`` and ``@``. A user alone is hidden in
+addresses of the web and of buckets, where it can be a token or the id of a key; elsewhere it is none
+(``abfss://container@account…``). ``Path`` makes one slash of two. A number after the colon is a port.
 """
 _SECRET: Final = re.compile(
-    r"(?i)([?&;](?:sig|signature|password|pwd|token|secret|credential|[a-z-]*(?:access|account|private)[_-]?key[a-z-]*"
-    r"|x-(?:amz|goog)-[a-z-]+)=)[^&;#\s'\"]+"
+    r"(?i)([?&;#](?:sig|signature|passwd|(?:[a-z]+[_-])*(?:password|pwd|token|secret|credentials?)"
+    r"|[a-z-]*(?:access|account|private|api|client)[_-]?(?:key|secret)[a-z-]*|x-(?:amz|goog)-[a-z-]+)=)[^&;#\s'\"]+"
 )
-"""A secret among the parameters of a URI: a shared access signature, a signed address, a login."""
+"""A secret among the parameters of a URI, or in its fragment: a shared access signature, a signed address, a login."""
+_BARE_SECRET: Final = re.compile(
+    r"((?:(?<=wasb)|(?<=wasbs)|(?<=abfs)|(?<=abfss)):/{1,2}[^\s?#'\"]+[?#])"
+    r"(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*[0-9])[A-Za-z0-9%+=_~-]{12,}(?=[\s'\":,]|\Z)"
+)
+"""What stands after the path of a location in Azure without a name, and looks like a token; ``?`` is also a wildcard.
+"""
 
 
 def without_passwords(text: str) -> str:
@@ -35,9 +43,11 @@ def without_passwords(text: str) -> str:
     's3a://***@bucket/x: and https://***@host, abfss://box@account/x'
     >>> without_passwords("s3a://k:p@ss/word@bucket/x abfss://box@account/x?sv=1&sig=abc%3D hdfs://host:8020/a@b")
     's3a://***@bucket/x abfss://box@account/x?sv=1&sig=*** hdfs://host:8020/a@b'
+    >>> without_passwords("https://h/x#access_token=abc s3a://KEY@bucket/x s3a://key%3Aword%40bucket/x")
+    'https://h/x#access_token=*** s3a://***@bucket/x s3a://***@bucket/x'
     """
     hidden = _PASSWORD.sub(lambda match: f"{'/' * (len(match[0]) - len(match[0].lstrip('/')))}***@", text)
-    return _SECRET.sub(r"\1***", hidden)
+    return _BARE_SECRET.sub(r"\1***", _SECRET.sub(r"\1***", hidden))
 
 
 def described(value: object) -> str:

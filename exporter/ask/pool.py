@@ -112,7 +112,9 @@ class QueryResult(Struct, tag=True):
 
 
 class Refusal(Struct, tag=True):
-    """Why there is no answer; ``kind`` is a key of :data:`ERRORS`, or ``fault`` for a fault of the program."""
+    """Why there is no answer; ``kind`` is a key of :data:`ERRORS`, or ``fault`` for a fault of the program, or
+    ``damaged`` for a store that is.
+    """
 
     why: str
     kind: str
@@ -246,7 +248,7 @@ class Pool:
         if isinstance(reply, Refusal):
             if reply.kind in ERRORS:
                 raise ERRORS[reply.kind](reply.why)
-            raise ExporterError(f"a fault of the program: {reply.why}")
+            raise ExporterError(reply.why if reply.kind == "damaged" else f"a fault of the program: {reply.why}")
         assert isinstance(reply, kind), "an answer is of the kind of its question"
         return reply
 

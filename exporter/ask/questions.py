@@ -32,8 +32,8 @@ from exporter.ask.parameters import (
     with_plain_ids,
 )
 from exporter.ask.shipped import Question, find, is_shipped, questions
-from exporter.ask.stores import fresh
-from exporter.errors import UsageError, described
+from exporter.ask.stores import DAMAGED, fresh, is_damage
+from exporter.errors import ExporterError, UsageError, described
 from exporter.graph.store import load
 from exporter.system import files
 
@@ -54,8 +54,8 @@ class Graph:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         path = Path(files.path_of("folder", folder))
         with ExitStack() as stack:
-            self._notes = left_out(path)
-            self.on_disk = stack.enter_context(fresh(path))
+            self._notes = [*left_out(path)]
+            self.on_disk = stack.enter_context(fresh(path, self._notes.append))
             """The folder of the store beside the export; None where the graph is in memory."""
             self._store: Store | None = load(path) if self.on_disk is None else Store.read_only(str(self.on_disk))
             self._stack = stack.pop_all()
@@ -207,6 +207,8 @@ def in_words(name: str) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"{name} reads something outside of the graph, which is not allowed: {error}") from error
     except RuntimeError as error:
+        if is_damage(error):
+            raise ExporterError(DAMAGED) from error
         raise UsageError(f"{name} cannot be answered: {error}") from error
 
 

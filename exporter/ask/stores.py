@@ -7,11 +7,14 @@ each process that has it open; the file ``lock`` by a process that makes or remo
 (flock(2)).
 
 A store of an earlier export may hold data that was since removed (--forget-user). So it is removed by the next export,
-by the next server or query, and by the server that shows it when that ends.
+by the next server or query, and by the server that shows it when that ends. So is an unfinished one of a process that
+was killed. A damaged store is removed, too, and made again: it is a cache. A link in the place of a folder of stores
+or of a store is not followed.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -27,10 +30,10 @@ from urllib.parse import quote, unquote
 import pyoxigraph
 from pyoxigraph import Store
 
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 from exporter.graph.store import fill, graph_files
 from exporter.publish import manifest
-from exporter.system import files, private
+from exporter.system import faults, files, private
 from exporter.system.folders import steady
 from exporter.system.progress import Progress
 
@@ -49,10 +52,24 @@ def beside(graph: Path) -> Path:
     return beside(export) / _PARTS / quote(str(graph.relative_to(export)), safe="")
 
 
+def _link(folder: Path) -> Path | None:
+    """The link in the place of a folder of stores, or of one above it that is the program's own; None if there is none.
+    What it leads to may be anybody's.
+    """
+    is_of_part = folder.parent.name == _PARTS and _is_beside(folder.parent.parent.name)
+    own = (folder.parent.parent, folder.parent, folder) if is_of_part else (folder,)
+    return next((path for path in own if path.is_symlink()), None)
+
+
+_is_beside: Final = re.compile(r"\..+\.store").fullmatch
+
+
 def locked(folder: Path, *, waits: bool = True) -> int | None:
     """A lock on the stores of a DIR, which the caller closes: two processes that start at once make one store. None
-    where the folder cannot be written.
+    where the folder cannot be written, and where a link is in its place.
     """
+    if _link(folder):
+        return None
     try:
         private.folder(folder)
         return _lock(folder / "lock", fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,7 +101,11 @@ def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None
     called with a message for each store that stays.
     """
     for path in sorted(folder.iterdir()):
-        if path == stays or not _is_store(path):
+        if path == stays:
+            continue
+        if not _is_store(path):
+            if _is_name(path.name):
+                say(f"{path} stays: it has the name of a store, and something in it that no store has: remove it.")
             continue
         try:
             is_open = not _removed(path)
@@ -152,31 +173,37 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     folder = beside(graph)
     lock = locked(folder)
     if lock is None:
-        say(f"{folder} cannot be written, so the store is made in a temporary folder, again at each start.")
+        link = _link(folder)
+        why = f"{link} is a link, which is not followed" if link else f"{folder} cannot be written"
+        say(f"{why}, so the store is made in a temporary folder, again at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
             temporary_store = Path(temporary, "store")
             _made(graph, temporary_store)
             yield temporary_store
         return
     try:
-        store = _existing(graph, folder) or _new(graph, folder, say)
+        store = _sound(_existing(graph, folder), say) or _new(graph, folder, say)
         use = in_use(store)
     finally:
         os.close(lock)
+    export = manifest.export_of(graph) or graph
     try:
+        tidy(export, waits=False)  # what servers left that were killed
         yield store
     finally:
         os.close(use)
-        tidy(manifest.export_of(graph) or graph, waits=False)
+        tidy(export, waits=False)
 
 
 @contextmanager
-def fresh(graph: Path) -> Iterator[Path | None]:
-    """The store of ``graph`` if it exists, protected from removal while the context is open; else None."""
+def fresh(graph: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Path | None]:
+    """The store of ``graph`` if it exists, protected from removal while the context is open; else None. ``say``: called
+    with a message where it is damaged.
+    """
     graph = files.without_links(graph)
     use = None
     try:
-        store = _existing(graph, beside(graph))
+        store = _sound(_existing(graph, beside(graph)), say)
         with suppress(OSError):
             export = manifest.export_of(graph) or graph
             if _is_stale(export, beside(export)):
@@ -198,6 +225,10 @@ def tidy(graph: Path, say: Callable[[str], None] = lambda _: None, *, waits: boo
 
 
 def _tidy(graph: Path, folder: Path, say: Callable[[str], None], *, waits: bool) -> None:
+    link = _link(folder)
+    if link:
+        say(f"{link} is a link in the place of a folder of stores. It is not followed: look there yourself.")
+        return
     if not folder.is_dir():
         return
     lock = locked(folder, waits=waits)
@@ -215,7 +246,7 @@ def _tidy(graph: Path, folder: Path, say: Callable[[str], None], *, waits: bool)
 
 def _is_stale(graph: Path, folder: Path) -> bool:
     """Whether there are stores of earlier exports, also of parts of it."""
-    if not folder.is_dir():
+    if not folder.is_dir() or _link(folder):
         return False
     parts = folder.glob(f"{_PARTS}/*")
     return has_others(folder, _current(graph, folder)) or any(_is_stale(graph / unquote(p.name), p) for p in parts)
@@ -223,7 +254,45 @@ def _is_stale(graph: Path, folder: Path) -> bool:
 
 def _existing(graph: Path, folder: Path) -> Path | None:
     store = folder / key(graph)
-    return store if os.path.isdir(store) else None  # noqa: PTH112 - it may be in a folder of another user
+    if _link(folder) or os.path.islink(store):  # noqa: PTH114 - it may be in a folder of another user
+        return None
+    return store if os.path.isdir(store) else None  # noqa: PTH112 - as above
+
+
+def _sound(store: Path | None, say: Callable[[str], None]) -> Path | None:
+    """The store, None if there is none, or if it is damaged; then it is set aside."""
+    if store is None:
+        return None
+    try:
+        Store.read_only(str(store))
+    except (FileNotFoundError, RuntimeError) as error:
+        if not store.is_dir():  # another process has removed it meanwhile
+            return None
+        set_aside(store)
+        say(f"The store {store} was damaged ({error}) and is not used any more.")
+        return None
+    except OSError:  # such as too many open files: whoever opens it reports it
+        pass
+    return store
+
+
+def set_aside(store: Path) -> None:
+    """A damaged store is not found any more, so that the next server makes it anew; what is left of it is removed as an
+    unfinished one.
+    """
+    with suppress(OSError):
+        store.rename(store.with_name(f"{secrets.token_hex(6)}{_MAKING}"))
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the engine says that the files of a store are damaged."""
+    return isinstance(error, RuntimeError) and str(error).startswith("Corruption")
+
+
+DAMAGED: Final = (
+    "the store from which the answer is read is damaged. Start the server, or ask, again: the store is then made anew"
+)
+"""The error where that shows only while it is read."""
 
 
 def _current(graph: Path, folder: Path) -> Path | None:
@@ -241,6 +310,8 @@ def _new(graph: Path, folder: Path, say: Callable[[str], None]) -> Path:
     try:
         with private.made(), Progress().stage("making the store"):
             store = folder / _made(graph, unfinished)
+        if store.is_symlink():
+            store.unlink()
         unfinished.rename(store)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -261,4 +332,9 @@ def _made(graph: Path, folder: Path) -> str:
     try:
         return steady(graph, once)
     except OSError as error:
+        is_full = "No space left on device" in str(error)  # the engine gives no number
+        cause = OSError(errno.ENOSPC, str(error)) if is_full else error
+        words = faults.words(cause, "the store cannot be made there")
+        if words:
+            raise ExporterError(f"{folder.parent}: {words}") from error
         raise UsageError(f"{folder.parent}: the store cannot be made there: {error}") from error

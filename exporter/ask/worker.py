@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from pyoxigraph import QueryResultsFormat, QueryTriples, RdfFormat, Store
 
+from exporter.ask import stores
 from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import refuse
 from exporter.ask.pool import (
@@ -39,7 +40,7 @@ from exporter.ask.pool import (
 )
 from exporter.ask.questions import Graph, Question, ask, check_all, find, in_words, questions
 from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -111,6 +112,9 @@ def _reply(answerer: _Answerer, request: Request) -> Reply:
     except MemoryError:
         os.abort()  # as the engine does where it gets no memory: the parent process reports it
     except Exception as error:  # noqa: BLE001 - the parent process reports the fault
+        if stores.is_damage(error) or str(error) == stores.DAMAGED:
+            answerer.set_aside()
+            return Refusal(stores.DAMAGED, "damaged")
         return Refusal(f"{type(error).__name__}: {error}", "fault")
 
 
@@ -144,6 +148,13 @@ class _Answerer:
         refuse(request.query, "The query")
         return _result(self._opened_store(request), request)
 
+    def set_aside(self) -> None:
+        """The store is damaged: the next server, and the next question, are not to use it."""
+        on_disk = self._graph.on_disk if self._graph else None
+        store = on_disk if self._open_request.questions is None else self._path
+        if store is not None:
+            stores.set_aside(store)
+
     def _question(self, name: bytes) -> Question:
         if name not in self._known:
             self._known[name] = find(os.fsdecode(name))
@@ -154,7 +165,7 @@ class _Answerer:
         if self._store is None:
             is_store = self._open_request.questions is not None
             if is_store:
-                self._store = Store.read_only(str(self._path))
+                self._store = _opened(self._path)
             else:
                 self._graph = Graph(self._path)
                 self._store = self._graph.store
@@ -166,6 +177,14 @@ class _Answerer:
             send(sys.stdout.buffer, Ready())
         limit_time(request.seconds)
         return self._store
+
+
+def _opened(path: Path) -> Store:
+    """A store on disk. Raises ExporterError where it is damaged, or gone since it was found to be."""
+    try:
+        return Store.read_only(str(path))
+    except (FileNotFoundError, RuntimeError) as error:
+        raise ExporterError(stores.DAMAGED) from error
 
 
 def _result(store: Store, request: QueryRequest) -> QueryResult:

@@ -125,14 +125,22 @@ def _plain(kind: str, value: Any) -> Any:
     return value
 
 
-def _refuse_passwords(values: Mapping[str, Any]) -> None:
-    """Raise UsageError for a password in a URI: the output, its manifest and messages name inputs and places."""
+def _refuse_passwords(values: Mapping[str, Any], prefix: str = "") -> None:
+    """Raise UsageError for a password in a URI: the output, its manifest and messages name inputs and places, and
+    events the producer and namespaces.
+    """
+    advice = (
+        "write it without them"
+        if prefix
+        else "give them in the settings of the file system (of Hadoop or the cloud), and the URI without them"
+    )
     for name, value in values.items():
-        for text in _texts(value) if isinstance(value, str | list) else ():
-            if without_passwords(text) != text:
+        texts = [*value, *value.values()] if isinstance(value, dict) else value
+        for text in _texts(texts) if isinstance(texts, str | list) else ():
+            if isinstance(text, str) and without_passwords(text) != text:
                 raise UsageError(
-                    f"{_shown(name)}: {text} has a user or password in it, which would be written down; give them in "
-                    "the settings of the file system (of Hadoop or the cloud), and the URI without them"
+                    f"{prefix}{_shown(name)}: {text} has a user or password or another secret in it, which would be "
+                    f"written down; {advice}"
                 )
 
 
@@ -168,7 +176,9 @@ def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str,
     table = file.get(name, {})
     if not isinstance(table, dict):
         raise UsageError(f"{config}: {name} must be a table of settings, [{name}]")
-    return _checked(table, TABLES[name], config, f"{name}.")
+    values = _checked(table, TABLES[name], config, f"{name}.")
+    _refuse_passwords(values, f"{name}.")
+    return values
 
 
 def _lists(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ The folder DIR appears when everything is complete.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -182,6 +183,8 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
         say(note)
     if not settings.dry_run:
         _tidy(place, say)
+        if settings.forget_user or settings.forget_before:
+            _name_kept(place, say)
         if is_inside:
             say(f'{settings.out} was replaced, and this shell is still in the former folder: run cd "$PWD"')
     return report
@@ -230,3 +233,16 @@ def _tidy(place: Place, say: Callable[[str], None]) -> None:
     if stores.beside(out).is_dir():
         with suppress(KeyboardInterrupt):  # DIR is published; what is not removed now is removed by the next run
             stores.tidy(out, say)
+
+
+def _name_kept(place: Place, say: Callable[[str], None]) -> None:
+    """Name the folders beside DIR with files that were changed in a DIR before it was replaced (docs/safety.md)."""
+    if not isinstance(place, LocalPlace):
+        return
+    out = Path(place.beside(place.name))
+    is_kept = re.compile(rf"{re.escape(out.name)}\.kept-[0-9a-f]{{12}}").fullmatch
+    for path in sorted(out.parent.iterdir()):
+        if is_kept(path.name):
+            say(
+                f"{path} has files that somebody changed in DIR, and may have what was forgotten: look there, remove it"
+            )

@@ -8,7 +8,8 @@ the SQL.
 Errors say what was being done, what Snowflake answered, what to do. Those that the user can correct (a name, a
 privilege, a warehouse, a server that is not Snowflake) are exit 2. Errors of the network and of Snowflake itself are
 exit 4: starting again may help.
-No message has a secret: of a file of connections only the names are shown, and Snowflake does not repeat credentials.
+No message has a secret: of a file of connections only the names are shown, Snowflake does not repeat credentials, and
+of the addresses in errors of a library neither users nor queries are shown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import difflib
 import re
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,7 +31,7 @@ from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from datetime import date
 
     import pyarrow as pa
@@ -138,9 +140,12 @@ def _first_line(error: Exception) -> str:
     """The first line of the error's message; a whole statement may follow it."""
     lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines() if line.strip()]
     text = next((line for line in lines if not line.endswith("SQL compilation error:")), lines[0] if lines else "")
+    text = _IN_ADDRESS.sub(r"\1***", text)
     return (text[:_LONGEST] or type(error).__name__).rstrip(".")
 
 
+_IN_ADDRESS: Final = re.compile(r"((?:://|/)[^\s?]*\?)[^\s'\")]+")
+"""The query of an address; libraries show it in their errors."""
 _SESSION: Final = {"TIMEZONE": "UTC", "TIMESTAMP_INPUT_FORMAT": "AUTO", "QUERY_TAG": "access-history-exporter"}
 """Days are days of UTC, whatever the account's settings; the tag distinguishes the fetch from other queries."""
 _PACKAGE: Final = "snowflake-connector-python>=4,<5"
@@ -207,10 +212,10 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
         raise UsageError(f"fetch: Snowflake's connector is not installed: pip install '{_PACKAGE}'") from None
     with _warnings_shown():
         connection_name, settings = _connection_settings(name)
-    session = {**settings.get("session_parameters", {}), **_SESSION}
+    session = {**_session_parameters(connection_name, settings), **_SESSION}
     with errors_as_messages(f"connection {connection_name}"):
         # A login in the browser prints to standard output, which has to stay free for the command's own output.
-        with _warnings_shown(), redirect_stdout(sys.stderr):
+        with _warnings_shown(), redirect_stdout(sys.stderr), _settings_in_words(connection_name):
             connection = connector.connect(
                 connection_name=connection_name,
                 session_parameters=session,
@@ -221,6 +226,32 @@ def opened(name: str | None, schema: str) -> Iterator[SnowflakeSession]:
             yield SnowflakeSession(connection, schema)
         finally:
             connection.close()
+
+
+def _session_parameters(connection_name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises UsageError where they are no table."""
+    parameters = settings.get("session_parameters", {})
+    if not isinstance(parameters, Mapping):
+        raise UsageError(f"connection {connection_name}: session_parameters must be a table of names and values")
+    return parameters
+
+
+@contextmanager
+def _settings_in_words(connection_name: str) -> Iterator[None]:
+    """Turns what Python raises when the connector uses its settings into a UsageError. No value is shown but the path
+    of a file: others may be secret.
+    """
+    try:
+        yield
+    except (AttributeError, TypeError, ValueError) as error:
+        what = f"it raises {type(error).__name__}. Check the kinds of the values, and the form of the private key"
+    except OSError as error:
+        if _is_of_network(error) or not isinstance(error.filename, str):
+            raise
+        what = f"{error.filename}: {error.strerror}"
+    else:
+        return
+    raise UsageError(f"connection {connection_name}: the connector cannot use its settings: {what}")
 
 
 @contextmanager
@@ -245,12 +276,17 @@ def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
     manager: Any = CONFIG_MANAGER
     try:
         manager.read_config()  # the files may have changed since they were read in this process
-        connections: dict[str, dict[str, Any]] = dict(manager["connections"])
+        connections: dict[str, Any] = dict(manager["connections"])
         connection_name = name or str(manager["default_connection_name"])
     except errors.Error as error:
         raise UsageError(
             f"{CONNECTIONS_FILE}: the connector does not read its connections: {_first_line(error)}. What to do: check "
             f"that the file is valid TOML, and that nobody else can write it (chmod 600 {CONNECTIONS_FILE})"
+        ) from None
+    except (TypeError, ValueError) as error:  # TOML is not read before: the connector shows the line, and what is in it
+        raise UsageError(
+            f"{CONNECTIONS_FILE}, or the variable SNOWFLAKE_CONNECTIONS: the connector does not read its connections "
+            f"({type(error).__name__}). What to do: check that it is valid TOML, with a table for each connection"
         ) from None
     if connection_name not in connections:
         similar = difflib.get_close_matches(connection_name, list(connections), n=1)
@@ -259,7 +295,13 @@ def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
             f"--connection {connection_name}: the connector's connections.toml ({CONNECTIONS_FILE}) has no such "
             f"connection; {hint}"
         )
-    return connection_name, connections[connection_name]
+    settings = connections[connection_name]
+    if not isinstance(settings, Mapping):
+        raise UsageError(
+            f"--connection {connection_name}: is no table in the connector's connections.toml ({CONNECTIONS_FILE}); "
+            f"write [{connection_name}], and its settings below"
+        )
+    return connection_name, settings
 
 
 _NAMED: Final = frozenset({"query_id", "start", "user_name", "content", "unknown_columns"})

@@ -102,7 +102,13 @@ def source_of(path: Path, name: str) -> Iterator[dict[str, Any]]:
     except compressed.BROKEN as error:
         raise UsageError(f"{name} cannot be unpacked: {error}") from None
     except OSError as error:
+        if any(words in str(error) for words in _OF_WRITING):  # the store that is filled is on a full disk
+            raise
         raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+_OF_WRITING: Final = ("No space left on device", "Disk quota exceeded", "File too large", "Read-only file system")
+"""Texts of errors that no file has that is only read."""
 
 
 def load_digest(account: str, query_id: str) -> int:

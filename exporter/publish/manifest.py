@@ -35,9 +35,12 @@ DELIVERIES: Final = "push"
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
 """The files that a push writes."""
 STORE_FILE: Final = (
-    r"(?:\d+\.(?:sst|log|blob)|(?:MANIFEST|OPTIONS)-\d+(?:\.dbtmp)?|CURRENT|IDENTITY|LOCK|LOG[^/]*|\d+\.dbtmp)"
+    r"(?:(?:bulk-)?\d+\.sst|\d+\.(?:log|blob|dbtmp)|(?:MANIFEST|OPTIONS)-\d+(?:\.dbtmp)?"
+    r"|CURRENT|IDENTITY|LOCK|LOG[^/]*)"
 )
-"""Matches the names of RocksDB's files: https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names."""
+"""Matches the names of RocksDB's files (https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names), and of those that
+Oxigraph gives it while a store is filled (``bulk-…``).
+"""
 STORE_NAME: Final = r"(?:[0-9a-f]{16}|[0-9a-f]{12}\.making)"
 """Matches the names of stores (:mod:`exporter.ask.stores`), unfinished ones too."""
 _OF_STORE: Final = re.compile(

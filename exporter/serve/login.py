@@ -49,7 +49,8 @@ def check_of(auth: str) -> Check:
         raise UsageError(f"--auth {auth}: every client sends {rest}; give the header in which a proxy names the user.")
     if kind == "header" and _is_header(rest):
         return lambda: None if request.headers.get(rest, "").strip() else _refused(f"The proxy sent no {rest}.", 403)
-    raise UsageError(f"--auth {auth}: {_USAGE}.")
+    shown = auth if kind == "header" and ":" not in rest else "***"  # it may be a password
+    raise UsageError(f"--auth {shown}: {_USAGE}.")
 
 
 def _users(path: Path) -> dict[str, str]:
@@ -57,7 +58,8 @@ def _users(path: Path) -> dict[str, str]:
         lines = files.read(path, _LARGEST).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise UsageError(f"--auth basic:{path}: {why}; {_USAGE}.") from None
+        shown = "***" if ":" in str(path) else path  # a name and a password, where a file is expected
+        raise UsageError(f"--auth basic:{shown}: {why}; {_USAGE}.") from None
     users = {}
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):

@@ -120,3 +120,58 @@ def test_the_manifest_shows_no_secret(config: Path) -> None:
     config.write_text('account = "${SECRET_ACCOUNT}"\n', encoding="utf-8")
     shown = load(GIVEN, config, {"SECRET_ACCOUNT": "A-B", "OPENLINEAGE_API_KEY": "hunter2"}).for_manifest()
     assert "hunter2" not in str(shown)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'producer = "https://u:${PW}@h/"',
+        'producer = "https://h/?token=${PW}"',
+        'job_namespace = "x?token=${PW}"',
+        'namespaces = { "s3://raw" = "s3://a:${PW}@raw" }',
+        'namespaces = { "s3://a:${PW}@raw" = "s3://raw" }',
+        'unknown_type = "https://h/#access_token=${PW}"',
+    ],
+)
+def test_a_secret_in_the_settings_of_events_is_refused(config: Path, line: str) -> None:
+    """docs/interface.md: the settings in the manifest are without secrets; events would have them, too."""
+    config.write_text(f"[openlineage]\n{line}\n", encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        load(GIVEN, config, {"PW": "S3CRET"})
+    assert f"openlineage.{line.split(maxsplit=1)[0]}" in str(raised.value)
+    assert "would be written down" in str(raised.value)
+    assert "S3CRET" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://h/x.csv#access_token=S3CRET",
+        "s3a://S3CRET@bucket/x",
+        "gs://S3CRET@bucket/x",
+        "s3a://a%3AS3CRET%40bucket/x",
+        "s3a://a%3AS3CRET@bucket/x",
+        "wasbs://box@account/x?S3CRETcanary9Xq",
+        "https://h/x?refresh_token=S3CRET",
+        "https://h/x?client_secret=S3CRET",
+    ],
+)
+def test_a_secret_in_an_input_is_refused_and_not_shown(given: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        load({**GIVEN, "inputs": (given,)}, None, {})
+    assert "would be written down" in str(raised.value)
+    assert "S3CRET" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "abfss://box@account.dfs.core.windows.net/rows/2026-0?-01",
+        "wasbs://box@account/rows?/part-?0000.json.gz",
+        "hdfs://host:8020/a@b/x",
+        "s3a://bucket/day=2026-01-01T00%3A00/x@y",
+        "file:///rows/#1/x",
+    ],
+)
+def test_what_is_no_secret_in_an_input_is_not_refused(given: str) -> None:
+    assert load({**GIVEN, "inputs": (given,)}, None, {}).inputs == (given,)

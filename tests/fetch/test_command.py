@@ -272,3 +272,46 @@ def test_arguments_that_cannot_be_right(
         code, err = int(str(ended.code)), capsys.readouterr().err
     assert code == 2
     assert words in err
+
+
+S3CRET = "S3CRETcanary9Xq"
+ADDRESS = 'account = "a"\nhost = "127.0.0.1"\nport = 9\nprotocol = "http"\nlogin_timeout = 2\nuser = "u"\n'
+
+
+@pytest.mark.parametrize(
+    ("connections", "said"),
+    [
+        (f'[lineage]\n{ADDRESS}authenticator = "SNOWFLAKE_JWT"\nprivate_key_file = "nope"\n', "nope"),
+        (f'[lineage]\n{ADDRESS}authenticator = "SNOWFLAKE_JWT"\nprivate_key = "{S3CRET}"\n', "connection lineage"),
+        (
+            f'[lineage]\n{ADDRESS}password = "x"\nsession_parameters = "{S3CRET}"\n',
+            "session_parameters must be a table",
+        ),
+        (f'lineage = "{S3CRET}"\n', "is no table"),
+        (f'[lineage\n{ADDRESS}password = "{S3CRET}"\n', "valid TOML"),
+        (f'[lineage]\npassword = "{S3CRET}', "valid TOML"),
+    ],
+)
+def test_settings_of_a_connection_that_cannot_be_used(
+    connections: str, said: str, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the user's to correct: exit 2, and no value of them is shown."""
+    monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", connections)
+    code, _, err = run()
+    assert code == 2, err
+    assert said in err
+    assert "fault of the program" not in err
+    assert S3CRET not in err
+
+
+def test_the_query_of_an_address_in_an_error_is_not_shown(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/fetch.md: no secret is in a message. The address of a token may have one, and a library shows it."""
+    url = f'oauth_token_request_url = "http://u:{S3CRET}@127.0.0.1:9/t?k={S3CRET}"\n'
+    client = 'authenticator = "OAUTH_CLIENT_CREDENTIALS"\noauth_client_id = "i"\noauth_client_secret = "x"\n'
+    monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", f"[lineage]\n{ADDRESS}{client}{url}")
+    code, out, err = run()
+    assert code in (2, 4)
+    assert "/t?***" in err
+    assert S3CRET not in out + err

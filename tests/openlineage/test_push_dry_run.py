@@ -124,3 +124,23 @@ def test_settings_that_no_push_can_use(
         settings(tmp_path, **transport)
     assert main(["push", str(events), "--dry-run"]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        {"type": "htp", "url": "http://127.0.0.1:1"},
+        {"type": "no.such.Class"},
+        {"type": "gcplineage"},
+        {"type": "kafka", "config": {}},
+    ],
+)
+def test_settings_that_the_push_refuses_are_refused(
+    transport: Json, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **transport)
+    assert main(["push", str(events)]) == 2
+    of_push = capsys.readouterr().err
+    assert main(["push", str(events), "--dry-run"]) == 2
+    assert capsys.readouterr().err == of_push
+    assert "settings cannot be used" in of_push

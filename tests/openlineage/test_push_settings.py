@@ -665,3 +665,46 @@ def test_retry_after_as_a_date() -> None:
     now = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     assert seconds("Sat, 21 Nov 2026 12:00:30 GMT", now) == 30.0
     assert seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
+
+
+class WithoutLibrary(Transport):
+    """A transport that loads its library with the first event, as the client's own for Google does."""
+
+    kind = "without_library"
+    config_class = Config
+
+    def __init__(self, config: Config) -> None:
+        pass
+
+    def emit(self, event: Any) -> None:  # noqa: ARG002 - the client's own signature
+        raise ModuleNotFoundError("No module named 'google.cloud'", name="google.cloud")
+
+
+def test_a_transport_without_its_library_ends_the_push(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type=f"{__name__}.WithoutLibrary")
+    begun = time.monotonic()
+    code, counts, said = push(events, None, capsys, "--patience", "1")
+    assert (code, counts) == (3, counted(left=6))
+    assert time.monotonic() - begun < 5
+    assert "No module named 'google.cloud': install it beside the exporter" in said
+    assert kept(events) == []
+
+
+@pytest.mark.parametrize(
+    "proxy", ["p:S3CRET@127.0.0.1:x", "http://p:S3CRET@127.0.0.1:99999", "http://p:S3/CRET@h:1", "ftp://p:S3CRET@h:1"]
+)
+def test_a_proxy_that_cannot_be_used(
+    proxy: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a setting of the user: exit 2, without its password."""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://backend.invalid")
+    assert main(["push", str(events), "--patience", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "the proxy of the environment" in said
+    assert "CRET" not in said

@@ -470,3 +470,23 @@ def test_what_cannot_be_forgotten_is_reported(
 ) -> None:
     assert forget(of_two_users, *options) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [("--forget-user", "FORGET_ME"), ("--forget-before", "2026-03-02")])
+def test_a_folder_that_was_kept_beside_the_export_is_named(
+    options: tuple[str, ...], of_two_users: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has files that somebody changed in DIR, perhaps with the user in them (docs/updates.md, docs/safety.md)."""
+    rows = exports.ndjson(rows_of("KEEP_ME", "FORGET_ME"), tmp_path / "rows.ndjson")
+    changed = next(of_two_users.rglob("*.ttl"))
+    changed.write_text(f"{changed.read_text(encoding='utf-8')}# mine, of FORGET_ME\n", encoding="utf-8")
+    assert exports.export([rows], of_two_users, "--update", "--replace", "--force") == 0
+    [kept] = tmp_path.glob("out.kept-*")
+    (tmp_path / "out.kept-by-me").mkdir()
+    capsys.readouterr()
+    assert forget(of_two_users, *options, "--allow-empty") == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "out.kept" in line]
+    assert [str(kept) in line for line in said] == [True]
+    assert [path.name for path in kept.rglob("*.ttl")] == [changed.name]
+    assert exports.export([rows], of_two_users, "--update", "--force") == 0
+    assert str(kept) not in capsys.readouterr().err, "only where somebody is forgotten"

@@ -284,6 +284,9 @@ def test_settings_of_pages_are_checked(tmp_path: Path, capsys: pytest.CaptureFix
         ("header:User-Agent", "every client sends User-Agent"),
         ("header:X Y", "header:NAME"),
         ("ldap:x", "basic:FILE"),
+        ("basic:ana:secret", "basic:FILE"),
+        ("ana:secret", "basic:FILE"),
+        ("secret", "basic:FILE"),
     ],
 )
 def test_a_login_that_cannot_be_used(

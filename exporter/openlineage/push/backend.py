@@ -88,6 +88,16 @@ class Backend:
         folder = f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return cls(name, folder, profile_of(where, kind), address, secrets, settings)
 
+    def check(self) -> None:
+        """Raises UsageError where the client cannot use the settings, as far as that shows without a connection."""
+        with _quiet_client(), _faults_of_settings(self.secrets):
+            known: Any = get_default_factory().transports
+            transport = known.get(self.settings["type"]) or import_from_string(str(self.settings["type"]))
+            of_settings = transport.config_class
+            (import_from_string(of_settings) if isinstance(of_settings, str) else of_settings).from_dict(
+                {key: value for key, value in self.settings.items() if key not in ("name", "priority")}
+            )
+
     def sender(self, connections: int, patience: float) -> Sender:
         """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
         UsageError where the client cannot use the settings.
@@ -196,7 +206,7 @@ def _kind(settings: Json) -> str:
     and ImportError where there is no such class.
     """
     name = str(settings["type"])
-    if "." not in name:
+    if name in get_default_factory().transports:
         return name
     transport = import_from_string(name)
     return str(getattr(transport, "kind", None) or transport.__name__)

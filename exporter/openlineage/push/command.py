@@ -147,6 +147,7 @@ def preview(folder: Path, choices: PushOptions, *, as_json: bool) -> int:
     require_events(folder)
     settings, plans, lines = client(), list[Json](), list[str]()
     for target in settings.backends:
+        target.check()
         name = choices.profile or target.profile
         plan = Plan(folder, choices, target.name, profile(name or "any"), settings.is_filtered)
         stage = progress.Progress().stage("counting the events")

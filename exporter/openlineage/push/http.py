@@ -14,11 +14,12 @@ from urllib.parse import quote, unquote, urlsplit
 import urllib3
 from openlineage.client.transport.http import HttpCompression
 from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
-from urllib3.exceptions import HTTPError, InsecureRequestWarning, SSLError
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, LocationParseError, SSLError
 
 from exporter import __version__
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
+from exporter.openlineage.push.timely import BYTES_A_SECOND, POOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,11 +35,12 @@ READ: Final = 30.0
 """Seconds, where the settings give none. The client's own 5 are too few: a Marquez took 12 for one event."""
 MARQUEZ_PATH: Final = "/api/v1/lineage"
 """Where the address for a Marquez ends; that of others may, too."""
-_BYTES_A_SECOND: Final = 50_000
-"""A large event gets one more second for each so many bytes."""
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
 _LONGEST_ANSWER: Final = 1 << 16
+"""Bytes of an answer to an event that are read."""
+_LONGEST_DOCUMENT: Final = 64 << 20
+"""Bytes of a document of the backend's API; a longer one is not read."""
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 """The valid names and values of headers: RFC 9110, 5.1 and 5.5."""
@@ -75,14 +77,10 @@ class HttpSender:
     def send(self, body: bytes) -> BackendAnswer:
         """One request. Does not raise for errors of the backend or the network."""
         limit = self._limit(len(body))
-        response = self._response("POST", self._url, limit, body, preload_content=False)
+        response = self._response("POST", self._url, limit, body)
         if isinstance(response, BackendAnswer):
             return response
-        text, is_whole = _text(response, time.monotonic() + float(limit.read_timeout or READ))
-        if is_whole:
-            response.release_conn()
-        else:  # the status counts, even if the rest of the response never arrives
-            response.close()
+        text, _ = _text(response, limit)  # the status counts, even if the rest of the response never arrives
         status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
         if 200 <= status < 300 and is_page:
             return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
@@ -99,7 +97,7 @@ class HttpSender:
     def _response(
         self, method: str, address: str, limit: urllib3.Timeout, body: bytes | None = None, **options: Any
     ) -> BaseHTTPResponse | BackendAnswer:
-        """The response to a request, whatever its status, or why there is none."""
+        """The response to a request, whatever its status, without its body; or why there is none."""
         try:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's
@@ -111,6 +109,7 @@ class HttpSender:
         if body is not None and self._is_zipped:
             body, headers = gzip.compress(body, compresslevel=3), {**headers, "Content-Encoding": "gzip"}
         options |= {"body": body, "headers": headers, "timeout": limit, "retries": False, "redirect": False}
+        options["preload_content"] = False
         try:
             return self._pool.request(method, address, **options)
         except SSLError as error:
@@ -128,7 +127,7 @@ class HttpSender:
         if self._timeout is not None:
             return urllib3.Timeout(connect=self._timeout, read=self._timeout)
         connect, read = min(CONNECT, self._longest_wait), min(READ, self._longest_wait)
-        return urllib3.Timeout(connect=connect, read=read + size / _BYTES_A_SECOND)
+        return urllib3.Timeout(connect=connect, read=read + size / BYTES_A_SECOND)
 
     def is_at(self, path: str) -> bool:
         """Whether the address ends with this path, so that the API beside it can be read."""
@@ -155,14 +154,8 @@ class HttpSender:
         if isinstance(response, BackendAnswer):
             return response, {}
         if response.status != 200:
-            return self._of_status(response, response.status, response.data.decode("utf-8", "replace")), {}
-        try:
-            document = response.json()
-        except ValueError:
-            return BackendAnswer(Kind.SICK, "200 and no JSON"), {}
-        if isinstance(document, dict | list):
-            return TAKEN, document
-        return BackendAnswer(Kind.SICK, "no JSON object or list"), {}
+            return self._of_status(response, response.status, _text(response, limit)[0]), {}
+        return _document(*_content(response, limit, _LONGEST_DOCUMENT))
 
     def is_marquez(self) -> bool | None:
         """Whether the backend answers as Marquez does: its API has namespaces beside the address for events. Its events
@@ -206,12 +199,27 @@ def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> u
     proxies: dict[str, str] = dict(get_environ_proxies(url))
     proxy = select_proxy(url, proxies)
     if not proxy:
-        return urllib3.PoolManager(**options)
+        return _timely(urllib3.PoolManager(**options))
     proxy_url = proxy if "://" in proxy else f"http://{proxy}"
-    parts = urlsplit(proxy_url)
+    try:
+        parts = urlsplit(proxy_url)
+        urllib3.util.parse_url(proxy_url)
+        is_usable = parts.port != 0 and parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except (ValueError, LocationParseError):
+        is_usable = False
+    if not is_usable:  # it may have a user and a password, so it is not shown
+        raise UsageError(
+            "the proxy of the environment (http_proxy, https_proxy, all_proxy) cannot be used: its address has to be "
+            "http://HOST:PORT or https://HOST:PORT; in a user and a password, /, #, ? and @ are percent-encoded"
+        )
     basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
     headers = urllib3.make_headers(proxy_basic_auth=basic) if basic else None
-    return urllib3.ProxyManager(proxy_url, proxy_headers=headers, **options)
+    return _timely(urllib3.ProxyManager(proxy_url, proxy_headers=headers, **options))
+
+
+def _timely(manager: urllib3.PoolManager) -> urllib3.PoolManager:
+    manager.pool_classes_by_scheme = dict(POOLS)
+    return manager
 
 
 def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
@@ -243,17 +251,41 @@ def _related_code(text: str) -> int:
     return 200
 
 
-def _text(response: BaseHTTPResponse, until: float) -> tuple[str, bool]:
-    """The beginning of the body, and whether it is complete. Reading stops at the time ``until``, however slow it
-    is.
+def _document(content: bytes, is_whole: bool) -> tuple[BackendAnswer, Any]:  # noqa: FBT001 - as of _content
+    """The answer that the body of a response is, and its JSON, an object or a list; else an empty object."""
+    if not is_whole and len(content) >= _LONGEST_DOCUMENT:
+        return BackendAnswer(Kind.SICK, f"200 and more than {_LONGEST_DOCUMENT >> 20} MiB"), {}
+    if not is_whole:
+        return BackendAnswer(Kind.SILENT, "the answer does not come to its end"), {}
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return BackendAnswer(Kind.SICK, "200 and no JSON"), {}
+    if isinstance(document, dict | list):
+        return TAKEN, document
+    return BackendAnswer(Kind.SICK, "no JSON object or list"), {}
+
+
+def _text(response: BaseHTTPResponse, limit: urllib3.Timeout) -> tuple[str, bool]:
+    """The beginning of the body, and whether it is complete."""
+    content, is_whole = _content(response, limit, _LONGEST_ANSWER)
+    return content.decode("utf-8", "replace"), is_whole
+
+
+def _content(response: BaseHTTPResponse, limit: urllib3.Timeout, most: int) -> tuple[bytes, bool]:
+    """The first ``most`` bytes of the body, and whether these are all. Reading stops when its time is over, however
+    slow the body comes. The connection is used again if all was read, else closed.
     """
+    until = time.monotonic() + float(limit.read_timeout or READ)
     chunks: list[bytes] = []
     size = 0
     with contextlib.suppress(HTTPError, OSError):
-        while size < _LONGEST_ANSWER and time.monotonic() < until:
-            chunk = response.read1(_LONGEST_ANSWER - size)
+        while size < most and time.monotonic() < until + size / BYTES_A_SECOND:
+            chunk = response.read1(most - size)
             if not chunk:
-                return b"".join(chunks).decode("utf-8", "replace"), True
+                response.release_conn()
+                return b"".join(chunks), True
             chunks.append(chunk)
             size += len(chunk)
-    return b"".join(chunks).decode("utf-8", "replace"), False
+    response.close()
+    return b"".join(chunks), False

@@ -78,6 +78,8 @@ class TransportSender:
             )
         except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
             return BackendAnswer(Kind.SILENT, self._shown(error))
+        except ImportError as error:  # some transports load their library with the first event; no event will go
+            return BackendAnswer(Kind.DENIED, f"{self._shown(error)}: install it beside the exporter")
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
             return BackendAnswer(Kind.SICK, self._shown(error))
         return TAKEN
