@@ -140,8 +140,8 @@ async def _take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
             break
-        size = next(line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
-        await reader.readexactly(int(size))
+        lengths = (line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+        await reader.readexactly(int(next(lengths, b"0")))  # none: the push asks what the backend is
         writer.write(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         await writer.drain()
     writer.close()
