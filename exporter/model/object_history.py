@@ -341,9 +341,9 @@ class VersionHistory:
         unwritten = {(column, self._chain()) for column in columns if column not in self._now.columns}
         return list(self.copies.inferred(self._now.taken, unwritten | self._unrecorded_columns))
 
-    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None) -> None:
+    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None, absences: list[Absence]) -> None:
         """Record when a tag or policy that is set on the object was dropped, and who took its name."""
-        self._settings.element_dropped(element, drops, taken)
+        self._settings.element_dropped(element, drops, taken, absences)
 
     def name_taken(self, take: Take | None) -> None:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""

@@ -187,6 +187,12 @@ class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
         is_own = self.of_one and before is not None and before[1] == self.restored[1]
         return before is None or is_own or self.restored <= before
 
+    def covers(self, since: int, at: int) -> bool:
+        """Whether what was known since a time was not there at another (microseconds since 1970). A time within the
+        absence is that of a column that was renamed meanwhile: nothing else can be done with what is not there.
+        """
+        return self.known[0] <= since and self.dropped[0] <= at < self.restored[0]
+
 
 class Restored(Struct, array_like=True, frozen=True, gc=False):
     """The version that an object has after the UNDROP of its schema or database: the end and the id of the query, the

@@ -15,7 +15,7 @@ from exporter.model.grants import is_of_several, takes_back
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from exporter.model.object_state import Drop, Take
+    from exporter.model.object_state import Absence, Drop, Take
 
 ONE_OF_COLUMN: Final = frozenset({"maskingPolicies", "projectionPolicies"})
 ONE_OF_OBJECT: Final = frozenset(
@@ -98,6 +98,7 @@ class SettingsInForce:
     ) -> None:
         self._held = {in_force.setting.key: in_force for in_force in settings}
         self._drops, self._of_elements, self._taken = drops, of_elements, taken
+        self._absences: dict[str, list[Absence]] = {}
 
     def kept(self) -> tuple[list[SettingInForce], list[Drop], dict[str, list[Drop]], dict[str, Take]]:
         """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, and who
@@ -105,9 +106,13 @@ class SettingsInForce:
         """
         return list(self._held.values()), self._drops, self._of_elements, self._taken
 
-    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None) -> None:
-        """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name."""
+    def element_dropped(self, element: str, drops: list[Drop], taken: Take | None, absences: list[Absence]) -> None:
+        """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name. ``absences``:
+        when it was not there before it was restored, with its schema or database or from another one that had its name;
+        only of a time before the next day.
+        """
         self._of_elements[element] = drops
+        self._absences[element] = absences
         self._taken.pop(element, None)
         if taken is not None:
             self._taken[element] = taken
@@ -191,12 +196,17 @@ class SettingsInForce:
         tags = set[Tag]()
         for in_force in self._held.values():
             setting = in_force.setting
-            if setting.property_name == "tags" and self._gone(in_force, at) is None:
+            if setting.property_name == "tags" and self._is_there(in_force, at):
                 values = setting.values or (None,) * len(setting.names)
                 tags.update(
                     (name, value or "", setting.column) for name, value in zip(setting.names, values, strict=True)
                 )
         return sorted(tags, key=lambda tag: (*tag[:2], tag[2] or ""))
+
+    def _is_there(self, in_force: SettingInForce, at: int) -> bool:
+        """Whether a setting that has not ended otherwise holds at a time, by its tag or policy and its object."""
+        absences = self._absences.get(in_force.setting.element or "", ())
+        return self._gone(in_force, at) is None and not any(one.covers(in_force.begin, at) for one in absences)
 
     def over(self, taken: Take | None = None) -> Iterator[Outcome]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another

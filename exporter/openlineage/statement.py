@@ -117,13 +117,13 @@ def _output_parts(output: Output, uses: DatasetUses, settings: OpenLineageSettin
 
 def _bearers(output: Output, content: Content) -> Sequence[str]:
     """The objects that have the name of an output after the statement: none after a DROP or RENAME, and after a SWAP
-    those that had the other name.
+    those that had the other name. What has no id in the row is known by its name alone, also after a SWAP.
     """
     if output.state == "DROP":
         return ()
     partners: dict[str, str] = {}
     for change in content.changes:
-        if change.swap_key is not None:
+        if change.swap_key is not None and change.thing.object_id is not None and change.swap_id is not None:
             partners |= {change.thing.key: change.swap_key, change.swap_key: change.thing.key}
     return sorted({partners.get(key, key) for key in output.keys})
 

@@ -21,11 +21,11 @@ from exporter.model.effects import UseAtEnd, UseAtStart
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
 from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHistory
-from exporter.model.object_state import Absence, ContainerEvent, ObjectHistory, Profile
+from exporter.model.object_state import Absence, ContainerEvent, Drop, ObjectHistory, Profile, Take
 from exporter.model.settings_in_force import Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import as_thing, spellings
-from exporter.pipeline.clones import own_outcome, read_copy, to_copies
+from exporter.pipeline.clones import own_outcome, read_absences, read_copy, to_copies
 from exporter.pipeline.messages import (
     ABSENCES,
     ANSWER,
@@ -64,14 +64,13 @@ if TYPE_CHECKING:
 
     from exporter.graph.terms import Node
     from exporter.model.clones import Copy
-    from exporter.model.object_state import Take
     from exporter.openlineage.datasets import DatasetKey
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.outcome import Tally
 
 _read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[ContainerEvent]).decode
-_read_absences: Final = msgspec.msgpack.Decoder(list[Absence]).decode
+_read_ends: Final = msgspec.msgpack.Decoder(tuple[str, list[Drop], Take | None, list[Absence]]).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
 _read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
 
@@ -265,12 +264,12 @@ class _Received:
         elif what == SAME_NAMES:
             self.same_names.update(decode(message.body))
         elif what == DROPS:
-            element, drops, taken = decode(message.body)
-            version_history.element_dropped(element, [tuple(drop) for drop in drops], _take(taken))
+            element, drops, taken, absences = _read_ends(message.body)
+            version_history.element_dropped(element, drops, taken, absences)
         elif what == TAKEN:
             version_history.name_taken(_take(decode(message.body)))
         elif what == ABSENCES:
-            version_history.absent(_read_absences(message.body))
+            version_history.absent(read_absences(message.body))
         elif what == CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
         elif what == COPIES:

@@ -104,6 +104,7 @@ class Ended(Struct, array_like=True, frozen=True, gc=False):
 
 
 read_ended: Final = msgspec.msgpack.Decoder(Ended).decode
+read_absences: Final = msgspec.msgpack.Decoder(list[Absence]).decode
 _read_event: Final = msgspec.msgpack.Decoder(ContainerEvent).decode
 _read_member: Final = msgspec.msgpack.Decoder(_Member).decode
 read_copy: Final = msgspec.msgpack.Decoder(Copy).decode

@@ -24,7 +24,17 @@ from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
 from exporter.openlineage.facets import lifecycle
-from exporter.pipeline.clones import COPY_OF, ENDED, ENDED_BEFORE, Ended, read_ended, to_databases, to_ends, to_holders
+from exporter.pipeline.clones import (
+    COPY_OF,
+    ENDED,
+    ENDED_BEFORE,
+    Ended,
+    read_absences,
+    read_ended,
+    to_databases,
+    to_ends,
+    to_holders,
+)
 from exporter.pipeline.messages import (
     ABSENCES,
     AT_RANK,
@@ -80,7 +90,7 @@ class Spellings:
 
 
 _NAMELESS, _HAS_ID = range(2)
-_SET_ON, _DROPPED, _WAS_TAKEN, _TAKEN = range(4)
+_SET_ON, _DROPPED, _WAS_TAKEN, _TAKEN, _ABSENT = range(5)
 _NOW: Final = 1
 """The phase of a message of this day to a name; the state of the day before comes first."""
 _DAY_BEFORE: Final = ""
@@ -356,22 +366,28 @@ def _absent(key: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Mes
             if take < undrop
         )
     return [
-        Message(To.OBJECT, within(account, object_key), AT_RANK[ABSENCES], encode(each))
+        Message(to, within(account, object_key), AT_RANK[rank], encode(each))
         for object_key, each in sorted(absences.items())
         if each
+        for to, rank in ((To.OBJECT, ABSENCES), (To.ELEMENT, _ABSENT))
     ]
 
 
 def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
-    """A tag, policy or grantee sends its ends to the objects on which it is set: the settings end with them."""
+    """A tag, policy or grantee sends its ends to the objects on which it is set: the settings end with them. Also when
+    it was not there for a time with its schema or database, or since another one had its name.
+    """
     account, element = parts(key)
     objects: dict[str, Message] = {}
     drops: set[Drop] = set()
     take: list[int | str] | None = None
+    absences: list[Absence] = []
     is_news = False
     for message in group:
         if message.order[0] == _SET_ON:
             objects[decode(message.body)] = message
+        elif message.order[0] == _ABSENT:
+            absences += read_absences(message.body)
         elif message.order[0] == _DROPPED:
             drops.update(tuple(one) for one in decode(message.body))
         else:  # first the state of the day before
@@ -381,7 +397,7 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
         yield snapshot(Message(To.ELEMENT, key, AT_RANK[_DROPPED], encode(sorted(drops))))
         if take is not None:
             yield snapshot(Message(To.ELEMENT, key, AT_RANK[_WAS_TAKEN], encode(take)))
-    if drops or take is not None or is_news:
-        data = encode((element, sorted(drops), take))
+    if drops or take is not None or is_news or absences:
+        data = encode((element, sorted(drops), take, absences))
         for object_key in objects:
             yield Message(To.OBJECT, within(account, object_key), AT_RANK[DROPS], data)

@@ -333,6 +333,15 @@ def test_only_where_a_query_takes_the_last_tag_away_the_list_is_empty() -> None:
     assert tags_of(one) is None
 
 
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_after_a_swap_each_name_has_the_tags_of_the_table_that_it_means_then(*, has_ids: bool) -> None:
+    """Without ids a name goes on to mean the same table, as in all later events."""
+    swap = SWAP if has_ids else replace(SWAP, thing=replace(SWAP.thing, object_id=None), swap_id=None)
+    found = complete(Content(changes=(swap,)), tags={"table/9": [("D.S.T", "x", None)]})["outputs"]
+    tagged = [one["name"] for one in found if tags_of(one) == [("D.S.T", "x", None)]]
+    assert tagged == (["T8"] if has_ids else ["T9"])
+
+
 def test_a_change_tells_its_settings_and_grants_apart_from_what_has_a_field_of_its_own() -> None:
     settings = (
         setting("z", value="1"),

@@ -40,6 +40,8 @@ class Account:
         self.names = {"T": Table(1), "U": Table(2)}
         self.gone: set[str] = set()
         """Tags that are dropped."""
+        self.is_schema_gone = False
+        """Whether the schema of the tags is dropped."""
         self.made = 2
 
     def draw(self, count: int) -> None:
@@ -56,7 +58,7 @@ class Account:
             self.rename,
             self.swap,
         ]
-        kinds += [self.drop, self.replace, self.drop_tag]
+        kinds += [self.drop, self.replace, self.drop_tag, self.drop_schema]
         for _ in range(count):
             self.rng.choice(kinds)()
 
@@ -71,7 +73,7 @@ class Account:
         name, table = self.any()
         column, tag = self.rng.choice([None, *sorted(table.columns)]), self.rng.choice(TAGS)
         value = self.rng.choice(("x", "y"))
-        if tag in self.gone:
+        if tag in self.gone or self.is_schema_gone:
             return
         table.tags[column, tag] = value
         self.set_tag(name, table, column, tag, {"subOperationType": "ADD", "tagValue": {"value": value}})
@@ -79,7 +81,7 @@ class Account:
     def untag(self) -> None:
         name, table = self.any()
         held = [key for key in table.tags if key[1] not in self.gone]
-        if held:
+        if held and not self.is_schema_gone:
             column, tag = self.rng.choice(held)
             del table.tags[column, tag]
             self.set_tag(name, table, column, tag, {"subOperationType": "DROP"})
@@ -156,9 +158,17 @@ class Account:
 
     def drop_tag(self) -> None:
         tag = self.rng.choice(TAGS)
+        if self.is_schema_gone:
+            return
         operation = "UNDROP" if tag in self.gone else "DROP"
         self.gone ^= {tag}
         said = {"objectDomain": "Tag", "objectId": TAGS.index(tag) + 90, "objectName": f"G.T.{tag}"}
+        self.row({}, object_modified_by_ddl={**said, "operationType": operation, "properties": {}})
+
+    def drop_schema(self) -> None:
+        operation = "UNDROP" if self.is_schema_gone else "DROP"
+        self.is_schema_gone = not self.is_schema_gone
+        said = {"objectDomain": "Schema", "objectId": 70, "objectName": "G.T"}
         self.row({}, object_modified_by_ddl={**said, "operationType": operation, "properties": {}})
 
     # --- rows -------------------------------------------------------------------------------------------------------
@@ -167,6 +177,8 @@ class Account:
         return self.rng.choice(list(self.names.items()))
 
     def now(self, table: Table) -> set[Any]:
+        if self.is_schema_gone:
+            return set()
         return {(f"G.T.{tag}", value, on) for (on, tag), value in table.tags.items() if tag not in self.gone}
 
     def thing(self, name: str, table: Table | None = None) -> Json:
@@ -199,7 +211,7 @@ def shown(event: Json) -> dict[str, set[Any] | None]:
 @pytest.mark.parametrize("seed", range(20))
 def test_after_each_statement_an_output_has_the_tags_that_hold_then(seed: int) -> None:
     account = Account(seed)
-    account.draw(60)
+    account.draw(120)
     account.rng.shuffle(account.rows)
     events = [json.loads(text) for text in told.texts(account.rows)]
     ended = [event for event in events if event.get("eventType") == "COMPLETE"]
