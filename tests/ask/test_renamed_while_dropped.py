@@ -84,6 +84,17 @@ STORIES: Final[dict[str, list[Json]]] = {
     "copied-before": [
         copied(A, B), on("C", **SET_OWN_MASK), changed(POLICY, "DROP"), to("E"), changed(POLICY, "UNDROP"), read(B),
     ],
+    "read-before-the-policy-is-restored": [
+        on("C", **SET_OWN_MASK), changed(POLICY, "DROP"), to("E"), read(E_OF_A), changed(POLICY, "UNDROP"),
+        read(E_OF_A),
+    ],
+    "read-before-the-tag-is-restored": [
+        changed(TAG, **SET_OWN_MASK), on("C", tags=SET_TAG), changed(TAG, "DROP"), to("E"), read(E_OF_A),
+        changed(TAG, "UNDROP"), read(E_OF_A),
+    ],
+    "copy-read-before-the-policy-is-restored": [
+        on("C", **SET_OWN_MASK), copied(A, B), changed(POLICY, "DROP"), to("E"), read(B), changed(POLICY, "UNDROP"),
+    ],
 }  # fmt: skip
 PERIODS: Final[dict[str, set[Period]]] = {
     "of-a-tag": {("C", 1, 3), ("E", 3, None)},
@@ -101,6 +112,9 @@ PERIODS: Final[dict[str, set[Period]]] = {
     "another-took-its-name": {("C", 1, 2)},
     "another-took-its-name-and-it-came-back": {("C", 1, 3), ("E", 3, None)},
     "copied-before": {("C", 2, 4), ("E", 4, None)},
+    "read-before-the-policy-is-restored": {("C", 1, 3), ("E", 3, None)},
+    "read-before-the-tag-is-restored": {("C", 2, 4), ("E", 4, None)},
+    "copy-read-before-the-policy-is-restored": {("C", 1, 4), ("E", 4, None)},
 }
 _SETTINGS: Final = """\
 PREFIX ah: <https://w3id.org/access-history#>
@@ -144,11 +158,26 @@ def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str
     [
         ("of-a-tag", "policy-coverage", {("D.S.A", "E", "D.S.PII=high", "")}),
         ("not-restored", "policy-coverage", set()),
+        ("copy-read-before-the-policy-is-restored", "unmasked-copies", set()),
         ("copied-before", "unmasked-copies", {("D.S.A", name, "D.S.OWN", "D.S.B", "C") for name in ("C", "E")}),
     ],
 )
 def test_questions(story: str, question: str, answer: set[tuple[str | None, ...]], told: Callable[[str], Path]) -> None:
     assert set(ask(load(told(story)), find(question), {}).rows) == answer
+
+
+@pytest.mark.parametrize(
+    ("story", "masks"),
+    [
+        ("read-before-the-policy-is-restored", [("q4", "AFTER"), ("q6", "WHILE")]),
+        ("read-before-the-tag-is-restored", [("q5", "AFTER"), ("q7", "WHILE")]),
+    ],
+)
+def test_a_read_before_the_undrop_is_one_after_the_mask(
+    story: str, masks: list[tuple[str, str]], told: Callable[[str], Path]
+) -> None:
+    """docs/questions.md: AFTER, its policy or tag was dropped and not yet brought back."""
+    assert [(row[1], row[5]) for row in ask(load(told(story)), find("unmasked-reads"), {}).rows] == masks
 
 
 def test_a_read_under_the_new_name_is_one_while_the_policy_was_set(told: Callable[[str], Path]) -> None:
