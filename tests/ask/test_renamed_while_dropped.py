@@ -12,11 +12,10 @@ import pytest
 
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
-from tests.ask.stories import days, exported, exported_once, flat
+from tests.ask.stories import exported_once
 from tests.ask.test_ends import SET_OWN_MASK, SET_TAG, TAG
 from tests.ask.test_names import changed, copied, read, thing
-from tests.ask.test_undrops import splits
-from tests.engines.test_updates import UPDATE, applied, triples
+from tests.ask.test_undrops import assert_updates_give
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,13 +143,7 @@ def test_what_is_restored_holds_under_the_new_name(name: str, told: Callable[[st
 
 @pytest.mark.parametrize("name", STORIES)
 def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    rows, lines = days(name, STORIES[name])
-    for number, runs in enumerate(splits(len(rows))):
-        for run in runs:
-            part = flat([rows[day] for day in run]), flat([lines[day] for day in run])
-            out = exported(*part, tmp_path / f"{number}", *UPDATE)
-        assert triples(out) == triples(told(name)), runs
-        assert applied(out) == triples(out), runs
+    assert_updates_give(told(name), name, STORIES[name], tmp_path)
 
 
 @pytest.mark.parametrize(
