@@ -19,6 +19,8 @@ questions and addresses that cannot be used, else a fault of the program or of i
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -32,9 +34,6 @@ from exporter.system import files
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
-
     from exporter.openlineage.push.command import Pushed
     from exporter.publish.report import Report
 

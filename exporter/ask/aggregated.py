@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlglot import exp, parse_one
 from sqlglot.dialects import Snowflake
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from exporter.model.identifiers import parts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # It would write parts of a text that it does not know to standard error, and SQL text is personal data.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.parameters import instant, values_of
-from exporter.ask.places import places_of
-from exporter.ask.shipped import is_shipped
+from exporter.ask.lookups import Lookups
+from exporter.ask.parameters import ParameterValues, instant, values_of
+from exporter.ask.places import Places, places_of
+from exporter.ask.shipped import Question, is_shipped
 from exporter.ask.way import FOLLOWING, Way
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from exporter.ask.answers import Answer
-    from exporter.ask.lookups import Lookups
-    from exporter.ask.parameters import ParameterValues
-    from exporter.ask.places import Places
-    from exporter.ask.shipped import Question
 
 MOST: Final = 1_000
 """The most rows and names of an answer that notes look at, and the most queries that they count."""

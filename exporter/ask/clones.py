@@ -9,20 +9,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
-from exporter.ask.way import FOLLOWING
+from exporter.ask.way import FOLLOWING, Way
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.ask.asked import Asked
-    from exporter.ask.way import Way
 
 _SHOWN: Final = 5
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)

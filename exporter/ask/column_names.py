@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.lookups import Lookups
 from exporter.ask.set_by_name import SET_BY
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _SHOWN: Final = 5
 _BY_COLUMN: Final = {

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.answers import first_of
@@ -18,9 +20,6 @@ from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
 
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
 from exporter.model.identifiers import match_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)

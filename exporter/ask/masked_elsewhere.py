@@ -9,21 +9,16 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST
-from exporter.ask.lookups import iris, literals
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
+from exporter.ask.asked import MOST, Asked
+from exporter.ask.lookups import Lookups, iris, literals
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")

@@ -6,6 +6,8 @@ again by id only if the answer is empty and the question is quick.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from itertools import islice
 from types import MappingProxyType
@@ -27,17 +29,12 @@ from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
 from exporter.ask.masked_elsewhere import masked_elsewhere
-from exporter.ask.parameters import as_text, instant, values_of
+from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
     from pyoxigraph import Store
-
-    from exporter.ask.parameters import ParameterValues
 
 _ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
 _NEEDED_BY: Final = {

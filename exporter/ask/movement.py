@@ -19,10 +19,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.parameters import bind, values_of
+from exporter.ask.parameters import ParameterValues, bind, values_of
 
 if TYPE_CHECKING:
-    from exporter.ask.parameters import ParameterValues
     from exporter.ask.shipped import Question
 
 QUESTION: Final = "sensitive-data-movement"

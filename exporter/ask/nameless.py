@@ -8,22 +8,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST
-from exporter.ask.lookups import iris
+from exporter.ask.asked import MOST, Asked
+from exporter.ask.lookups import Lookups, iris
 from exporter.ask.set_by_name import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""

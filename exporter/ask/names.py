@@ -8,21 +8,19 @@ kinds.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.parameters import instant, values_of
+from exporter.ask.parameters import Parameter, ParameterValues, instant, values_of
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
 from exporter.privacy.pseudonyms import PSEUDONYM
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from exporter.ask.lookups import Lookups, NameHolder
-    from exporter.ask.parameters import Parameter, ParameterValues
 
 NEAREST: Final = 3
 """How many of the nearest names a message lists."""

@@ -21,18 +21,16 @@ on these checks, since the process that answers cannot open files or connections
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from numbers import Number
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from exporter.errors import UsageError, described
 from exporter.model.identifiers import match_name, usable_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
 _expected: Final = re.compile(r"(?P<where>.*?): expected (?:one of )?(?P<what>.*)", re.DOTALL).fullmatch
 _ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\[.*?\](?=,|\Z)|[^,]+', re.DOTALL)

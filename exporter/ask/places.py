@@ -7,6 +7,7 @@ such an object was called before and after, and from which object a CLONE made i
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,8 +16,6 @@ from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.ask.lookups import Lookups
 
 _OF_CHANGES: Final = """\

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import record_begin
-from exporter.ask.lookups import iris, literals
+from exporter.ask.asked import Asked, record_begin
+from exporter.ask.lookups import Lookups, iris, literals
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _SHOWN_POLICIES: Final = 5
 _IN_FORCE: Final = """\

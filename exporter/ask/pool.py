@@ -11,24 +11,19 @@ import os
 import struct
 import sys
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Event, Lock, Semaphore, Thread, Timer
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import IO, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from exporter.ask.answers import Answer  # noqa: TC001 - messages are decoded by their types
-from exporter.ask.parameters import ForbiddenError, values_of
+from exporter.ask.answers import Answer
+from exporter.ask.parameters import ForbiddenError, ParameterValues, values_of
 from exporter.errors import ExporterError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import IO
-
-    from exporter.ask.parameters import ParameterValues
 
 MEMORY: Final = 4 << 30
 """Bytes of memory that an answer may take while it is computed."""

@@ -7,21 +7,16 @@ which it was enforced show that it was in force.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
-from exporter.ask.asked import record_begin
-from exporter.ask.lookups import iris, literals
+from exporter.ask.asked import Asked, record_begin
+from exporter.ask.lookups import Lookups, NameHolder, iris, literals
 from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups, NameHolder
 
 _COVERAGE: Final = "policy-coverage"
 _REACH: Final = "tag-reach"

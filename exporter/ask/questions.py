@@ -6,12 +6,14 @@ notes say what the answer lacks (:mod:`exporter.ask.missing`).
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from pyoxigraph import QueryBoolean, QueryTriples, Store
 
@@ -36,10 +38,6 @@ from exporter.ask.stores import DAMAGED, fresh, is_damage
 from exporter.errors import ExporterError, UsageError, described
 from exporter.graph.store import load
 from exporter.system import files
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
 
 __all__ = ["Answer", "Graph", "Question", "ask", "check_all", "find", "is_shipped", "questions", "render", "select"]
 

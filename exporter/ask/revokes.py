@@ -4,22 +4,21 @@ does not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
 from exporter.graph.terms import full
 from exporter.input.properties import read
+from exporter.model.facts import Grant, Thing
 from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
 from exporter.model.objects import thing_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
-    from exporter.model.facts import Grant, Thing
 
 _SHOWN: Final = 5
 _Row = dict[str, str]

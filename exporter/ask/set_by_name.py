@@ -7,17 +7,15 @@ unset, dropped, replaced or renamed without its id end what was set with it, or 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import iris
+from exporter.ask.lookups import Lookups, iris
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 SAME_NAME: Final = "ah:sameNameAs"
 _SHOWN: Final = 5

@@ -9,18 +9,16 @@ not wait for one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.ask.parameters import LONGEST, Parameter, declared
 from exporter.errors import UsageError
 from exporter.system.files import queries_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 GROUPS: Final = (
     "Who and what",

@@ -21,10 +21,11 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 import pyoxigraph
@@ -36,10 +37,6 @@ from exporter.publish import manifest
 from exporter.system import faults, files, private
 from exporter.system.folders import steady
 from exporter.system.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 _PARTS: Final = "parts"
 

@@ -11,14 +11,13 @@ Several tagged columns can lead to one column. If their values differ, a person 
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from exporter.model.identifiers import parts_of
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
-
     from exporter.ask.answers import Answer
 
 QUESTION: Final = "tag-reach"

@@ -14,19 +14,18 @@ the steps from all columns that are sources of the other kind alone stop.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.parameters import ParameterValues, values_of
 from exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-    from types import ModuleType
-
     from exporter.ask.answers import Row
     from exporter.ask.lookups import Lookups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.shipped import is_shipped
@@ -9,8 +10,6 @@ from exporter.model.identifiers import FUNCTIONS, normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, OF_ALL_ANSWERS, UNNAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from exporter.ask.asked import Asked
 
 _MASKS: Final = frozenset({"MASKING POLICY", "POLICY"})

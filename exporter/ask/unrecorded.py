@@ -6,21 +6,18 @@ Their rows do not name the objects in them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.ask import nameless
 from exporter.ask.answers import first_of
+from exporter.ask.asked import Asked
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.places import RENAME, SWAP, ContainerStatement, Places
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups, NameHolder
 
 _SHOWN: Final = 5
 _DONE: Final = {"DROP": "dropped", "REPLACE": "replaced", RENAME: "renamed to", SWAP: "swapped with"}

@@ -7,23 +7,17 @@ explains; and which streams a row does not name.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST
+from exporter.ask.answers import Row, first_of
+from exporter.ask.asked import MOST, Asked
 from exporter.ask.left_out import is_by_day
-from exporter.ask.lookups import iris, literals
+from exporter.ask.lookups import Lookups, iris, literals
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from exporter.ask.answers import Row
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 UPWARD: Final = ("lineage-as-of", "root-cause")
 _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}

@@ -4,18 +4,16 @@ data.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import iris, literals
+from exporter.ask.lookups import Lookups, iris, literals
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _FOLLOWING_UP: Final = ("lineage-as-of", "root-cause", "page-up", "page-up-at", "page-column-up", "page-column-up-at")
 _FOLLOWING_DOWN: Final = (

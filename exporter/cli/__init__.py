@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from types import FrameType
+from typing import Final
 
 import click
 
@@ -18,10 +20,6 @@ from exporter.cli import export, folder, messages, query
 from exporter.cli.commands import COMPLETION, HELP, Argument, Program, ProgramRun, answer_shell, shown
 from exporter.errors import ExporterError
 from exporter.system import faults, terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
 
 _EPILOG: Final = """Examples:
   exporter fetch --connection lineage --out rows

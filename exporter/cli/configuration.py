@@ -10,9 +10,10 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError, described, without_passwords
@@ -24,9 +25,6 @@ from exporter.settings import Settings, spelled_if_any
 from exporter.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from _typeshed import DataclassInstance
 
 _LONGEST_FILE: Final = 64 << 10

@@ -5,7 +5,9 @@ command), and the events to a backend (``exporter push``).
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from exporter.cli import messages
 from exporter.cli.commands import (
@@ -27,10 +29,6 @@ from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
 from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 from exporter.system.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def _fetch(  # noqa: PLR0913 - the options of the command

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import click
 
@@ -30,10 +32,6 @@ from exporter.cli.messages import say, warn
 from exporter.errors import RefusedError, UsageError
 from exporter.system.progress import Progress
 from exporter.system.terminal import bare, message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 # --- to show it -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from exporter.system import faults
 from exporter.system.terminal import counted, message, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.publish.report import Report
     from exporter.settings import Settings
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -20,9 +22,6 @@ from exporter.system.progress import Progress
 from exporter.system.terminal import bare, counted, message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from exporter.ask.shipped import Question
 
 _LONGEST: Final = 7 * 86_400.0

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.ask.parameters import CHOICES, refuse_empty
-from exporter.ask.shipped import grouped, is_shipped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporter.ask.parameters import Parameter
-    from exporter.ask.shipped import Question
+from exporter.ask.parameters import CHOICES, Parameter, refuse_empty
+from exporter.ask.shipped import Question, grouped, is_shipped
 
 _VALUES: Final = {
     "time": ("TIME", "2026-09-01"),

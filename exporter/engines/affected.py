@@ -12,6 +12,7 @@ changed what days before it have used, or has no query any more: the period of D
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -32,8 +33,6 @@ from exporter.pipeline.messages import To
 from exporter.pipeline.updates import end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from exporter.engines.state import Store
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine

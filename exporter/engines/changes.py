@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -30,15 +31,13 @@ from exporter.graph.writers import (
     triples,
     turtle_header,
 )
+from exporter.pipeline.messages import Message
 from exporter.pipeline.texts import graph_in
 from exporter.publish import manifest
 from exporter.system import files as compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.messages import Message
     from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")

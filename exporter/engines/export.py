@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.ask import stores
 from exporter.engines import local, updates
-from exporter.engines.places import LocalPlace, place_of
+from exporter.engines.places import LocalPlace, Place, place_of
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
-from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, OutputFolder
+from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.messages import To, is_text
+from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
@@ -31,19 +32,10 @@ from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks, facts_of
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
-from exporter.publish.report import check_account, refuse_too_few_rows, summarise
-from exporter.settings import DEFAULT_ACCOUNT
+from exporter.publish.report import Report, check_account, refuse_too_few_rows, summarise
+from exporter.settings import DEFAULT_ACCOUNT, Settings
 from exporter.system import private
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from exporter.engines.places import Place
-    from exporter.input.find import InputOfViews
-    from exporter.pipeline.messages import Message
-    from exporter.publish.report import Report
-    from exporter.settings import Settings
-    from exporter.system.progress import Progress
+from exporter.system.progress import Progress
 
 LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -26,8 +27,6 @@ from exporter.system import files as compressed
 from exporter.system import folders, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from pyspark.sql import SparkSession
 
 _HDFS: Final = ("hdfs", "viewfs", "webhdfs", "swebhdfs")

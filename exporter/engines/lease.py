@@ -14,6 +14,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -32,8 +33,6 @@ from exporter.system import files as compressed
 from exporter.system import folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
 

@@ -6,6 +6,7 @@ Used for tests, for inputs of some MB with ``--engine local``, and inside the si
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
@@ -15,18 +16,14 @@ from typing import IO, TYPE_CHECKING, Final
 from exporter.pipeline import rounds
 from exporter.pipeline.messages import Message, To, decode, is_text
 from exporter.pipeline.outcome import Counts, numbers
-from exporter.pipeline.read import read
+from exporter.pipeline.read import Record, read
+from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
-from exporter.publish.publication import path_of
+from exporter.publish.publication import Publication, path_of
 from exporter.system import files as compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.read import Record
-    from exporter.pipeline.rounds import Step
-    from exporter.publish.publication import Publication
 
 SMALL: Final = 16 << 20
 """Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""

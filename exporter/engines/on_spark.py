@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,8 @@ from exporter.engines.records import COLUMNS, read_back, records
 from exporter.engines.records import size as size_of
 from exporter.engines.spark import SCHEMA, SparkEngine, as_text, batched, exclude_caches_from_collection
 from exporter.engines.state_on_spark import SparkStore, take
+from exporter.graph.shapes.on_graph import Result
+from exporter.input import find
 from exporter.input.formats import uri
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
@@ -22,20 +25,18 @@ from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_of
+from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.graph.shapes.on_graph import Result
-    from exporter.input import find
     from exporter.pipeline.job import ExportJob
     from exporter.publish.earlier import ExportInput
-    from exporter.publish.publication import Publication
     from exporter.system.progress import Progress
 
-    Batches = Iterator[pa.RecordBatch]
+
+Batches = Iterator[pa.RecordBatch]
+
 
 _PARTITION: Final = 32 << 20
 """Approximate bytes of input for each partition of a round: the derived data must fit in a worker's memory."""

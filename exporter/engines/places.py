@@ -7,18 +7,15 @@ import fcntl
 import os
 import shutil
 import stat
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from exporter.errors import UsageError
 from exporter.input.formats import is_remote, local
 from exporter.publish import manifest
 from exporter.system import folders, private
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
 _LEDGERS: Final = f"{manifest.DELIVERIES}/*/ledger.txt"
 """The ledgers of pushes. They are kept when DIR is replaced, and contain only checksums of events."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -22,8 +23,6 @@ from exporter.input.reading import rows_of_document
 from exporter.pipeline.read import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 

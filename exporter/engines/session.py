@@ -20,11 +20,12 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import Final, TypeGuard
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -34,9 +35,6 @@ from pyspark.sql import SparkSession
 from exporter.engines.local import SMALL
 from exporter.errors import UsageError
 from exporter.system import private
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _log: list[str] = []
 _named: set[str] = set()

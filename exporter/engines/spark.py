@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import starmap
 from typing import TYPE_CHECKING, Final
@@ -21,16 +22,14 @@ from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
 from exporter.pipeline.messages import BUCKET_END, Message, To, decode, is_text
 from exporter.pipeline.outcome import Counts
+from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
+from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
 
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.rounds import Step
-    from exporter.publish.publication import Publication
 
 _CAUSES: Final = ("ModuleNotFoundError", "ImportError", "PYTHON_VERSION_MISMATCH", "Cannot run program")
 
@@ -68,8 +67,7 @@ def _cause(error: Exception) -> str:
     return texts[-1] if texts else session.cause(error)
 
 
-if TYPE_CHECKING:
-    Batches = Iterator[pa.RecordBatch]
+Batches = Iterator[pa.RecordBatch]
 
 SCHEMA: Final = "to string, key string, order binary, body binary"
 _COLUMNS: Final = ("to", "key", "order", "body")

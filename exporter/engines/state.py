@@ -13,13 +13,12 @@ changes are put together too, so that DIR has fewer files.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from exporter.engines import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from exporter.publish.publication import Publication
 
 Messages = TypeVar("Messages")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, starmap
 from pathlib import Path
@@ -24,12 +25,10 @@ from exporter.engines.state import StateFolders, first_of, last_of
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
+from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from exporter.pipeline.job import ExportJob
-    from exporter.publish.publication import Publication
 
 _COLUMNS: Final = pa.list_(pa.struct([("column_name", pa.string()), ("column_id", pa.string())]))
 _AGENTS: Final = pa.list_(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
@@ -12,20 +13,17 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from exporter.engines import changes
-from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, syntax
+from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, ChangesSyntax, syntax
 from exporter.engines.spark import SCHEMA
 from exporter.engines.state import StateFolders
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
+from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.engines.changes import ChangesSyntax
     from exporter.pipeline.job import ExportJob
-    from exporter.publish.publication import Publication
 
 
 def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> None:
@@ -145,8 +143,7 @@ def _all(each: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda data_frame, other: data_frame.unionByName(other), each)
 
 
-if TYPE_CHECKING:
-    Batches = Iterator[pa.RecordBatch]
+Batches = Iterator[pa.RecordBatch]
 
 _LINE: Final = "value string"
 _DIFFER: Final = "value string, is_added boolean"

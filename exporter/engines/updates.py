@@ -8,12 +8,13 @@ refuses or names otherwise, and those on which queries started that end on this 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exporter.engines.affected import Affected
-from exporter.engines.state import SPAN, THINGS_DAY, TOGETHER, begin, first_of, last_of
+from exporter.engines.state import SPAN, THINGS_DAY, TOGETHER, Store, begin, first_of, last_of
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
 from exporter.pipeline.affected import DUE, HAPPENED, KNEW
@@ -21,7 +22,7 @@ from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
-from exporter.pipeline.rounds import Before, NotByDay
+from exporter.pipeline.rounds import Before, Engine, NotByDay, ProgressListener
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
     CHILDREN,
@@ -48,11 +49,7 @@ from exporter.pipeline.updates import (
 from exporter.pipeline.write import JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from exporter.engines.state import Store
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.rounds import Engine, ProgressListener
     from exporter.publish.earlier import ExportInput
 
 Messages = TypeVar("Messages")

@@ -11,26 +11,32 @@ most days have no late rows, and are not read again.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
 from exporter.fetch import snowflake, state
-from exporter.fetch.snowflake import ACCESS_HISTORY, AGGREGATE, OF_ORGANIZATION, QUERY_HISTORY, QUERY_TEXT, SCHEMAS
+from exporter.fetch.snowflake import (
+    ACCESS_HISTORY,
+    AGGREGATE,
+    OF_ORGANIZATION,
+    QUERY_HISTORY,
+    QUERY_TEXT,
+    SCHEMAS,
+    SnowflakeSession,
+    View,
+)
+from exporter.fetch.state import FetchState
 from exporter.publish.manifest import refuse_in_export
 from exporter.system import private
 from exporter.system.folders import held
 from exporter.system.terminal import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from exporter.fetch.snowflake import SnowflakeSession, View
-    from exporter.fetch.state import FetchState
     from exporter.system.progress import Progress
 
 OVERLAP: Final = 3

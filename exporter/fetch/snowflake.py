@@ -18,10 +18,10 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
@@ -31,9 +31,6 @@ from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date
-
     import pyarrow as pa
 
 _RIGHTS: Final = (

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
@@ -22,9 +24,6 @@ from exporter.errors import UsageError
 from exporter.input.formats import STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     import pyarrow as pa
 
 _ROWS_AT_ONCE: Final = 10_000

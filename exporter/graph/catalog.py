@@ -12,26 +12,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct, field
 
 from exporter.graph import writers
-from exporter.graph.iri import whole
+from exporter.graph.iri import Iris, whole
 from exporter.graph.nodes.changes import is_set
 from exporter.graph.nodes.objects import column_names, domain_label, label_of
-from exporter.graph.terms import PREFIXES, Node, NodeClass, many, maybe, one
+from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, many, maybe, one
+from exporter.model.answers import Answers
 from exporter.model.effects import effects
+from exporter.model.facts import Content, QueryFacts
 from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.terms import Value
-    from exporter.model.answers import Answers
-    from exporter.model.facts import Content, QueryFacts
-    from exporter.model.object_state import ObjectHistory, Profile
+from exporter.model.object_state import ObjectHistory, Profile
 
 CATALOG_PREFIXES: Final = {
     **{name: PREFIXES[name] for name in ("dcterms", "rdf", "skos", "xsd")},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -22,8 +23,6 @@ from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.system.files import ontology_dir, shapes_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rdflib.term import Node
 
 KINDS: Final = {

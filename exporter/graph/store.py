@@ -7,9 +7,11 @@ not (``*.ttl.gz``).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from pyoxigraph import RdfFormat, Store
 
@@ -17,10 +19,6 @@ from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
 from exporter.system import files as compressed
 from exporter.system.folders import steady
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FORMATS: Final = {
     f".{syntax.ending}": RdfFormat.from_extension(syntax.ending)

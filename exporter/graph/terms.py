@@ -5,14 +5,12 @@ Some classes vary by row: those of objects by their kind, those of settings by t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.input.times import iso
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 AH: Final = "https://w3id.org/access-history#"
 PREFIXES: Final[Mapping[str, str]] = {

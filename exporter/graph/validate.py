@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.errors import UsageError
@@ -17,9 +19,6 @@ from exporter.system.folders import steady
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from pyoxigraph import Triple
 
 ENGINES = ("pyshacl", "compiled")

@@ -14,26 +14,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.terms import KIND_CLASSES, LEXICAL, PREFIXES, SYNTAXES, full
+from exporter.graph.terms import KIND_CLASSES, LEXICAL, PREFIXES, SYNTAXES, Node, NodeClass, Property, full
 from exporter.graph.vocabulary import OBJECT_NAME, VIEW_SOURCE
 from exporter.input.times import iso
 from exporter.system.files import ontology_dir
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from exporter.graph.terms import Node, NodeClass, Property
-
-    Context = dict[str, Any]
-    Render = Callable[[Node], str]
-    Piece = tuple[str, str, str, Callable[[Any], str] | None]
+Context = dict[str, Any]
+Render = Callable[[Node], str]
+Piece = tuple[str, str, str, Callable[[Any], str] | None]
 
 
 def escaped(text: str) -> str:

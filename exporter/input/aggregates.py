@@ -9,9 +9,10 @@ Source: Snowflake's documentation, "AGGREGATE_ACCESS_HISTORY view", "Columns".
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,9 +20,6 @@ from exporter.input.json_reader import raw_text
 from exporter.input.properties import read
 from exporter.input.row import STRUCTURED, Row, Unreadable, decode
 from exporter.input.times import iso, parse_time
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COLUMNS: Final = ("interval_start_time", "interval_end_time", "query_parameterized_hash", "calls")
 """The columns that ACCESS_HISTORY does not have."""

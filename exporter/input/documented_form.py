@@ -13,10 +13,11 @@ document has stays as it is, and is counted (:func:`unknown_members`). Results a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from math import isfinite
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct, defstruct, inspect
@@ -36,9 +37,6 @@ from exporter.input.json_reader import (
     unwrapped_json,
 )
 from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode, lower_name, texts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 TRUNCATED: Final = "TRUNCATED"
 SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]

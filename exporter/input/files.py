@@ -14,21 +14,18 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from exporter.errors import UsageError
 from exporter.input import formats, limits
 from exporter.input.find import ACCESS_HISTORY, REQUIRED, check_names
+from exporter.input.formats import InputFiles
 from exporter.input.limits import FREE, LONGEST_RECORD
 from exporter.input.reading import rows_of_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from exporter.input.formats import InputFiles
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = "".join(map(chr, range(0x21)))

@@ -15,10 +15,11 @@ import glob
 import os
 import posixpath
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.errors import UsageError
 from exporter.input import aggregates, formats
@@ -34,9 +35,6 @@ from exporter.input.formats import (
     text_bytes,
 )
 from exporter.input.row import STRUCTURED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
 
 
 def _local_files(name: str, skipped: list[str], output: OutputFolder | None) -> list[Path]:

@@ -14,16 +14,14 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter.errors import UsageError
 from exporter.input.limits import LONGEST_FIELD, check_lines, opened, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from msgspec import Struct
 
 from exporter.errors import UsageError
-from exporter.input.row import decode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.input.row import Row
+from exporter.input.row import Row, decode
 
 LONGEST_RECORD: Final = 32 << 20
 """Longest record, in characters. The data derived from a row takes about a dozen times its size in memory."""

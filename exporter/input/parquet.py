@@ -5,10 +5,11 @@ as Java writes them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 from msgspec import Raw
@@ -16,9 +17,6 @@ from pyarrow import parquet
 
 from exporter.errors import UsageError
 from exporter.input.times import iso, micros_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ROWS_AT_ONCE: Final = 64
 _BYTES_AT_ONCE: Final = 512 << 20

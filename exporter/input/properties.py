@@ -12,17 +12,15 @@ Sources: view, "object_modified_by_ddl" and its usage notes; behaviour changes 2
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 from exporter.input import json_reader
 from exporter.input.documented_form import TRUNCATED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 COLUMNS: Final = "columns"
 _OPERATION: Final = "subOperationType"

@@ -9,7 +9,8 @@ rows is not used: of the two times of a line, neither is then known to be right.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -18,9 +19,6 @@ from exporter.input.documented_form import TRUNCATED, is_damaged
 from exporter.input.find import OBJECTS
 from exporter.input.times import parse_time
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, History
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _TIME: Final = "end_time"
 _START: Final = "start_time"

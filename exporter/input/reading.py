@@ -8,8 +8,9 @@ a whole. The second decodes column by column: names in any letter case, arrays a
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -38,9 +39,6 @@ from exporter.input.row import (
     lower_name,
 )
 from exporter.input.times import parse_time
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _NULL: Final = b"null"
 _NO_TEXT: Final = frozenset({"\\N", "null"})

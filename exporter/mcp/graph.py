@@ -15,26 +15,22 @@ a property of the graph, was given as an argument, or is an IRI. A number or a s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, Self
+from pathlib import Path
+from typing import Final, Self
 
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.ask import missing, stores
+from exporter.ask.answers import Answer
 from exporter.ask.pool import Pool
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.mcp.tool import SCHEME, UNTRUSTED, cell, page
+from exporter.mcp.tool import SCHEME, UNTRUSTED, Arguments, Json, cell, page
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.terminal import message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
-    from exporter.ask.answers import Answer
-    from exporter.mcp.tool import Arguments, Json
 
 SECONDS: Final = 50.0
 """The most seconds for an answer: less than the minute after which clients give up by themselves."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import Answer
 from exporter.errors import UsageError
 from exporter.mcp.lookups import OBJECT, object_json, requested_object
-from exporter.mcp.tool import OF_ROWS, Tool, paging, text
+from exporter.mcp.tool import OF_ROWS, Arguments, Json, Tool, paging, text
 from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
+from exporter.serve.site import SiteObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from exporter.mcp.graph import OpenGraph
-    from exporter.mcp.tool import Arguments, Json
-    from exporter.serve.site import SiteObject
 
 _COLUMNS: Final = (
     *("direction", "step", "source_name", "source_column", "target_name", "target_column"),

@@ -4,30 +4,25 @@ query in SPARQL.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from exporter.ask.answers import Answer
-from exporter.ask.shipped import comment_of
+from exporter.ask.answers import Answer, Row
+from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import PREFIXES
 from exporter.mcp.model import model
-from exporter.mcp.tool import OF_PARTS, OF_ROWS, Tool, cell, of_parameter, page, paging, text
+from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
 from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.site import CUT, QUERY_PARTS, solutions
+from exporter.serve.site import CUT, QUERY_PARTS, SiteObject, solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from exporter.ask.answers import Row
-    from exporter.ask.shipped import Question
     from exporter.mcp.graph import OpenGraph
-    from exporter.mcp.tool import Arguments, Json
-    from exporter.serve.site import SiteObject
 
 _NOT_RECORDED: Final = (
     "Snowflake does not record everything: the resource access-history://not-recorded lists what an answer can lack."

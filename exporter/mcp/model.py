@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.ask.shipped import questions
 from exporter.errors import UsageError
+from exporter.graph.terms import NodeClass, Property
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.mcp.tool import SCHEME
 from exporter.system.files import docs_dir, ontology_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from exporter.graph.terms import NodeClass, Property
 
 QUESTION: Final = f"{SCHEME}questions/"
 """Before the name of a question: the URI of its SPARQL."""

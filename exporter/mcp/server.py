@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -31,18 +33,13 @@ from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lineage import LINEAGE
 from exporter.mcp.lookups import LOOKUPS, of_question
 from exporter.mcp.model import FILES, QUESTION, read
-from exporter.mcp.tool import Arguments
+from exporter.mcp.tool import Arguments, Json, Tool
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from exporter.mcp.tool import Json, Tool
 
 NAME: Final = "access-history"
 PATH: Final = "/mcp"

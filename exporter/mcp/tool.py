@@ -8,22 +8,20 @@ an error that says what to write.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from exporter.ask.parameters import CHOICES, refuse_empty
+from exporter.ask.answers import Answer
+from exporter.ask.parameters import CHOICES, Parameter, refuse_empty
 from exporter.errors import UsageError
 from exporter.serve.site import is_cut
 from exporter.system.terminal import visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from exporter.ask.answers import Answer
-    from exporter.ask.parameters import Parameter
     from exporter.mcp.graph import OpenGraph
 
 Json = dict[str, Any]

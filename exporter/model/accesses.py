@@ -11,21 +11,17 @@ references".
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.input.row import DirectDocument, GuardedDocument, ReadDocument, SourcedColumnDocument, Text, text
-from exporter.model.facts import Access, Derivation, Join, PolicyReference, Thing
+from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
 from exporter.model.identifiers import normal_domain, usable_id
 from exporter.model.objects import column_id, key_of, known_columns, known_text, objects_of_array, partner, source
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.facts import Content
-
-    ReadDocuments = Iterable[ReadDocument | None] | None
+ReadDocuments = Iterable[ReadDocument | None] | None
 
 
 def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] | None) -> Iterator[Derivation]:

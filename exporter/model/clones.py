@@ -7,21 +7,21 @@ or database is found here too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from exporter.model.answers import Ending  # noqa: TC001 - msgspec reads it
+from exporter.model.answers import Ending
 from exporter.model.effects import CREATES, DROPS
+from exporter.model.facts import Change, Content
 from exporter.model.identifiers import canonical_name, parts_of
-from exporter.model.object_state import ContainerEvent  # noqa: TC001 - msgspec reads it
+from exporter.model.object_state import (
+    ContainerEvent,
+    Profile,
+    Take,
+)
 from exporter.model.objects import containers
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from exporter.model.facts import Change, Content
-    from exporter.model.object_state import Profile, Take
 
 KINDS: Final = {"database": 1, "schema": 2}
 """Kinds of objects that are cloned with what is in them, and how many parts their names have."""

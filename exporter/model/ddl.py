@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from exporter.input.properties import (
     COLUMNS,
     KNOWN_OF_ELEMENT,
     NULL,
+    Element,
     Properties,
     canonical_form,
     is_of_source,
@@ -31,11 +33,6 @@ from exporter.model.facts import Change, Setting, Thing
 from exporter.model.grants import grants
 from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
 from exporter.model.objects import both, key_of, known_text, once, thing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from exporter.input.properties import Element
 
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

@@ -9,23 +9,21 @@ of it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from exporter.input.properties import NULL
-from exporter.model.answers import SettingOfQuery
+from exporter.model.answers import SettingOfChange, SettingOfQuery
+from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import places, setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
-from exporter.model.settings_in_force import Rename  # noqa: TC001 - msgspec reads it
+from exporter.model.settings_in_force import Rename
 from exporter.model.views import Shown, shown
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporter.model.answers import SettingOfChange
-    from exporter.model.facts import Change, Content, Setting
     from exporter.model.profiles import SeenNames
 
 CREATES: Final = ("CREATE", "REPLACE")

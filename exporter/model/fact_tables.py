@@ -6,21 +6,15 @@ the keys see :mod:`exporter.model.facts`; ``None`` always means "the row does no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from msgspec.structs import asdict, astuple, fields
 
 from exporter.input.times import iso_micros
-from exporter.model.facts import HISTORY_COLUMNS, TEXTS, History
+from exporter.model.facts import HISTORY_COLUMNS, TEXTS, Change, Column, History, QueryFacts, Thing
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.model.facts import Change, Column, QueryFacts, Thing
-    from exporter.model.object_state import ObjectHistory, Profile
+from exporter.model.object_state import ATTRIBUTES, ObjectHistory, Profile
 
 Table = Mapping[str, str]
 Fact = dict[str, Any]

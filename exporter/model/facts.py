@@ -17,12 +17,10 @@ bounded: derivations grow with reads times writes. Real statements stay far belo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Thing(Struct, array_like=True, frozen=True, order=True, gc=False):

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 from msgspec import Raw
 
-from exporter.input.properties import MEMBERS_OF_GRANT, as_text, member_of_grant
+from exporter.input.properties import MEMBERS_OF_GRANT, Properties, as_text, member_of_grant
 from exporter.model.facts import Grant, Thing
 from exporter.model.identifiers import TRUNCATED, is_qualified, normal_domain, segment
 from exporter.model.objects import containers, known_text, thing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.input.properties import Properties
 
 GRANTED: Final = "granted/"
 """Prefix of the property name under which a grant is kept among the settings of an object."""

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-from exporter.input.properties import read
+from exporter.input.properties import Properties, read
 from exporter.input.row import (
     AgentDocument,
     ChangeDocument,
@@ -28,6 +28,7 @@ from exporter.input.row import (
     ObjectDocument,
     PolicyDocument,
     ReadDocument,
+    Row,
     Text,
     WrittenDocument,
     columns_of,
@@ -40,10 +41,6 @@ from exporter.model.ddl import properties_of
 from exporter.model.grants import unknown_forms
 from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, is_no_id, normal_domain, parts_of, usable_id
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
-
-if TYPE_CHECKING:
-    from exporter.input.properties import Properties
-    from exporter.input.row import Row
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
 _SENTINEL: Final = f'"{TRUNCATED}"'

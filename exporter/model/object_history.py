@@ -15,7 +15,7 @@ The state of a version history is bounded by its object (its columns, names, set
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,17 +31,11 @@ from exporter.model.answers import (
     state_made_by,
 )
 from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Moment
-from exporter.model.effects import HOLDERS
+from exporter.model.effects import HOLDERS, UseAtEnd, UseAtStart
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, NamePeriod, ObjectHistory, Restored, Take
-from exporter.model.settings_in_force import GoesOn, Requester, SettingInForce, SettingsInForce
+from exporter.model.settings_in_force import GoesOn, Outcome, Requester, SettingInForce, SettingsInForce
 from exporter.model.views import Definition, Sources
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from exporter.model.effects import UseAtEnd, UseAtStart
-    from exporter.model.settings_in_force import Outcome
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):

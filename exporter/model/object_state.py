@@ -6,16 +6,14 @@ are derived from what is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from exporter.model.answers import Ending  # noqa: TC001 - msgspec reads it
+from exporter.model.answers import Ending
 from exporter.model.identifiers import match_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NamePeriod = tuple[str, int, int, int | None]
 """A name, the times when it was first and last seen, and when another object took it, if this one has it again later

@@ -10,10 +10,11 @@ qualified (view, "objectName"). Names in QUERY_HISTORY are as Snowflake stores t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ from exporter.input.row import (
     WrittenDocument,
     text,
 )
-from exporter.model.facts import Column, Thing
+from exporter.model.facts import Column, History, Thing
 from exporter.model.identifiers import (
     canonical_name,
     id_as_name,
@@ -44,11 +45,6 @@ from exporter.model.identifiers import (
     stored_as,
     usable_id,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from exporter.model.facts import History
 
 Fact = TypeVar("Fact", bound=Struct)
 Element = TypeVar("Element", bound=ObjectDocument)

@@ -8,25 +8,21 @@ are only named (policies, partners of joins, tags). Sources: view, "objectId", "
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
 from exporter.model.clones import Remade, remade
 from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
-from exporter.model.facts import Thing
+from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
 from exporter.model.object_state import ATTRIBUTES, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from exporter.model.facts import Change, Content, QueryFacts, Setting
 
 AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
 _CONTENTS: Final = 6_000

@@ -7,10 +7,11 @@ QUERY_HISTORY, if it is given.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -21,17 +22,24 @@ from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, dec
 from exporter.input.times import iso_micros
 from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
-from exporter.model.facts import NO_HISTORY, TEXTS, Agent, Content, History, QueryFacts, Thing, Write
+from exporter.model.facts import (
+    NO_HISTORY,
+    TEXTS,
+    Agent,
+    Change,
+    Content,
+    Derivation,
+    History,
+    PolicyReference,
+    QueryFacts,
+    Thing,
+    Write,
+)
 from exporter.model.identifiers import TRUNCATED, named, parts_of, stored_as
 from exporter.model.incomplete import incomplete
 from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from exporter.model.facts import Change, Derivation, PolicyReference
 
 _SHORT: Final = 4 * 1024
 _LONG: Final = 64 * 1024

@@ -7,14 +7,13 @@ object that is created after a DROP does not inherit them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.answers import Carried, SettingKey, SettingOfQuery, Tag
 from exporter.model.grants import is_of_several, takes_back
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.model.object_state import Absence, Drop, Take
 
 ONE_OF_COLUMN: Final = frozenset({"maskingPolicies", "projectionPolicies"})

@@ -20,19 +20,16 @@ sources and columns of the view, and not by the number of queries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct, field
 
 from exporter.input.row import ChangeDocument, Document, ReadDocument, SourceDocument, WrittenDocument, text
+from exporter.model.facts import Content, Derivation, Thing
 from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
 from exporter.model.object_state import Sighting, ViewSource
 from exporter.model.objects import NamingElement, known_columns, known_text, named_elements, objects_of_array
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.model.facts import Content, Derivation, Thing
 
 UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
 """The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say

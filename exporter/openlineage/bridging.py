@@ -17,23 +17,33 @@ a row gives no id, the name decides; if it could be several objects, none is bri
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from exporter.model.answers import Bridge, HelperContent
-from exporter.openlineage.helper_steps import FILLED, GONE, MADE, NAMED, READ, STRANGE, UNCLEAR, Ref, has_id
+from exporter.openlineage.helper_steps import (
+    FILLED,
+    GONE,
+    MADE,
+    NAMED,
+    READ,
+    STRANGE,
+    UNCLEAR,
+    Created,
+    Fill,
+    HelperStep,
+    Mark,
+    Ref,
+    has_id,
+)
 from exporter.openlineage.helpers import DAY, MOST_SOURCES
 from exporter.openlineage.inputs_and_outputs import ReadFromHelpers, resolved
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from exporter.openlineage.helper_steps import Created, Fill, HelperStep, Mark
-    from exporter.openlineage.naming import DatasetName
+from exporter.openlineage.naming import DatasetName
 
 KEPT: Final = 2 * DAY
 """How long a former state of a helper is kept for queries that started when it was in force."""

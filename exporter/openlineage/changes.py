@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Iterable
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
+from exporter.model.answers import Tag
+from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import json_grants
 from exporter.model.identifiers import canonical_name
 from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
-from exporter.openlineage.inputs_and_outputs import changes_dataset, dataset_of, is_rename
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from exporter.model.answers import Tag
-    from exporter.model.facts import Change, Content, Setting
-    from exporter.openlineage.inputs_and_outputs import Datasets
+from exporter.openlineage.inputs_and_outputs import Datasets, changes_dataset, dataset_of, is_rename
 
 _LISTED_APART: Final = frozenset(
     ("objectName", "policyBody", "comment", "swapTargetDomain", "swapTargetId", "swapTargetName")

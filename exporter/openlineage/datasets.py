@@ -10,6 +10,7 @@ would otherwise forget that a table was renamed or created, or what it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -17,9 +18,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from exporter.input.times import iso_micros
-from exporter.model.facts import Thing
+from exporter.model.facts import Change, QueryFacts, Thing
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import ATTRIBUTES, Comment, Fate
+from exporter.model.object_state import ATTRIBUTES, Comment, Fate, Profile
 from exporter.openlineage import facets
 from exporter.openlineage.events import DATASET, Event
 from exporter.openlineage.facets import Json, greatest
@@ -28,10 +29,6 @@ from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporter.model.facts import Change, QueryFacts
-    from exporter.model.object_state import Profile
     from exporter.openlineage.settings import OpenLineageSettings
 
 

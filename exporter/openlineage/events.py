@@ -14,10 +14,12 @@ from msgspec.structs import replace
 from orjson import Fragment
 
 from exporter.input.times import FIRST, LAST, iso_micros
+from exporter.model.answers import Answers, Bridge
+from exporter.model.facts import History, QueryFacts
 from exporter.openlineage import facets
 from exporter.openlineage.changes import tags
 from exporter.openlineage.facets import Json, together
-from exporter.openlineage.inputs_and_outputs import dataset_uses
+from exporter.openlineage.inputs_and_outputs import Datasets, dataset_uses
 from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
 from exporter.openlineage.statement import (
     OutputParts,
@@ -29,9 +31,6 @@ from exporter.openlineage.statement import (
 )
 
 if TYPE_CHECKING:
-    from exporter.model.answers import Answers, Bridge
-    from exporter.model.facts import History, QueryFacts
-    from exporter.openlineage.inputs_and_outputs import Datasets
     from exporter.openlineage.settings import OpenLineageSettings
 
 

@@ -7,6 +7,7 @@ form of RFC 3339, in UTC.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
@@ -15,8 +16,6 @@ from exporter.input.times import iso_micros
 from exporter.openlineage.naming import DatasetName, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from exporter.model.facts import Agent, QueryFacts
 
 Json = dict[str, Any]

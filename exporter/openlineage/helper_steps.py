@@ -6,11 +6,14 @@ of a day is a mark.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from exporter.model.answers import Dataset
+from exporter.model.facts import Content, QueryFacts, Thing
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -22,15 +25,10 @@ from exporter.openlineage.helpers import (
     request_of,
     unclear,
 )
-from exporter.openlineage.inputs_and_outputs import dataset_of, dataset_uses, with_base
+from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses, dataset_of, dataset_uses, with_base
+from exporter.openlineage.naming import DatasetName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.answers import Dataset
-    from exporter.model.facts import Content, QueryFacts, Thing
-    from exporter.openlineage.inputs_and_outputs import Datasets, DatasetUses
-    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
 UNCLEAR, NAMED, READ, FILLED, STRANGE = "unclear", "named", "read", "filled", "strange"

@@ -10,22 +10,19 @@ before that, nobody knows what it holds. That a table is transient is no sign: d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
-from exporter.model.answers import Signs, Window
+from exporter.model.answers import Dataset, Signs, Window
 from exporter.model.effects import CREATES
+from exporter.model.facts import QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
-from exporter.model.object_state import Sign
+from exporter.model.object_state import Profile, Sign
 from exporter.openlineage.naming import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from exporter.model.answers import Dataset
-    from exporter.model.facts import QueryFacts, Thing
-    from exporter.model.object_state import Profile
     from exporter.openlineage.settings import OpenLineageSettings
 
 KINDS: Final = ("table", "view")

@@ -7,25 +7,23 @@ and what they held is in their place (:mod:`exporter.openlineage.bridging`).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.facts import Access, Thing
+from exporter.model.answers import Bridge, Dataset, Spelled
+from exporter.model.facts import Access, Change, Content, Derivation, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 from exporter.openlineage.facets import Json, greatest, without_none
+from exporter.openlineage.naming import DatasetName
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from exporter.model.answers import Bridge, Dataset, Spelled
-    from exporter.model.facts import Change, Content, Derivation
-    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
-    Datasets = Mapping[Spelled, Dataset]
+Datasets = Mapping[Spelled, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
 """Kinds of things that are outputs where DDL changes them; changes of other kinds are in the ``ddl`` facet alone."""

@@ -6,6 +6,7 @@ Sources: the naming page of OpenLineage (spec/Naming.md) for datasets, RFC 4122 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha1
 from typing import TYPE_CHECKING, Final
@@ -16,8 +17,6 @@ from msgspec import Struct
 from exporter.model.identifiers import location_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from exporter.model.facts import Thing
     from exporter.openlineage.settings import OpenLineageSettings
 

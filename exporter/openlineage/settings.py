@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -12,9 +13,6 @@ from exporter import __version__
 from exporter.errors import UsageError
 from exporter.model.facts import History
 from exporter.openlineage.helpers import check
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 """``producer`` and ``_producer``: the program that made an event or a facet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -10,19 +11,25 @@ import orjson
 from msgspec import Struct
 from orjson import Fragment
 
+from exporter.model.answers import Bridge
+from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
 from exporter.openlineage import facets
 from exporter.openlineage.changes import change_details, changes_tags, subject, verb
 from exporter.openlineage.facets import Json, in_order, nothing_first, of_one, together, without_none
-from exporter.openlineage.inputs_and_outputs import accessed, dataset_of, dataset_uses, routine, shown_dataset
-from exporter.openlineage.naming import Job
+from exporter.openlineage.inputs_and_outputs import (
+    ColumnEdge,
+    Datasets,
+    DatasetUses,
+    Output,
+    accessed,
+    dataset_of,
+    dataset_uses,
+    routine,
+    shown_dataset,
+)
+from exporter.openlineage.naming import DatasetName, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from exporter.model.answers import Bridge
-    from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
-    from exporter.openlineage.inputs_and_outputs import ColumnEdge, Datasets, DatasetUses, Output
-    from exporter.openlineage.naming import DatasetName
     from exporter.openlineage.settings import OpenLineageSettings
 
 _TRANSFORMATIONS: Final = ({"type": "DIRECT"}, {"type": "DIRECT", "description": "base source"})

@@ -8,6 +8,7 @@ the day itself need not mention.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -29,8 +30,6 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.outcome import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.pipeline.job import ExportJob
 
 KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, To.COPY, *THINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,8 @@ from exporter.graph.nodes.agents import Standing
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.objects import copies
 from exporter.graph.nodes.versions import unrecorded
-from exporter.model.clones import FirstStateOutcome
+from exporter.graph.terms import Node
+from exporter.model.clones import Copy, FirstStateOutcome
 from exporter.model.effects import UseAtEnd, UseAtStart
 from exporter.model.fact_tables import rows_of_object
 from exporter.model.facts import Agent
@@ -24,7 +26,7 @@ from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHis
 from exporter.model.object_state import Absence, ContainerEvent, Drop, ObjectHistory, Profile, Take
 from exporter.model.settings_in_force import Requester
 from exporter.openlineage import helpers
-from exporter.openlineage.datasets import as_thing, spellings
+from exporter.openlineage.datasets import DatasetKey, as_thing, spellings
 from exporter.pipeline.clones import own_outcome, read_absences, read_copy, to_copies
 from exporter.pipeline.messages import (
     ABSENCES,
@@ -56,17 +58,12 @@ from exporter.pipeline.messages import (
     written_at,
 )
 from exporter.pipeline.neighbourhood import ToObjects
+from exporter.pipeline.outcome import Tally
 from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import later, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.graph.terms import Node
-    from exporter.model.clones import Copy
-    from exporter.openlineage.datasets import DatasetKey
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.outcome import Tally
 
 _read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[ContainerEvent]).decode

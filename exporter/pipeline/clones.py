@@ -11,6 +11,7 @@ the objects that had it. They know what they were at the time of the CLONE.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exporter.graph.iri import Iris
 from exporter.graph.nodes.objects import version_of_copy, with_outcome
 from exporter.graph.terms import UNRECORDED_VERSION_TYPES, VERSION_TYPES, Node, Values
 from exporter.graph.vocabulary import VERSION
@@ -29,13 +31,14 @@ from exporter.model.clones import (
     RESTORES,
     Copy,
     FirstStateOutcome,
+    Inferred,
     database,
     in_source,
     schema_and_database,
     taken_back,
 )
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Absence, ContainerEvent, Take
+from exporter.model.object_state import NEVER, Absence, ContainerEvent, Profile, Take
 from exporter.model.objects import containers
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -55,11 +58,6 @@ from exporter.pipeline.texts import NodeWriter, needs_neighbourhoods, refused_ke
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from exporter.graph.iri import Iris
-    from exporter.model.clones import Inferred
-    from exporter.model.object_state import Profile
     from exporter.pipeline.job import ExportJob
 
 _EVENT, _MEMBER, _COPY = range(3)

@@ -8,18 +8,22 @@ nodes, and sends only what its runs share to the days: patterns of accesses and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from exporter.graph.iri import Iris
 from exporter.graph.nodes import daily
 from exporter.graph.nodes.agents import agent_path, named_agents
 from exporter.graph.nodes.changes import setting_types
 from exporter.graph.nodes.daily import DailyReadPart, Read, shared_patterns
+from exporter.graph.nodes.versions import QueryContext
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
 from exporter.model.accesses import Alike, only_reads, reads
+from exporter.model.facts import Content
 from exporter.model.objects import role_of
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_in, refusal
@@ -27,11 +31,6 @@ from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.nodes.versions import QueryContext
-    from exporter.model.facts import Content
     from exporter.pipeline.job import ExportJob
 
 _FLUSH: Final = 50_000

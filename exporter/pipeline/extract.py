@@ -8,6 +8,7 @@ partition.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
 from exporter.model.facts import History, QueryFacts, beyond
-from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
+from exporter.model.object_state import Profile
 from exporter.model.profiles import add, attributes_of
 from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
 from exporter.openlineage import helpers
@@ -66,8 +67,6 @@ from exporter.pipeline.updates import OPEN_DAY, day_of, later
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.pipeline.job import ExportJob
 
 Placed = tuple[Row, Place, str]

@@ -8,6 +8,7 @@ limit (:data:`exporter.openlineage.bridging.MOST_HELPERS`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -43,8 +44,6 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.updates import later, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.pipeline.job import ExportJob
 
 

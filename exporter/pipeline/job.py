@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline.read import Screen
 from exporter.pipeline.updates import ForgottenUser, asked_for
-from exporter.settings import DAILY
+from exporter.settings import DAILY, Settings
 from exporter.system.files import GZIP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from exporter.settings import Settings
 
 
 @dataclass(frozen=True)

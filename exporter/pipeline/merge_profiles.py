@@ -8,6 +8,7 @@ that started on an earlier day of an update has what that day knew.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -16,14 +17,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.graph.nodes.agents import owners
-from exporter.model.answers import Dataset, Signs
+from exporter.model.answers import Dataset, Signs, Spelled
 from exporter.model.clones import RESTORES
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Absence, Take
+from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take
 from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
-from exporter.openlineage.facets import lifecycle
+from exporter.openlineage.facets import Json, lifecycle
 from exporter.pipeline.clones import (
     COPY_OF,
     ENDED,
@@ -58,11 +59,6 @@ from exporter.pipeline.outcome import Tally
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.answers import Spelled
-    from exporter.model.object_state import Drop, Profile
-    from exporter.openlineage.facets import Json
     from exporter.pipeline.job import ExportJob
 
 Named = tuple[str | None, str | None, str, str, bytes]

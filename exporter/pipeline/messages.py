@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -23,11 +24,8 @@ from msgspec.structs import replace
 
 from exporter.model.answers import Bridge
 from exporter.model.facts import Content, QueryFacts
-from exporter.model.object_state import Profile  # noqa: TC001 - msgspec reads it
+from exporter.model.object_state import Profile
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class To:

@@ -8,6 +8,7 @@ is sent to both objects, or one object requests the nodes of the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +17,10 @@ from msgspec import Struct, json, msgpack
 from exporter.errors import UsageError
 from exporter.graph.iri import whole
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, named, object_of
+from exporter.graph.shapes.on_graph import Result
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT
+from exporter.model.facts import QueryFacts
 from exporter.pipeline.extract import count_start
 from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, within
 from exporter.pipeline.outcome import Tally
@@ -25,10 +28,6 @@ from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refus
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.shapes.on_graph import Result
-    from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
 
 REQUEST, OWN_NODE, OTHER_NODE = range(3)

@@ -6,22 +6,18 @@ Each partition has its counts. Their sums are the numbers of the report.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order
 from exporter.graph.store import load_digest
+from exporter.model.facts import QueryFacts
 from exporter.model.identifiers import TRUNCATED
 from exporter.model.views import UNKNOWN_STREAM
-from exporter.pipeline.messages import Message, To, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from exporter.model.facts import QueryFacts
-    from exporter.pipeline.messages import Fresh
+from exporter.pipeline.messages import Fresh, Message, To, encode
 
 Example = tuple[str, int, str]
 """A place: file, number of the line or row, and which of both it is."""

@@ -6,11 +6,13 @@ If the shapes refuse a node of an object, all queries that mention the object ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import orjson
 
+from exporter.model.facts import QueryFacts
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_query_record, within
@@ -19,9 +21,6 @@ from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.facts import QueryFacts
     from exporter.pipeline.job import ExportJob
 
 

@@ -5,6 +5,7 @@ A row goes to its query with its place; an unreadable one to the quarantine with
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,6 +18,7 @@ from exporter.input.query_history import read_history
 from exporter.input.reading import read_line, read_row
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
+from exporter.model.facts import History
 from exporter.model.identifiers import named
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
@@ -24,17 +26,12 @@ from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Unknown
 from exporter.privacy import known_users
 from exporter.privacy.excluded_objects import named_stages, without_excluded
-from exporter.privacy.filters import USERS, pattern, quoted
-from exporter.privacy.lines import lines_of
+from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
+from exporter.privacy.lines import Lines, lines_of
+from exporter.privacy.pseudonyms import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.facts import History
     from exporter.pipeline.job import ExportJob
-    from exporter.privacy.filters import Filters, Privacy
-    from exporter.privacy.lines import Lines
-    from exporter.privacy.pseudonyms import Key
 
 LEFT_OUT: Final = "left_out_"
 """Prefix of the counts of rows that a filter left out."""

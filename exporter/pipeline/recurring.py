@@ -9,28 +9,28 @@ after the other), its nodes are valid, and the template, filled in for the first
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import structs
 
 from exporter.graph.nodes.queries import Links
 from exporter.graph.nodes.versions import QueryContext
-from exporter.model.answers import Answers
+from exporter.graph.terms import Node
+from exporter.model.answers import Answers, Dataset, Spelled
+from exporter.model.facts import Content
 from exporter.model.identifiers import segment
 from exporter.openlineage.statement import StatementParts, statement
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from exporter.graph.terms import Node
-    from exporter.model.answers import Dataset, Spelled
-    from exporter.model.facts import Content
     from exporter.openlineage.settings import OpenLineageSettings
     from exporter.pipeline.job import ExportJob
 
-    Made = Callable[[QueryContext], tuple[list[Node], Links]]
-    Render = Callable[[list[Node]], list[str]]
+
+Made = Callable[[QueryContext], tuple[list[Node], Links]]
+Render = Callable[[list[Node]], list[str]]
+
 
 _STATEMENTS: Final = 500
 """Statements that a process caches; each takes some KB. Queries of one statement are written one after the other, so

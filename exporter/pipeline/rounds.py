@@ -15,9 +15,10 @@ An engine passes messages between steps; a listener shows progress.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
@@ -27,27 +28,21 @@ from exporter.pipeline.daily import REFUSED as REFUSED_DAYS
 from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
 from exporter.pipeline.helpers import bridge_helpers, name_jobs, trace_helpers
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
-from exporter.pipeline.messages import THINGS, To
+from exporter.pipeline.messages import THINGS, Message, To
 from exporter.pipeline.neighbourhood import (
     deliver,
     looks_at_others,
     share_nodes,
     validate_neighbourhoods,
 )
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
 from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.messages import Message
-    from exporter.pipeline.outcome import Counts
-
-if TYPE_CHECKING:
-    Step = Callable[[Iterable[Message], ExportJob], Iterator[Message]]
+Step = Callable[[Iterable[Message], ExportJob], Iterator[Message]]
 
 Messages = TypeVar("Messages")
 

@@ -5,6 +5,7 @@ The catalog and the tags are two documents, made from the attributes of objects 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from exporter.errors import UsageError
 from exporter.graph.catalog import Entry, Remark, catalog_nodes, documents, tag_nodes
 from exporter.graph.iri import Iris
 from exporter.graph.shapes.checks import Checks
-from exporter.graph.shapes.on_graph import ALLOWED
+from exporter.graph.shapes.on_graph import ALLOWED, Result
 from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
@@ -24,9 +25,6 @@ from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from exporter.graph.shapes.on_graph import Result
     from exporter.pipeline.job import ExportJob
 
 PIECE: Final = 1 << 18

@@ -13,6 +13,7 @@ that is kept.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import blake2b
@@ -40,12 +41,10 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.outcome import Tally
 from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
+from exporter.privacy.pseudonyms import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from exporter.pipeline.job import ExportJob
-    from exporter.privacy.pseudonyms import Key
 
 OPEN_DAY: Final = "open "
 """Prefix of a count: queries that end on a later day."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -11,13 +12,15 @@ import orjson
 from exporter.graph.catalog import remarks
 from exporter.graph.nodes.changes import ended
 from exporter.graph.nodes.daily import sharing_nodes, with_shared_settings, without_shared
-from exporter.graph.nodes.queries import run_nodes, statement_nodes
+from exporter.graph.nodes.queries import Links, run_nodes, statement_nodes
 from exporter.graph.nodes.versions import QueryContext
+from exporter.graph.shapes.on_graph import Result
 from exporter.graph.terms import Node
 from exporter.model.answers import Answers, Bridge
 from exporter.model.fact_tables import rows_of
+from exporter.model.facts import QueryFacts
 from exporter.model.object_history import ObjectAnswer
-from exporter.openlineage.events import events_of, name_of, problems, run_events
+from exporter.openlineage.events import Event, events_of, name_of, problems, run_events
 from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
 from exporter.pipeline.merge_profiles import Spellings
@@ -25,7 +28,9 @@ from exporter.pipeline.messages import (
     ANSWER,
     BRIDGE,
     FACTS_OF,
+    Fresh,
     Message,
+    QueryRecord,
     To,
     by_receiver,
     decode,
@@ -44,14 +49,7 @@ from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, 
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.graph.nodes.queries import Links
-    from exporter.graph.shapes.on_graph import Result
-    from exporter.model.facts import QueryFacts
-    from exporter.openlineage.events import Event
     from exporter.pipeline.job import ExportJob
-    from exporter.pipeline.messages import Fresh, QueryRecord
 
 _read_answer: Final = msgspec.msgpack.Decoder(ObjectAnswer).decode
 _NO_BRIDGE: Final = Bridge()

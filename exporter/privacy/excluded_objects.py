@@ -7,7 +7,8 @@ there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the na
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -18,14 +19,9 @@ from exporter.input.properties import read
 from exporter.input.row import STRUCTURED, ChangeDocument, Document, Row, Text, columns_of, decode, is_path, text
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
+from exporter.model.facts import Change
 from exporter.model.identifiers import normal_domain, usable_id
-from exporter.privacy.filters import DATABASES, SCHEMAS, database_and_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.model.facts import Change
-    from exporter.privacy.filters import Filters
+from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema
 
 _WITHHELD: Final = "withheld"
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")

@@ -8,17 +8,15 @@ tables ``[filter]`` and ``[privacy]`` in the settings file.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.input.times import iso, parse_time
 from exporter.privacy.pseudonyms import Key, may_be_read_by_others
 from exporter.system import files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch
 _PART: Final = r'"(?:[^"]|"")+"|[^."]+'

@@ -11,6 +11,7 @@ and sequences of up to five words (``jane.doe@a.com``) are tried.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Final
@@ -20,12 +21,9 @@ from msgspec import json
 from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
-from exporter.input.row import lower_name
+from exporter.input.row import Row, lower_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.input.row import Row
     from exporter.privacy.pseudonyms import Key
 
 _MAY_TELL: Final = re.compile(r"user\b|user\$", re.IGNORECASE).search

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Raw, json
 
 from exporter.input import json_reader
 from exporter.input.row import NOT_DECODED
 from exporter.model.identifiers import system_view
-from exporter.privacy.pseudonyms import UserNames
-from exporter.privacy.user_text import LITERAL, OWN_COLUMNS, ROW, TEXTS, USER, StringPlaces, is_own_word, may_be_no_text
-
-if TYPE_CHECKING:
-    from exporter.privacy.pseudonyms import Key
-    from exporter.privacy.user_text import JsonContainer
+from exporter.privacy.pseudonyms import Key, UserNames
+from exporter.privacy.user_text import (
+    LITERAL,
+    OWN_COLUMNS,
+    ROW,
+    TEXTS,
+    USER,
+    JsonContainer,
+    StringPlaces,
+    is_own_word,
+    may_be_no_text,
+)
 
 _NUMBER: Final = r"(?<![\w.+-])(?:0|[1-9][0-9]*+)(?![\w.+-])"
 _STRING: Final = re.compile(rf"({LITERAL})(?:([ \t\r\n]*+:[ \t\r\n]*+)({LITERAL})?)?", re.DOTALL)

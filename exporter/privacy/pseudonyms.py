@@ -16,19 +16,15 @@ import json
 import re
 import stat
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from exporter.errors import UsageError
-from exporter.privacy.known_users import SHORT, EarlierUsers, replaced
+from exporter.privacy.known_users import SHORT, EarlierUsers, FoundName, replaced
 from exporter.system import files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.privacy.known_users import FoundName
 
 SHORTEST: Final = 16
 """Shortest key, in bytes."""

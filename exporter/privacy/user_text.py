@@ -11,11 +11,12 @@ the four forms of properties see :mod:`exporter.input.properties`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from exporter.input import aggregates
 from exporter.input.documented_form import COLUMNS as DOCUMENTED
+from exporter.input.documented_form import Kind
 from exporter.input.properties import (
     KNOWN_COMPOUND,
     KNOWN_PROPERTIES,
@@ -28,11 +29,6 @@ from exporter.input.row import JSON_TEXTS
 from exporter.input.row import TEXTS as TEXT_COLUMNS
 from exporter.model.identifiers import normal_domain
 from exporter.model.incomplete import KNOWN_DOMAINS, KNOWN_OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.input.documented_form import Kind
 
 TEXT, WORD, ID, USER = "text", "word", "id", "user"
 """What a string is. TEXT: written by users. WORD: id of a query, time, account, privilege, never replaced. ID: the same

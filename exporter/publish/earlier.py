@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter import MODEL
@@ -16,8 +17,6 @@ from exporter.graph.terms import SYNTAXES
 from exporter.system import files
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from exporter.engines.places import Place
     from exporter.input.find import InputOfViews
     from exporter.settings import Settings

@@ -9,15 +9,13 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.system.folders import MARK, steady
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Json = dict[str, Any]
 NAME: Final = "manifest.json"

@@ -6,8 +6,10 @@ The old folder stays readable until it is replaced. A run that fails leaves noth
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
@@ -19,9 +21,6 @@ from exporter.system import folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from types import TracebackType
-
     from exporter.engines.places import Place
 
 _NAMED: Final = 5

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -17,23 +18,18 @@ import msgspec
 from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
-from exporter.graph.shapes.on_graph import ALLOWED, in_order, shacl_report
+from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order, shacl_report
+from exporter.graph.terms import Node
 from exporter.input.times import iso, parse_time
-from exporter.pipeline.outcome import LIMIT, Counts
+from exporter.pipeline.outcome import LIMIT, Counts, Outcome
 from exporter.pipeline.read import LEFT_OUT
 from exporter.pipeline.texts import checks
-from exporter.publish.earlier import FORM, LOG, ROWS, STATE
+from exporter.privacy.filters import Filters
+from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
 from exporter.publish.manifest import NAME
 from exporter.publish.set_aside import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.graph.shapes.on_graph import Result
-    from exporter.graph.terms import Node
-    from exporter.pipeline.outcome import Outcome
-    from exporter.privacy.filters import Filters
-    from exporter.publish.earlier import EarlierRuns
     from exporter.publish.publication import Publication
     from exporter.settings import Settings
     from exporter.system.progress import Progress

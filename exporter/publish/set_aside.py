@@ -10,7 +10,9 @@ import json
 import re
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
@@ -18,10 +20,6 @@ from exporter.pipeline.messages import time_and_query
 from exporter.publish.earlier import LOG, STATE, damaged, document, no_export
 from exporter.system import files
 from exporter.system.terminal import counted, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _SHOWN: Final = 300
 """Most characters of a row that are shown."""

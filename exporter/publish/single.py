@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.errors import UsageError
 from exporter.publish.manifest import refuse_in_export
 from exporter.system import files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _MOST: Final = 16 << 20
 """The bytes of a file by which it is known."""

@@ -8,10 +8,12 @@ no phantom.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.input.times import iso
+from exporter.reconcile.declared import Declaration, DeclaredDataset
 from exporter.reconcile.edges import (
     CLASSES,
     PHANTOM,
@@ -24,17 +26,12 @@ from exporter.reconcile.edges import (
     EdgeKey,
     End,
 )
-from exporter.reconcile.observed import Observed, Run
+from exporter.reconcile.observed import Observed, Run, ViewEvidence
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
 from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
     from pyoxigraph import Store
-
-    from exporter.reconcile.declared import Declaration, DeclaredDataset
-    from exporter.reconcile.observed import ViewEvidence
 
 _COLUMNS, _READS, _BEHIND = "columns", "reads", "view"
 _NAMED: Final = 5

@@ -9,20 +9,24 @@ Source: Open Data Contract Standard v3, sections "Schema" (name, physicalName, p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import yaml
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name, parts_of
-from exporter.reconcile.declared import SNOWFLAKE, Declaration, DeclaredDataset, DeclaredEdge, FilledDataset, dataset
+from exporter.reconcile.declared import (
+    SNOWFLAKE,
+    Declaration,
+    DeclaredDataset,
+    DeclaredEdge,
+    FilledDataset,
+    Item,
+    dataset,
+)
 from exporter.system.terminal import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.reconcile.declared import Item
 
 FORM: Final = "ODCS data contract"
 SOURCES: Final = "transformSourceObjects"

@@ -12,19 +12,15 @@ resource_type, config.materialized, metadata.generated_at, metadata.adapter_type
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
-from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset, dataset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.reconcile.declared import Item
+from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset, Item, dataset
 
 FORM: Final = "dbt manifest"
 _SNOWFLAKE: Final = "snowflake"

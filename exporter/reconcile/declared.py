@@ -8,6 +8,7 @@ no more memory than its datasets.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,8 +17,6 @@ from exporter.model.identifiers import match_name
 from exporter.settings import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from exporter.reconcile.contract import Contract
 
 SNOWFLAKE: Final = "snowflake://"

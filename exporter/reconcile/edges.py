@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset
+from exporter.reconcile.observed import Run
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
-
-if TYPE_CHECKING:
-    from exporter.reconcile.observed import Run
 
 VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
 CLASSES: Final = (VERIFIED, UNDECLARED, PHANTOM, UNKNOWN)

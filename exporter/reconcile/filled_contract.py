@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import yaml
@@ -15,19 +17,14 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import single
-from exporter.reconcile.contract import SOURCES, ident, read
-from exporter.reconcile.edges import UNDECLARED
+from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, ident, read
+from exporter.reconcile.declared import Declaration
+from exporter.reconcile.edges import UNDECLARED, End
 from exporter.reconcile.output import CONTRACT
 from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from exporter.reconcile.comparison import Comparison
-    from exporter.reconcile.contract import Contract, ContractColumn
-    from exporter.reconcile.declared import Declaration
-    from exporter.reconcile.edges import End
 
 _BEFORE: Final = ("transformLogic", "transformDescription")
 """Keys that the standard has behind the sources."""

@@ -10,10 +10,12 @@ filled that table stands in its place; where it reads such a view, the objects b
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from exporter.ask.answers import Row
 from exporter.ask.questions import select
 from exporter.graph.terms import PREFIXES
 from exporter.input.times import parse_time
@@ -22,11 +24,7 @@ from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from pyoxigraph import Store
-
-    from exporter.ask.answers import Row
 
 PROLOGUE: Final = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 _REMOVING: Final = ("DELETE", "TRUNCATE")

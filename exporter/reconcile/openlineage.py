@@ -11,8 +11,9 @@ Source: OpenLineage's specification (OpenLineage.json 2-0-2; ColumnLineageDatase
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -20,13 +21,16 @@ from msgspec import Struct
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.openlineage.settings import PRODUCER
-from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, DeclaredEdge, FilledDataset, dataset
+from exporter.reconcile.declared import (
+    SNOWFLAKE,
+    Declaration,
+    DeclaredDataset,
+    DeclaredEdge,
+    FilledDataset,
+    Item,
+    dataset,
+)
 from exporter.system.terminal import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.reconcile.declared import Declaration, Item
 
 FORM: Final = "OpenLineage events"
 MOST_PAIRS: Final = 1_000_000

@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import RdfFormat, parse
@@ -23,27 +25,21 @@ from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.on_graph import validate, violations
 from exporter.graph.shapes.reading import ShapesGraph, compiled
-from exporter.graph.terms import PREFIXES, Node
+from exporter.graph.terms import PREFIXES, Node, Value, Values
 from exporter.graph.vocabulary import COLUMN, DECLARATION, DECLARED_DATASET, DECLARED_DERIVATION, DECLARED_JOB, OBJECT
 from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.identifiers import match_name
 from exporter.publish import single
-from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset
-from exporter.reconcile.edges import PHANTOM, UNDECLARED, UNKNOWN, VERIFIED
+from exporter.reconcile.declared import SNOWFLAKE, Declaration, DeclaredDataset
+from exporter.reconcile.edges import PHANTOM, UNDECLARED, UNKNOWN, VERIFIED, ComparedEdge, End
 from exporter.reconcile.observed import PROLOGUE
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from pyoxigraph import Store, Triple
 
-    from exporter.graph.terms import Value, Values
     from exporter.reconcile.comparison import Comparison
-    from exporter.reconcile.declared import Declaration
-    from exporter.reconcile.edges import ComparedEdge, End
 
 _MEANING: Final = {
     VERIFIED: "declared and seen",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import msgspec
@@ -18,12 +19,8 @@ from urllib3.exceptions import HTTPError
 from exporter.errors import UsageError
 from exporter.reconcile import contract, dbt, openlineage
 from exporter.reconcile.declared import Declaration
+from exporter.reconcile.openlineage import LineageEvent
 from exporter.system import files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.reconcile.openlineage import LineageEvent
 
 LARGEST: Final = 512 << 20
 """The most bytes of a file, unpacked: it is read into memory as a whole."""

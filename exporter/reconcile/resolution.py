@@ -8,6 +8,7 @@ and those that took its place. A RENAME or SWAP ends no line, since the objects 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -24,8 +25,6 @@ from exporter.reconcile.observed import PROLOGUE
 from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from pyoxigraph import Store
 
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")

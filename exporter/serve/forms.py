@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flask import Blueprint, Response, abort, render_template, request
 
 from exporter.ask.answers import Answer, render
-from exporter.ask.parameters import CHOICES
+from exporter.ask.parameters import CHOICES, Parameter
+from exporter.ask.questions import Question
 from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers
-from exporter.serve.site import MOST_ROWS, solutions
-from exporter.serve.tables import ask_href, table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporter.ask.parameters import Parameter
-    from exporter.ask.questions import Question
-    from exporter.serve.site import Site
-    from exporter.serve.tables import Table
+from exporter.serve.site import MOST_ROWS, Site, solutions
+from exporter.serve.tables import Table, ask_href, table
 
 _MOST_OF_FILE: Final = 100_000
 _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}

@@ -8,18 +8,15 @@ be one of this machine (another site could point its own name here), and request
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
-
-    Header = Callable[[str], str | None]
+Header = Callable[[str], str | None]
 
 
 def is_loopback(host: str) -> bool:

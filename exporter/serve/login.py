@@ -9,11 +9,12 @@ user in this header; nobody else may reach the server. Neither passwords nor has
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flask import Response, request
 from werkzeug.security import check_password_hash, generate_password_hash
@@ -21,10 +22,7 @@ from werkzeug.security import check_password_hash, generate_password_hash
 from exporter.errors import UsageError
 from exporter.system import files
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Check = Callable[[], Response | None]
+Check = Callable[[], Response | None]
 
 _is_header: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*").fullmatch
 _is_hash: Final = re.compile(r"scrypt:\d+:\d+:\d+\$[^$]+\$[0-9a-f]+").fullmatch

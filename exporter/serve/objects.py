@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
 
-from exporter.ask.answers import first_of, with_rows
+from exporter.ask.answers import Answer, first_of, with_rows
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import ENFORCED, carriers, settings
-from exporter.serve.tables import Cell, Part, ask_href, part_of, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from exporter.ask.answers import Answer
-    from exporter.serve.site import Row, Site, SiteObject
-    from exporter.serve.tables import Table
+from exporter.serve.site import Row, Site, SiteObject
+from exporter.serve.tables import Cell, Part, Table, ask_href, part_of, table
 
 _FEW: Final = 20
 _WAIT: Final = 1.0

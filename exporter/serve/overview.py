@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,16 +18,11 @@ from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
-from exporter.serve.site import is_cut
-from exporter.serve.tables import answered, ask_href, not_ready, part_of, table
+from exporter.serve.site import Row, Site, is_cut
+from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from flask.typing import ResponseReturnValue
-
-    from exporter.serve.site import Row, Site
-    from exporter.serve.tables import Part, Table
 
 _WAIT: Final = 1.0
 """Seconds that the first page waits for each of its answers."""

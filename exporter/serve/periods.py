@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.answers import first_of, with_rows
+from exporter.ask.answers import Answer, first_of, with_rows
 from exporter.ask.parameters import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.ask.answers import Answer
     from exporter.serve.site import Row, Site, SiteObject
 
 ENFORCED: Final = "Enforced by queries, though no row sets it here: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -17,8 +18,6 @@ from exporter.errors import ExporterError, UsageError
 from exporter.graph.terms import AH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from exporter.serve.site import Site
 
 HEALTH: Final = "/health"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flask import Blueprint, render_template, request, url_for
 
 from exporter.ask.answers import LIST, Answer
-from exporter.serve.site import QUERY_PARTS, is_cut
+from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from exporter.serve.site import Row, Site
 
 _MOST_ROWS: Final = 100
 _WAIT: Final = 0.75

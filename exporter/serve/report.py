@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from flask import render_template
 
 from exporter.ask import stores
+from exporter.ask.answers import Answer
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
@@ -22,11 +24,6 @@ from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
 from exporter.system.progress import Progress
 from exporter.system.terminal import visible_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from exporter.ask.answers import Answer
 
 _MOST: Final = 40
 """The most rows of a part; the report says if there are more."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import re
 import resource
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flask import Flask, Response, g, render_template, request
 from markupsafe import Markup
@@ -30,19 +32,13 @@ from exporter.serve.forms import forms
 from exporter.serve.lineage.address import start
 from exporter.serve.lineage.page import lineage_page
 from exporter.serve.listening import address, listening, names_of, refusal
-from exporter.serve.login import check_of
+from exporter.serve.login import Check, check_of
 from exporter.serve.objects import objects
 from exporter.serve.overview import browse, overview, warm
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
 from exporter.serve.queries import queries
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.system.terminal import visible_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from exporter.serve.login import Check
 
 POLICY: Final[Mapping[str, str]] = {
     "default-src": "'none'",

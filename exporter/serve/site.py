@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +24,10 @@ from exporter.model.identifiers import match_name
 from exporter.publish import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from concurrent.futures import Future
-
     from exporter.ask.pool import Pool
 
-    Params = Mapping[str, str | Sequence[str]]
-    Row = dict[str, str | None]
+Params = Mapping[str, str | Sequence[str]]
+Row = dict[str, str | None]
 
 _BACKGROUND_THREADS: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""

@@ -6,8 +6,9 @@ A part of a page is a question with its answer; where there is none, it says why
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from flask import g, url_for
@@ -16,12 +17,7 @@ from markupsafe import Markup, escape
 from exporter.ask.answers import LIST, Answer
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
-from exporter.serve.site import CUT, is_cut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from exporter.serve.site import Row, Site
+from exporter.serve.site import CUT, Row, Site, is_cut
 
 _OBJECTS: Final[Mapping[str, str]] = {
     "object_name": "object_iri",

@@ -10,11 +10,9 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, NoReturn
 
 _BY_NUMBER: Final = {
     errno.ENOSPC: ("the disk is full", "free space on the disk of DIR"),

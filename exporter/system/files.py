@@ -17,15 +17,12 @@ import select
 import stat
 import time
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from pathlib import Path, PurePath
+from typing import IO, Final, cast
 
 from exporter.errors import UsageError, described
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import PurePath
 
 GZIP: Final = "gzip"
 KINDS: Final = ("none", GZIP)

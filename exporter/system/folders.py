@@ -12,16 +12,14 @@ import fcntl
 import os
 import re
 import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 
 from exporter.errors import UsageError
 from exporter.system import private
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _T = TypeVar("_T")
 _HERE: Final = -100

@@ -6,6 +6,7 @@ import io
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from exporter.system.terminal import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark import StatusTracker
     from pyspark.sql import SparkSession
 

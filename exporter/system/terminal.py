@@ -10,13 +10,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from typing import Any, Final, TextIO, cast
 
 _INVISIBLE: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed

@@ -8,12 +8,13 @@ version, for which account and period.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from exporter.graph.iri import account_iri, organization_iri, organization_of
-from exporter.graph.terms import Node, single
+from exporter.graph.iri import Iris, account_iri, organization_iri, organization_of
+from exporter.graph.terms import Node, Values, single
 from exporter.graph.vocabulary import (
     ACCOUNT,
     AGENT_ASSOCIATION,
@@ -25,16 +26,11 @@ from exporter.graph.vocabulary import (
 )
 from exporter.graph.writers import writer_of
 from exporter.input.times import iso
-from exporter.model.facts import Agent
+from exporter.model.facts import Agent, Content, QueryFacts
 from exporter.model.identifiers import canonical_name, kind_of, match_name, segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.iri import Iris
     from exporter.graph.nodes.versions import QueryContext
-    from exporter.graph.terms import Values
-    from exporter.model.facts import Content, QueryFacts
     from exporter.model.object_state import Profile
 
 _NOBODY: Final = Agent(None, None, None)

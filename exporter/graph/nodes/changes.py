@@ -8,23 +8,20 @@ the same as :mod:`exporter.graph.nodes.versions` and this module give where all 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from exporter.graph.nodes.versions import ending_of
-from exporter.graph.terms import SETTING_CLASSES, Node, single
+from exporter.graph.iri import Iris
+from exporter.graph.nodes.versions import QueryContext, ending_of
+from exporter.graph.terms import SETTING_CLASSES, Node, Values, single
 from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
+from exporter.model.answers import Carried
+from exporter.model.facts import Change, Grant, Setting, Thing
 from exporter.model.grants import GRANTED, path_of, setting_of_grant
 from exporter.model.identifiers import segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.nodes.versions import QueryContext
-    from exporter.graph.terms import Values
-    from exporter.model.answers import Carried
-    from exporter.model.facts import Change, Grant, Setting, Thing
     from exporter.model.object_history import ObjectAnswer
 
 

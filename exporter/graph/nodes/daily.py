@@ -18,14 +18,17 @@ the version of the source that the query used.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
-from exporter.graph.nodes.queries import enforcement_values, statement_nodes
-from exporter.graph.terms import Node
+from exporter.graph.iri import Iris
+from exporter.graph.nodes.queries import Links, enforcement_values, statement_nodes
+from exporter.graph.nodes.versions import QueryContext
+from exporter.graph.terms import Node, Values
 from exporter.graph.vocabulary import (
     ACCESS,
     ACCESS_PATTERN,
@@ -37,18 +40,9 @@ from exporter.graph.vocabulary import (
     POLICY_ENFORCEMENT,
     SETTING,
 )
-from exporter.model.accesses import accessed, only_reads
+from exporter.model.accesses import Alike, accessed, only_reads
+from exporter.model.facts import Content, Derivation, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.nodes.queries import Links
-    from exporter.graph.nodes.versions import QueryContext
-    from exporter.graph.terms import Values
-    from exporter.model.accesses import Alike
-    from exporter.model.facts import Content, Derivation, Thing
 
 Target = tuple[str, str]
 """The key of the object that was written, and the name of its column."""

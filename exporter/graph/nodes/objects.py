@@ -8,10 +8,11 @@ which the first query found it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.iri import account_iri
+from exporter.graph.iri import Iris, account_iri
 from exporter.graph.nodes.agents import owners
 from exporter.graph.nodes.versions import unrecorded, with_ending
 from exporter.graph.terms import (
@@ -22,6 +23,7 @@ from exporter.graph.terms import (
     UNRECORDED_VERSION_TYPES,
     VERSION_TYPES,
     Node,
+    Values,
     single,
 )
 from exporter.graph.vocabulary import (
@@ -37,16 +39,11 @@ from exporter.input.aggregates import is_id
 from exporter.input.times import iso
 from exporter.model.answers import is_recorded, state_before, state_made_by
 from exporter.model.identifiers import canonical_name, match_name, segment
-from exporter.model.object_state import ObjectHistory
+from exporter.model.object_state import Named, ObjectHistory, Profile, ViewSource
 from exporter.model.objects import containers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.terms import Values
     from exporter.model.clones import FirstStateOutcome, Inferred
-    from exporter.model.object_state import Named, Profile, ViewSource
 
 _PASSING: Final = frozenset(
     ("rdfs:label", "dcterms:isPartOf", "ah:hasName", "ah:canonicalName", "ah:matchName", "ah:isHelper")

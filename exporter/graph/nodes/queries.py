@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from exporter.graph.iri import account_iri
+from exporter.graph.iri import Iris, account_iri
 from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
-from exporter.graph.terms import Node, single
+from exporter.graph.terms import Node, Values, single
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
-from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS
+from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS, Join, PolicyReference, QueryFacts
 from exporter.model.identifiers import segment
 from exporter.model.objects import role_of, warehouse_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from exporter.graph.iri import Iris
-    from exporter.graph.terms import Values
-    from exporter.model.facts import Join, PolicyReference, QueryFacts
 
 
 def enforcements(query: QueryContext) -> list[Node]:

@@ -10,6 +10,7 @@ What the nodes of one query are made from is computed once: its facts, the answe
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from exporter.graph.terms import (
@@ -18,21 +19,18 @@ from exporter.graph.terms import (
     UNRECORDED_VERSION_TYPES,
     VERSION_TYPES,
     Node,
+    Value,
+    Values,
 )
 from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION, COLUMN_VERSION, VERSION
-from exporter.model.answers import state_made_by
-from exporter.model.effects import effects
+from exporter.model.answers import Answers, Ending, state_made_by
+from exporter.model.effects import Effect, effects
+from exporter.model.facts import Column, Derivation, QueryFacts, Write
 from exporter.model.identifiers import ROUTINE_KINDS, segment
+from exporter.model.object_state import ObjectHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from exporter.graph.iri import Iris
-    from exporter.graph.terms import Value, Values
-    from exporter.model.answers import Answers, Ending
-    from exporter.model.effects import Effect
-    from exporter.model.facts import Column, Derivation, QueryFacts, Write
-    from exporter.model.object_state import ObjectHistory
 
 
 class QueryContext:

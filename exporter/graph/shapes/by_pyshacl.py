@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
@@ -18,11 +19,12 @@ from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
 from exporter.errors import UsageError
 from exporter.graph.shapes.constraints import flags_of
 from exporter.graph.shapes.literals import Expression
-from exporter.graph.shapes.model import BlankNode, NamedNode, sh, text
+from exporter.graph.shapes.model import BlankNode, NamedNode, Term, sh, text
 from exporter.graph.shapes.model import Literal as Plain
 from exporter.graph.shapes.on_graph import Result, in_order, result_of
-from exporter.graph.shapes.paths import Predicate
+from exporter.graph.shapes.paths import Predicate, PropertyPath
 from exporter.graph.shapes.reading import (
+    ShapesGraph,
     compiled,
     constraints_in_sparql,
     messages_of,
@@ -32,14 +34,8 @@ from exporter.graph.shapes.reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyoxigraph import Triple
     from rdflib.term import Node
-
-    from exporter.graph.shapes.model import Term
-    from exporter.graph.shapes.paths import PropertyPath
-    from exporter.graph.shapes.reading import ShapesGraph
 
 _OF_PYTHON: Final = (AssertionError, AttributeError, TypeError, LookupError)
 _LITERALS: Final = "rdflib.term"

@@ -13,9 +13,11 @@ node, as in a graph. Each test gives the same result as its constraint: a value 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from exporter.graph.shapes.classes import References, class_of, has_class_of_iri, superclasses
 from exporter.graph.shapes.constraints import (
@@ -38,7 +40,7 @@ from exporter.graph.shapes.constraints import (
     UniqueLang,
 )
 from exporter.graph.shapes.literals import read
-from exporter.graph.shapes.model import TYPE, Literal, NamedNode, OfEach, component_of
+from exporter.graph.shapes.model import TYPE, Constraint, Literal, NamedNode, OfEach, Shape, Term, component_of
 from exporter.graph.shapes.neighbourhood import NeighbourhoodShapes, TooFarError, needed_by
 from exporter.graph.shapes.on_graph import (
     NodeGraph,
@@ -51,23 +53,16 @@ from exporter.graph.shapes.on_graph import (
     term_of,
 )
 from exporter.graph.shapes.paths import Predicate
-from exporter.graph.shapes.reading import load
-from exporter.graph.terms import AH, Node, full
+from exporter.graph.shapes.reading import Shapes, load
+from exporter.graph.terms import AH, Node, NodeClass, Property, Value, Values, full
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from pathlib import Path
+Test = Callable[[Any], bool]
+"""A test of one value."""
+OfAll = Callable[[tuple[Value, ...]], bool]
+"""A test of all values of a property."""
+Whole = Callable[[str, Values], bool]
+"""A test of a node by its IRI and its values."""
 
-    from exporter.graph.shapes.model import Constraint, Shape, Term
-    from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.terms import NodeClass, Property, Value, Values
-
-    Test = Callable[[Any], bool]
-    """A test of one value."""
-    OfAll = Callable[[tuple[Value, ...]], bool]
-    """A test of all values of a property."""
-    Whole = Callable[[str, Values], bool]
-    """A test of a node by its IRI and its values."""
 
 WRONG_CLASS: Final = f"{AH}ANodeHasTheClassThatItsIriSays"
 """The shape of this result: no shape in a file can check it, since references know nodes only by their IRIs."""

@@ -8,6 +8,7 @@ says, and no reference leads to a missing node.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +18,6 @@ from exporter.input.aggregates import is_id
 from exporter.system.files import ontology_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyoxigraph import Triple
 
 _OF_QUERY: Final = {

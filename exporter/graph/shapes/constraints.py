@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exporter.graph.shapes.literals import Expression, compared, is_before, read
 from exporter.graph.shapes.model import (
@@ -16,17 +17,15 @@ from exporter.graph.shapes.model import (
     TYPE,
     BlankNode,
     Constraint,
+    Data,
     Finding,
     Literal,
     NamedNode,
     OfEach,
+    Shape,
+    Term,
 )
 from exporter.graph.shapes.paths import Predicate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from exporter.graph.shapes.model import Data, Shape, Term
 
 NODE_KINDS: Final = {
     "IRI": (NamedNode,),

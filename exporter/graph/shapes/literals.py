@@ -21,21 +21,17 @@ import signal
 import threading
 from base64 import b64decode
 from binascii import unhexlify
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from types import FrameType
+from typing import Any, Final, NamedTuple, NoReturn
 from xml.dom import minidom
 
 from exporter.errors import UsageError
-from exporter.graph.shapes.model import RDF, XSD, BlankNode, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from exporter.graph.shapes.model import Term
+from exporter.graph.shapes.model import RDF, XSD, BlankNode, Literal, Term
 
 
 class Reading(NamedTuple):

@@ -7,18 +7,16 @@ and constraints give their results at a focus node.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple, parse
 
 from exporter.graph.shapes.paths import Edges, PropertyPath
 from exporter.graph.store import source_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
 
 __all__ = [
     "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "SUBCLASS", "TYPE", "XSD",

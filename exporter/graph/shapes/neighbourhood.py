@@ -13,13 +13,14 @@ it will be followed from node to node. An export collects the nodes of the place
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.shapes.classes import readable, superclasses
 from exporter.graph.shapes.constraints import Closed, Disjoint, Equals, LessThan, OfClass
-from exporter.graph.shapes.model import SUBCLASS, TYPE
+from exporter.graph.shapes.model import SUBCLASS, TYPE, Constraint, Shape
 from exporter.graph.shapes.on_graph import NodeGraph, Result, iri_of, is_target, results_at
 from exporter.graph.terms import (
     DOMAIN_CLASSES,
@@ -27,6 +28,10 @@ from exporter.graph.terms import (
     SETTING_CLASSES,
     UNRECORDED_COLUMN_VERSION_TYPES,
     UNRECORDED_VERSION_TYPES,
+    Node,
+    NodeClass,
+    Property,
+    Values,
     full,
 )
 from exporter.graph.vocabulary import (
@@ -43,12 +48,7 @@ from exporter.graph.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from pyoxigraph import NamedNode
-
-    from exporter.graph.shapes.model import Constraint, Shape
-    from exporter.graph.terms import Node, NodeClass, Property, Values
 
 OBJECT_OF: Final[Mapping[NodeClass, str | None]] = {
     OBJECT: None,

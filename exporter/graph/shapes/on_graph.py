@@ -4,23 +4,20 @@ results, and the report of them in SHACL's vocabulary (SHACL, section 3.6).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import whole
 from exporter.graph.shapes.classes import class_of, hierarchy, is_class, short, superclasses
-from exporter.graph.shapes.model import TYPE, Literal, MemoryGraph, NamedNode, Term, text
-from exporter.graph.terms import LEXICAL, full
+from exporter.graph.shapes.model import TYPE, Data, Finding, Literal, MemoryGraph, NamedNode, Shape, Targets, Term, text
+from exporter.graph.shapes.paths import PropertyPath
+from exporter.graph.terms import LEXICAL, Node, NodeClass, Property, Value, full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyoxigraph import Quad, Triple
 
-    from exporter.graph.shapes.model import Data, Finding, Shape, Targets
-    from exporter.graph.shapes.paths import PropertyPath
     from exporter.graph.shapes.reading import Shapes
-    from exporter.graph.terms import Node, NodeClass, Property, Value
 
 
 class NodeGraph(MemoryGraph):

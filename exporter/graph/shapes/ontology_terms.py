@@ -4,20 +4,29 @@ property in that of a class, would never apply to anything, without a word.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
-from exporter.graph.shapes.model import RDF, RDFS, SH, SUBCLASS, TYPE, BlankNode, Documents, NamedNode, Term, text
+from exporter.graph.shapes.model import (
+    RDF,
+    RDFS,
+    SH,
+    SUBCLASS,
+    TYPE,
+    BlankNode,
+    Documents,
+    MemoryGraph,
+    NamedNode,
+    Term,
+    text,
+)
 from exporter.graph.terms import AH
 from exporter.system.files import ontology_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyoxigraph import Triple
-
-    from exporter.graph.shapes.model import MemoryGraph
 
 _FIRST: Final = f"{RDF}first"
 _OF_PROPERTIES: Final = ("targetSubjectsOf", "targetObjectsOf", "equals", "disjoint", "lessThan", "lessThanOrEquals")

@@ -6,7 +6,9 @@ Errors name file and shape. Source: SHACL, sections 2 (shapes, targets, paths) a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pyoxigraph import Store
@@ -37,9 +39,6 @@ from exporter.graph.store import FORMATS
 from exporter.system.files import shapes_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from pyoxigraph import Triple
 
 _Kind = TypeVar("_Kind", NamedNode, Literal)

@@ -9,13 +9,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from exporter.openlineage.push.secrecy import WITHHELD
-
-if TYPE_CHECKING:
-    from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.secrecy import WITHHELD, Secrets
 
 
 def without_secrets(url: str) -> str:

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +19,6 @@ from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.index import Item
     from exporter.openlineage.push.transports import Sender

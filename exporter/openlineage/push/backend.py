@@ -11,10 +11,11 @@ import logging
 import os
 import re
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urljoin
 
 from openlineage.client import OpenLineageClient
@@ -43,9 +44,6 @@ from exporter.openlineage.push.transports import (
 )
 from exporter.openlineage.settings import PRODUCER
 from exporter.system.terminal import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Json = dict[str, Any]
 _NOT_CONFIGURED: Final = (

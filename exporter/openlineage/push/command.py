@@ -9,9 +9,11 @@ import os
 import re
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from pathlib import Path
+from typing import Any, Final, TextIO
 
 from exporter.errors import ExporterError, SilentError, UsageError
 from exporter.openlineage.push.attempts import Attempts, Pace
@@ -23,19 +25,14 @@ from exporter.openlineage.push.index import Index, require_events
 from exporter.openlineage.push.ledger import SENDING, Delivered, Ledger
 from exporter.openlineage.push.plan import Plan, PushCounts, duration, say
 from exporter.openlineage.push.profiles import PushOptions, profile
+from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.verify import Verification, Verified
 from exporter.openlineage.push.verify_datahub import DataHubVerification
 from exporter.openlineage.push.verify_marquez import MarquezVerification
 from exporter.openlineage.push.verify_openmetadata import OpenMetadataVerification
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from exporter.openlineage.push.secrecy import Secrets
-    from exporter.openlineage.push.verify import Verification, Verified
 
 Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"

@@ -15,22 +15,20 @@ import json
 import queue
 import time
 from collections import Counter
+from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.openlineage.push.answers import BackendAnswer, Kind
-from exporter.openlineage.push.attempts import AttemptResult
+from exporter.openlineage.push.attempts import AttemptResult, Attempts, Pace
 from exporter.openlineage.push.event import facet, thing_of
+from exporter.openlineage.push.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from exporter.openlineage.push.attempts import Attempts, Pace
     from exporter.openlineage.push.command import PushProgress
     from exporter.openlineage.push.index import Index, Item
-    from exporter.openlineage.push.ledger import Ledger
     from exporter.openlineage.push.plan import PushCounts
 
 Json = dict[str, Any]

@@ -5,10 +5,8 @@ it: two halves that add up to it, the part without some datasets.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
 
 Json = dict[str, Any]
 

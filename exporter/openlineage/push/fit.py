@@ -12,6 +12,7 @@ have, Marquez shows that of the latest event, or any of those with the same time
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -31,8 +32,6 @@ from exporter.openlineage.push.spelling import AS_EXPORTED, Spelling
 from exporter.openlineage.settings import PRODUCER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from exporter.openlineage.push.index import Item
 
 Json = dict[str, Any]

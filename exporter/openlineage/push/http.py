@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
@@ -19,16 +20,13 @@ from urllib3.exceptions import HTTPError, InsecureRequestWarning, LocationParseE
 from exporter import __version__
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
+from exporter.openlineage.push.secrecy import Secrets
 from exporter.openlineage.push.timely import BYTES_A_SECOND, POOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from openlineage.client.transport.async_http import AsyncHttpConfig
     from openlineage.client.transport.http import HttpConfig
     from urllib3.response import BaseHTTPResponse
-
-    from exporter.openlineage.push.secrecy import Secrets
 
 CONNECT: Final = 10.0
 READ: Final = 30.0

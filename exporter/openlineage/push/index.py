@@ -22,22 +22,18 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from itertools import dropwhile
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.event import datasets, facet, thing_of
-from exporter.openlineage.push.ledger import ENDED, PLACED, TAKEN, fingerprint, run_and_job
+from exporter.openlineage.push.ledger import ENDED, PLACED, TAKEN, Delivered, fingerprint, run_and_job
 from exporter.system import files as compressed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from exporter.openlineage.push.ledger import Delivered
 
 _TABLES: Final = """
 CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT, time TEXT, is_end INT);

@@ -20,15 +20,13 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import IO, Any, Final
 
 from exporter.errors import UsageError
 from exporter.system import private
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SENDING, TAKEN, NOT_TAKEN, ENDED, PLACED = ">", "+", "-", "=", "@"
 _SYNC: Final = 1.0

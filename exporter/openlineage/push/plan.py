@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from exporter.openlineage.push.event import DatasetOrJob
 from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.ledger import Delivered
 from exporter.openlineage.push.profiles import BackendProfile, PushOptions, leaves_out
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system.terminal import message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from exporter.openlineage.push.event import DatasetOrJob
-    from exporter.openlineage.push.ledger import Delivered
 
 Json = dict[str, Any]
 _MOST_UNFIT: Final = 10_000

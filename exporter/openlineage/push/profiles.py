@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.event import columns_of, datasets, edges_of, facet, thing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Json = dict[str, Any]
 LETTER_CASES: Final = ("lower", "keep")

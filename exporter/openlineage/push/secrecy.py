@@ -11,12 +11,10 @@ import binascii
 import html
 import json
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PART: Final = 6
 """So many characters in a row are a part of a secret. Fewer are no help to anybody who guesses at a token, and servers

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote_plus
 
 from exporter.openlineage.naming import parts
 from exporter.openlineage.push.event import DatasetOrJob, columns_of, datasets, thing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Json = dict[str, Any]
 FLOW: Final = "access_history"

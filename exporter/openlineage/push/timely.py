@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Mapping
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,6 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
 
     from typing_extensions import Buffer
 

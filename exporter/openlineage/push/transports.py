@@ -14,12 +14,11 @@ from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
+from exporter.openlineage.push.secrecy import Secrets
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
     from openlineage.client.transport.kafka import KafkaTransport
-
-    from exporter.openlineage.push.secrecy import Secrets
 
 Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent

@@ -17,6 +17,7 @@ import re
 import sqlite3
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -26,17 +27,14 @@ from exporter.errors import UsageError
 from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import Pace, Retries, Stopped
 from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, datasets, facet, thing_of
-from exporter.openlineage.push.ledger import TAKEN
+from exporter.openlineage.push.index import Index
+from exporter.openlineage.push.ledger import TAKEN, Delivered
 from exporter.openlineage.push.plan import say
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.http import HttpSender
-    from exporter.openlineage.push.index import Index
-    from exporter.openlineage.push.ledger import Delivered
 
 Json = dict[str, Any]
 ALL_KINDS: Final = ("datasets", "columns", "column edges", "jobs", "job edges", "runs")

@@ -16,12 +16,14 @@ Read by ``POST /openapi/v3/entity/{entity}/batchGet`` (EntityController), as Dat
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
 
 from exporter.openlineage.push.event import DatasetOrJob, datasets, edges_of, thing_of
 from exporter.openlineage.push.verify import (
     ENDS,
     Expectation,
+    ExpectedDataset,
     ExpectedJob,
     NoAnswerError,
     UnreadableError,
@@ -29,11 +31,6 @@ from exporter.openlineage.push.verify import (
     job_edges,
     job_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from exporter.openlineage.push.verify import ExpectedDataset
 
 Json = dict[str, Any]
 OPEN: Final = "jobs whose latest run has begun and not ended: the START takes away the job's inputs and outputs"

@@ -10,15 +10,19 @@ and wrote.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
 
 from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, edges_of, thing_of
-from exporter.openlineage.push.verify import ENDS, Expectation, ExpectedJob, Verification, job_edges, job_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.openlineage.push.verify import ExpectedDataset
+from exporter.openlineage.push.verify import (
+    ENDS,
+    Expectation,
+    ExpectedDataset,
+    ExpectedJob,
+    Verification,
+    job_edges,
+    job_of,
+)
 
 Json = dict[str, Any]
 UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"

@@ -17,16 +17,19 @@ does (``get_lineage_by_name`` of openmetadata-ingestion), ``GET /api/v1/system/s
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, edges_of, thing_of
 from exporter.openlineage.push.spelling import plain_parts
-from exporter.openlineage.push.verify import Expectation, NoAnswerError, UnreadableError, Verification
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from exporter.openlineage.push.verify import ExpectedDataset, Verified
+from exporter.openlineage.push.verify import (
+    Expectation,
+    ExpectedDataset,
+    NoAnswerError,
+    UnreadableError,
+    Verification,
+    Verified,
+)
 
 Json = dict[str, Any]
 JOBS: Final = "jobs: an edge has the last job alone, if OpenMetadata has a pipeline for it"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from exporter.errors import UsageError
-from exporter.serve.lineage.flows import LineageNode
+from exporter.serve.lineage.flows import Direction, LineageNode
 from exporter.serve.lineage.picture import Opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from exporter.serve.lineage.flows import Direction
-    from exporter.serve.site import Site
+from exporter.serve.site import Site
 
 PATH: Final = "/lineage/"
 MOST_STEPS: Final = 20

@@ -6,22 +6,17 @@ The template ``picture.svg`` draws it. All texts are as rows have them, only mad
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.serve.lineage.address import Address, EdgeOfAddress, href, page_of, token
-from exporter.serve.lineage.flows import Flow, LineageNode
+from exporter.serve.lineage.flows import Flow, Lineage, LineageNode
 from exporter.serve.lineage.layers import lay_out
-from exporter.serve.lineage.picture import Group, Opened, name_parts
+from exporter.serve.lineage.picture import Group, Opened, Picture, PictureEdge, PictureNode, Spot, name_parts
+from exporter.serve.site import Site
 from exporter.serve.tables import time
 from exporter.system.terminal import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from exporter.serve.lineage.flows import Lineage
-    from exporter.serve.lineage.picture import Picture, PictureEdge, PictureNode, Spot
-    from exporter.serve.site import Site
 
 WIDTH: Final = 236
 _BETWEEN: Final = 92

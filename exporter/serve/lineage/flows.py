@@ -6,20 +6,16 @@ The versions that belong to it are read at once. The edges of places are read fo
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import date
 from threading import RLock
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from exporter.ask.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.unrecorded import UNLISTED
-from exporter.serve.site import MOST_ROWS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import date
-
-    from exporter.serve.site import Params, Site, SiteObject
+from exporter.serve.site import MOST_ROWS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""

@@ -8,13 +8,11 @@ the heights are decided here: each box is as near to its neighbours as its own n
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from fast_sugiyama import from_edges
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 Edge = tuple[int, int]
 _GAP: Final = 22.0

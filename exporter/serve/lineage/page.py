@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial, wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flask import Blueprint, Response, g, render_template, request
 
@@ -19,6 +20,8 @@ from exporter.serve.lineage.drawing import (
     HOW,
     WIDTH,
     ColumnFacts,
+    ColumnFlows,
+    Drawing,
     Facts,
     drawing,
     edge_of,
@@ -26,20 +29,23 @@ from exporter.serve.lineage.drawing import (
     moves_href,
     step_of,
 )
-from exporter.serve.lineage.flows import NOT_SHOWN, NOT_SHOWN_OF_COLUMN, VIEWS, LineageNode, edge, read_lineage
-from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, picture
+from exporter.serve.lineage.flows import (
+    NOT_SHOWN,
+    NOT_SHOWN_OF_COLUMN,
+    VIEWS,
+    ExportLineage,
+    Flow,
+    LineageNode,
+    edge,
+    read_lineage,
+)
+from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, picture
 from exporter.serve.objects import past_of, unknown
+from exporter.serve.site import Site, SiteObject
 from exporter.serve.tables import Cell, Table, table, time, users
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Find = Callable[..., ExportLineage]
 
-    from exporter.serve.lineage.drawing import ColumnFlows, Drawing
-    from exporter.serve.lineage.flows import ExportLineage, Flow
-    from exporter.serve.lineage.picture import Picture, PictureNode, Spot
-    from exporter.serve.site import Site, SiteObject
-
-    Find = Callable[..., ExportLineage]
 
 _MOST_CACHED: Final = 16
 """How many lineages are cached: each step in a picture needs the same one."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
 
 MOST_SINGLE: Final = 12
 """The most neighbours that are shown one by one; if there are more, they are grouped by database and schema."""
