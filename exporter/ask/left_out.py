@@ -31,7 +31,7 @@ def left_out(graph: Path) -> list[str]:
     """What the settings of the export in the folder ``graph`` left out, from its manifest, and rows that are in
     quarantine, whichever run read them. None for a graph without them.
     """
-    settings, report = _settings(graph), _json_of(graph / "report.json")
+    settings, report = settings_of(graph), _json_of(graph / "report.json")
     texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
     texts += ["[filter]"] if settings.get("filter") else []
     texts += [f"forget_before {settings['forget_before']}"] if settings.get("forget_before") else []
@@ -67,10 +67,11 @@ SINGLE_READS: Final = (
 
 def has_no_single_reads(graph: Path) -> bool:
     """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
-    return _settings(graph).get("reads") == "daily"
+    return settings_of(graph).get("reads") == "daily"
 
 
-def _settings(graph: Path) -> dict[str, Any]:
+def settings_of(graph: Path) -> dict[str, Any]:
+    """The settings of the export in the folder ``graph``, by its manifest; empty where that does not say."""
     settings = _json_of(graph / manifest.NAME).get("settings")
     return settings if isinstance(settings, dict) else {}
 

@@ -19,6 +19,7 @@ from exporter.ask.lookups import Lookups, iris
 from exporter.ask.set_by_name import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.ask.way import FOLLOWING
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
@@ -248,16 +249,13 @@ def _relevant(asked: Asked) -> list[_Renaming]:
     accounts = {account for account, _ in asked_names} or {renaming.account for renaming in renamings}
     holders = [holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name)]
     holders += [holder for thing in (asked.followed if renamings else ()) for holder in asked.graph.names_of(thing)]
-    reached = asked_names | {holder.key for holder in holders if not holder.ident and holder.account in accounts}
+    starts = asked_names | {holder.key for holder in holders if not holder.ident and holder.account in accounts}
     by_name: dict[_Key, list[_Renaming]] = {}
     for renaming in renamings:
         for end in renaming.ends:
             by_name.setdefault(end, []).append(renaming)
-    fresh = reached
-    while fresh:
-        fresh = {end for name in fresh for renaming in by_name.get(name, ()) for end in renaming.ends} - reached
-        reached = reached | fresh
-    return [renaming for renaming in renamings if renaming.ends & reached]
+    reached = reachable(starts, lambda name: (end for renaming in by_name.get(name, ()) for end in renaming.ends))
+    return [renaming for renaming in renamings if renaming.ends & reached.keys()]
 
 
 def _asked_names(asked: Asked, renamings: Sequence[_Renaming]) -> set[_Key]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from exporter.model.identifiers import parts_of
+from exporter.model.identifiers import parts_of, quoted, unquoted
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -123,18 +123,13 @@ def column_name(text: str) -> str:
     ('EMAIL', '"a.b"', '"x"" ; drop"')
     """
     parts = parts_of(text)
-    return _identifier(parts[0]) if len(parts) == 1 else _quoted(text)
+    return _identifier(parts[0]) if len(parts) == 1 else quoted(text)
 
 
 def _identifier(part: str) -> str:
     """A quoted part as it is, a plain one in upper case, another in quotes."""
-    plain = part.upper() if _is_plain(part.upper()) else part
-    inner = part[1:-1].replace('""', '"') if part.startswith('"') else plain
-    return inner if _is_plain(inner) and inner not in _RESERVED else _quoted(inner)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    inner = part.upper() if _is_plain(part.upper()) else unquoted(part)
+    return inner if _is_plain(inner) and inner not in _RESERVED else quoted(inner)
 
 
 def literal(text: str) -> str:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.parameters import ParameterValues, values_of
 from exporter.errors import UsageError
+from exporter.system.reachable import reachable
 
 if TYPE_CHECKING:
     from exporter.ask.answers import Row
@@ -106,18 +107,13 @@ class _Paths:
 
     def _reachable_from(self, seed: str) -> AbstractSet[str]:
         """The versions of columns to which data of ``seed`` came, and ``seed``."""
-        reached, waiting = {seed}, [seed]
-        while waiting:
-            version = waiting.pop()
-            fresh = {*self._graph.subjects("ah:priorColumnVersion", version)}
-            fresh |= {
-                filled
-                for filled in self._graph.subjects("prov:wasDerivedFrom", version)
-                if not self._stops_at(version, filled)
-            }
-            waiting += fresh - reached
-            reached |= fresh
-        return reached
+        return reachable([seed], self._next).keys()
+
+    def _next(self, version: str) -> Iterator[str]:
+        yield from self._graph.subjects("ah:priorColumnVersion", version)
+        for filled in self._graph.subjects("prov:wasDerivedFrom", version):
+            if not self._stops_at(version, filled):
+                yield filled
 
     def _is_stopped(self, read: str, filled: str) -> bool:
         """Whether the step is one at which to stop."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask.lookups import Lookups, iris, literals
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 if TYPE_CHECKING:
     from exporter.ask.asked import Asked
@@ -109,14 +110,7 @@ class Way:
         path in SPARQL does once for each start.
         """
         step = self._graph.objects if self.is_up else _backwards(self._graph)
-        reached, waiting = set(starts), list(starts)
-        while waiting:
-            state = waiting.pop()
-            for other in (other for term in _STEPS for other in step(state, term)):
-                if other not in reached:
-                    reached.add(other)
-                    waiting.append(other)
-        return reached
+        return set(reachable(starts, lambda state: (other for term in _STEPS for other in step(state, term))))
 
     def whole(self, column: str) -> str:
         """The version of an object that a version of a column is part of."""

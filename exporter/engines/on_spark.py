@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -77,7 +77,7 @@ def _records(spark: SparkSession, input_of_views: find.InputOfViews) -> DataFram
     ]
     if not data_frames:  # rows are only removed
         return spark.createDataFrame([], COLUMNS)
-    return reduce(lambda data_frame, other: data_frame.unionByName(other), data_frames)
+    return workers.union(data_frames)
 
 
 def _partitions(spark: SparkSession, size: int | None) -> int:

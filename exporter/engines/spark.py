@@ -70,7 +70,7 @@ def _cause(error: Exception) -> str:
 Batches = Iterator[pa.RecordBatch]
 
 SCHEMA: Final = "to string, key string, order binary, body binary"
-_COLUMNS: Final = ("to", "key", "order", "body")
+COLUMNS: Final = ("to", "key", "order", "body")
 _ARROW: Final = pa.schema([("to", pa.string()), ("key", pa.string()), ("order", pa.binary()), ("body", pa.binary())])
 _BATCH_BYTES: Final = 4 << 20
 _BATCH_ROWS: Final = 10_000
@@ -90,10 +90,10 @@ class SparkEngine:
 
     def shuffle(self, messages: Sequence[DataFrame], step: Step, job: ExportJob) -> DataFrame:
         bucket = F.substring_index("key", BUCKET_END, 1)
-        return _in_order(_union(messages).repartition(self._partitions, bucket), step, job)
+        return _in_order(union(messages).repartition(self._partitions, bucket), step, job)
 
     def together(self, messages: Sequence[DataFrame], step: Step, job: ExportJob) -> DataFrame:
-        return _in_order(_union(messages).repartition(1), step, job)
+        return _in_order(union(messages).repartition(1), step, job)
 
     def map(self, messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:
         return messages.mapInArrow(partial(_carry, step, job), SCHEMA)
@@ -106,7 +106,7 @@ class SparkEngine:
         # No dictionary: bodies are hardly ever equal, and looking for equal ones doubles the cost.
         options = {"compression": "lz4", "parquet.enable.dictionary": "false"}
         messages.write.mode("overwrite").partitionBy("to").options(**options).parquet(path)
-        return self.spark.read.schema(SCHEMA).parquet(path).select(*_COLUMNS)
+        return self.spark.read.schema(SCHEMA).parquet(path).select(*COLUMNS)
 
     def output(self, step: Step) -> Step:
         return partial(_in_pieces, step)
@@ -114,7 +114,7 @@ class SparkEngine:
     def write_texts(self, messages: Sequence[DataFrame], name: str) -> DataFrame:
         """Texts are stored in folders ``to=OUTPUT`` below the name; the other messages beside them, in base64."""
         path = f"{self._work}/{name}"
-        texts = _union(messages).select("to", F.col("body").cast("string").alias("value"))
+        texts = union(messages).select("to", F.col("body").cast("string").alias("value"))
         texts.write.mode("overwrite").partitionBy("to").option("compression", self._compression).text(path)
         none = F.lit("")
         return (
@@ -128,8 +128,9 @@ class SparkEngine:
         return Counts.of(decode(bytes(row["body"])) for row in rows)
 
 
-def _union(messages: Sequence[DataFrame]) -> DataFrame:
-    return reduce(lambda data_frame, other: data_frame.unionByName(other), messages)
+def union(each: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all, at least one; their columns by name."""
+    return reduce(lambda data_frame, other: data_frame.unionByName(other), each)
 
 
 def _in_order(messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from exporter.engines import changes
 from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, ChangesSyntax, syntax
-from exporter.engines.spark import SCHEMA
+from exporter.engines.spark import COLUMNS, SCHEMA, union
 from exporter.engines.state import StateFolders
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
@@ -41,7 +41,6 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
     new.take(texts, day)
 
 
-_COLUMNS = ("to", "key", "order", "body")
 _NAME: Final = "([^/]+)/[^/]+$"
 """Matches the path of a file: the last part of its messages' name."""
 _OF_UPDATE: Final = "([0-9]+)/[^/]+$"
@@ -56,31 +55,31 @@ class SparkStore(StateFolders):
         self._spark, self._job = spark, job
 
     def save(self, messages: Sequence[DataFrame], name: str) -> None:
-        ordered = _all(messages).sortWithinPartitions(*_COLUMNS[:3])
+        ordered = union(messages).sortWithinPartitions(*COLUMNS[:3])
         ordered.write.option("compression", "zstd").parquet(uri(f"{self._new.folder}/state/{name}"))
 
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
         read = self._read(self._paths(names))
         if every is None:
-            messages = [read.select(*_COLUMNS)]
+            messages = [read.select(*COLUMNS)]
         else:
             is_every = F.col("to").isin(list(every))
-            messages = [read.filter(is_every).select(*_COLUMNS), self._latest(read.filter(~is_every))]
+            messages = [read.filter(is_every).select(*COLUMNS), self._latest(read.filter(~is_every))]
         self.save(messages, name)
         self.drop(f"state/{one}" for one in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
-        return self._read(self._paths(names), to).select(*_COLUMNS)
+        return self._read(self._paths(names), to).select(*COLUMNS)
 
     def load_before(self, name: str, to: Sequence[str]) -> DataFrame:
         is_there = name in self.names_before(name.rpartition("/")[0])
-        return self._read([self._new.before(f"state/{name}")] if is_there else [], to).select(*_COLUMNS)
+        return self._read([self._new.before(f"state/{name}")] if is_there else [], to).select(*COLUMNS)
 
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
-        return self.load(names, to).join(_all(others).select("key").distinct(), "key", "left_semi").select(*_COLUMNS)
+        return self.load(names, to).join(union(others).select("key").distinct(), "key", "left_semi").select(*COLUMNS)
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
-        wanted = _all(others).select("to", "key").distinct()
+        wanted = union(others).select("to", "key").distinct()
         every = self._read(self._paths(names), to)
         return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
 
@@ -90,7 +89,7 @@ class SparkStore(StateFolders):
     @staticmethod
     def _latest(every: DataFrame) -> DataFrame:
         last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
-        return every.join(last, ["to", "key", "name"], "left_semi").select(*_COLUMNS)
+        return every.join(last, ["to", "key", "name"], "left_semi").select(*COLUMNS)
 
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
         number = changes.carried(self._new, self._job)
@@ -103,8 +102,8 @@ class SparkStore(StateFolders):
                 self._read([self._new.before(f"state/{one}") for one in self.names_before(things)], to)
             )
             before, after = (
-                there.join(after, list(_COLUMNS), "left_anti"),
-                after.join(there, list(_COLUMNS), "left_anti"),
+                there.join(after, list(COLUMNS), "left_anti"),
+                after.join(there, list(COLUMNS), "left_anti"),
             )
         changed = Changed(number, days, sorted({*every} - {*days}), before, after)
         write(changed, self._job, self._new, self._spark)
@@ -136,11 +135,7 @@ class SparkStore(StateFolders):
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
         every = self._spark.read.schema(SCHEMA).parquet(*map(uri, paths))
         name = F.regexp_extract("_metadata.file_path", _NAME, 1).alias("name")
-        return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*_COLUMNS, name)
-
-
-def _all(each: Sequence[DataFrame]) -> DataFrame:
-    return reduce(lambda data_frame, other: data_frame.unionByName(other), each)
+        return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*COLUMNS, name)
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -197,11 +192,7 @@ def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str)
         spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
         for folder in folders
     ]
-    return (
-        reduce(lambda data_frame, other: data_frame.unionByName(other), each)
-        if each
-        else spark.createDataFrame([], _LINE)
-    )
+    return union(each) if each else spark.createDataFrame([], _LINE)
 
 
 def _triples(parts: DataFrame, data_frame: DataFrame, of: ChangesSyntax) -> DataFrame:

@@ -50,6 +50,14 @@ def full(name: str) -> str:
     return PREFIXES[prefix] + local
 
 
+def short(iri: str) -> str:
+    """A whole IRI -> ``ah:Query``; unchanged where no prefix fits."""
+    for prefix, beginning in PREFIXES.items():
+        if iri.startswith(beginning):
+            return f"{prefix}:{iri.removeprefix(beginning)}"
+    return iri
+
+
 @dataclass(frozen=True)
 class Property:
     """A property of a class. ``range``: a datatype (``xsd:…``) for literals, or the class of the node referred to;

@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 from exporter.ask.answers import Answer, Row
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
-from exporter.graph.terms import PREFIXES
+from exporter.graph.terms import short
 from exporter.mcp.model import model
 from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
 from exporter.serve import periods
@@ -164,16 +164,8 @@ def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:
     answer = _answer_parts(graph, arguments, _asking(graph, arguments, _OF_QUERY, query_id=ident), absent)
     for part in answer["parts"]:
         if part["part"] == "facts":
-            part["rows"] = [[_prefixed(name), value] for name, value in part["rows"]]
+            part["rows"] = [[short(name), value] for name, value in part["rows"]]
     return answer
-
-
-def _prefixed(name: str) -> str:
-    """The name of a property, as the model has it."""
-    for prefix, namespace in PREFIXES.items():
-        if name.startswith(namespace):
-            return f"{prefix}:{name.removeprefix(namespace)}"
-    return name
 
 
 _Asking = dict[str, "Callable[[], Answer]"]

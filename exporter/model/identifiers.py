@@ -161,7 +161,7 @@ def stored_as(name: str) -> str:
     >>> stored_as("ANALYST"), stored_as("Analyst")
     ('ANALYST', '"Analyst"')
     """
-    return name if _is_stored(name) else _quoted(name)
+    return name if _is_stored(name) else quoted(name)
 
 
 @lru_cache(maxsize=20_000)
@@ -175,7 +175,7 @@ def canonical_name(name: str) -> str:
     """
     if _is_plain_name(name):
         return name.upper()
-    return ".".join(map(_stored_part, _parts_of(name))) if _is_well_formed(name) else _quoted(name)
+    return ".".join(map(_stored_part, _parts_of(name))) if _is_well_formed(name) else quoted(name)
 
 
 @lru_cache(maxsize=20_000)
@@ -201,18 +201,22 @@ def _matched_part(part: str) -> str:
 
 
 def _stored_part(part: str) -> str:
-    stored = _as_stored(part)
-    return stored if _is_stored(stored) else _quoted(stored)
+    stored = part.upper() if _is_plain_name(part) else unquoted(part)
+    return stored if _is_stored(stored) else quoted(stored)
 
 
-def _as_stored(part: str) -> str:
-    if part.startswith('"'):
-        return part[1:-1].replace('""', '"')
-    return part.upper() if _is_plain_name(part) else part
-
-
-def _quoted(part: str) -> str:
+def quoted(part: str) -> str:
+    """What Snowflake stores as a quoted identifier."""
     return '"' + part.replace('"', '""') + '"'
+
+
+def unquoted(part: str) -> str:
+    """A quoted part of a name without its quotes, another as it is.
+
+    >>> unquoted('"a""b"'), unquoted("ab")
+    ('a"b', 'ab')
+    """
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part
 
 
 @lru_cache(maxsize=20_000)

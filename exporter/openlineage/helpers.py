@@ -20,7 +20,7 @@ from exporter.model.effects import CREATES
 from exporter.model.facts import QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.model.object_state import Profile, Sign
-from exporter.openlineage.naming import parts
+from exporter.openlineage.naming import plain_parts
 
 if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
@@ -59,7 +59,7 @@ def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     >>> is_named('DB.S."orders__dbt_tmp"', ("*__DBT_TMP",)), is_named("DB.S.T", ("S.*",)), is_named("DB.S.T", ("T*T",))
     (True, True, False)
     """
-    given = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
+    given = plain_parts(name)
     return any(
         len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))
         for pattern in _compiled(patterns)

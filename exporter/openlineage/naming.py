@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
-from exporter.model.identifiers import location_of
+from exporter.model.identifiers import location_of, unquoted
 
 if TYPE_CHECKING:
     from exporter.model.facts import Thing
@@ -52,6 +52,11 @@ _escape: Final = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
 
 parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
 """Finds the identifiers of a canonical name, with their quotes."""
+
+
+def plain_parts(name: str) -> list[str]:
+    """The parts of a canonical name without quotes."""
+    return [unquoted(part) for part in parts(name)]
 
 
 # --- datasets ---------------------------------------------------------------------------------------------------------

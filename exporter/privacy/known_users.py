@@ -22,6 +22,7 @@ from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
 from exporter.input.row import Row, lower_name
+from exporter.model.identifiers import unquoted
 
 if TYPE_CHECKING:
     from exporter.privacy.pseudonyms import Key
@@ -157,9 +158,7 @@ def _opened(text: str) -> Any:
 
 def _stored(identifier: str) -> str:
     """An identifier of SQL as Snowflake stores it."""
-    if identifier.startswith('"'):
-        return identifier[1:-1].replace('""', '"')
-    return identifier.upper()
+    return unquoted(identifier) if identifier.startswith('"') else identifier.upper()
 
 
 _WORD: Final = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")

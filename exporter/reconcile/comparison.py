@@ -28,6 +28,7 @@ from exporter.reconcile.edges import (
 )
 from exporter.reconcile.observed import Observed, Run, ViewEvidence
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
+from exporter.system.reachable import reachable
 from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
@@ -341,13 +342,9 @@ class _Undeclared:
         for source, target in self._tables:
             above[target].add(source)
         for root in sorted(self._declared.filled & self._declared.lines.keys()):
-            visited, waiting = {root}, [root]
-            while waiting:
-                sources = above[waiting.pop()] - visited
-                visited |= sources
-                waiting += sources
+            declared = reachable([root], above.__getitem__)
             for evidence in self._behind(root):
-                if evidence.view_column is None and self._line(evidence.iri).root not in visited:
+                if evidence.view_column is None and self._line(evidence.iri).root not in declared:
                     self._add_behind(evidence._replace(column=None), root)
 
     def _add_behind(self, evidence: ViewEvidence, root: str) -> None:

@@ -16,7 +16,7 @@ from typing import Final, NoReturn, TypeVar
 import yaml
 
 from exporter.errors import UsageError
-from exporter.model.identifiers import match_name, parts_of
+from exporter.model.identifiers import match_name, parts_of, unquoted
 from exporter.reconcile.declared import (
     SNOWFLAKE,
     Declaration,
@@ -125,7 +125,7 @@ class Contract:
         parts, column = parts_of(text), None
         if len(parts) == 4:
             last = parts.pop()
-            inner = last[1:-1].replace('""', '"') if last.startswith('"') else last
+            inner = unquoted(last)
             column = last if parts_of(inner) else inner
         above = [part for part in self._above if part][: 3 - len(parts)] if parts else []
         return dataset(self._namespace, ".".join([*above, *parts]) if parts else text, self.path), column

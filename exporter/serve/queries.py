@@ -10,6 +10,7 @@ from typing import Final
 from flask import Blueprint, render_template, request, url_for
 
 from exporter.ask.answers import LIST, Answer
+from exporter.model.identifiers import quoted
 from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
@@ -80,20 +81,14 @@ def _users(site: Site, name: str) -> list[Row]:
     """The users with a name: as Snowflake stores it, which is how pages link to them, else as questions compare it. Of
     several, the one that Snowflake means by the name without quotes is the first.
     """
-    for spelling in (_quoted(name), name):
+    for spelling in (quoted(name), name):
         if users := site.rows("page-user", {"user_name": spelling}):
             return sorted(users, key=lambda row: row["user_name"] != name.upper())
     return []
 
 
-def _quoted(name: str) -> str:
-    """The name of this user, and of none whose name differs in letter case."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
 def _of_user(site: Site, title: str, question: str, name: str) -> Part:
-    params = {"user_name": _quoted(name)}
+    params = {"user_name": quoted(name)}  # this user, and none whose name differs in letter case
     ask = partial(site.ask_meanwhile, question, params, _WAIT)
     return part_of(site, title, question, ask, most=_MOST_ROWS, more=ask_href(question, params))
 

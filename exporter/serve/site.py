@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
-from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out
+from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
-from exporter.publish import manifest
 
 if TYPE_CHECKING:
     from exporter.ask.pool import Pool
@@ -297,7 +296,5 @@ def _base(graph: Path) -> str:
     """The base of the IRIs, from the export's settings; empty where there are none, so that addresses show whole
     IRIs.
     """
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        base = json.loads(manifest.read(graph) or "")["settings"]["base"]
-        return base if isinstance(base, str) else ""
-    return ""
+    base = settings_of(graph).get("base")
+    return base if isinstance(base, str) else ""

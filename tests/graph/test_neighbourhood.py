@@ -16,11 +16,12 @@ from exporter.engines import local
 from exporter.engines.local import LocalEngine
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import Checks
-from exporter.graph.shapes.classes import hierarchy, short
+from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OBJECT_OF, OWN, REFERRED, REFERRING, STAYS, types_of
 from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
+from exporter.graph.terms import short
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.graph.shapes.model import SUBCLASS, Documents, MemoryGraph, NamedNode, text
-from exporter.graph.terms import KIND_CLASSES, PREFIXES, full
+from exporter.graph.terms import KIND_CLASSES, full, short
 from exporter.input.aggregates import is_id
 from exporter.system.files import ontology_dir
 
@@ -108,14 +108,6 @@ def readable() -> frozenset[str]:
             *_DECLARED.values(),
         }
     )
-
-
-def short(iri: str) -> str:
-    """A whole IRI -> ``ah:Query``; unchanged where no prefix fits."""
-    for prefix, beginning in PREFIXES.items():
-        if iri.startswith(beginning):
-            return f"{prefix}:{iri.removeprefix(beginning)}"
-    return iri
 
 
 def class_of(iri: str, base: str) -> str:

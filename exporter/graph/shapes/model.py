@@ -17,6 +17,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple, parse
 
 from exporter.graph.shapes.paths import Edges, PropertyPath
 from exporter.graph.store import source_of
+from exporter.system.reachable import reachable
 
 __all__ = [
     "LANG_STRING", "RDF", "RDFS", "RESOURCE", "SH", "SUBCLASS", "TYPE", "XSD",
@@ -129,16 +130,10 @@ class MemoryGraph:
         """Every value of a property, with the nodes that have it."""
         yield from self._index().get(predicate, _NO_VALUES).items()
 
-    def instances(self, class_: NamedNode) -> Iterator[Term]:
+    def instances(self, class_: Term) -> Iterator[Term]:
         """The instances of a class and of its subclasses; some may come more than once."""
-        seen: set[Term] = set()
-        todo: list[Term] = [class_]
-        while todo:
-            one = todo.pop()
-            if one not in seen:
-                seen.add(one)
-                todo.extend(self.subjects(SUBCLASS, one))
-                yield from self.subjects(TYPE, one)
+        for one in reachable([class_], lambda one: self.subjects(SUBCLASS, one)):
+            yield from self.subjects(TYPE, one)
 
     def _index(self) -> dict[NamedNode, dict[Term, dict[Term, None]]]:
         if self._to is None:
@@ -153,14 +148,7 @@ class MemoryGraph:
     def superclasses(self, class_: Term) -> frozenset[Term]:
         """The class and all of its superclasses."""
         if class_ not in self._above:
-            found: set[Term] = set()
-            todo = [class_]
-            while todo:
-                one = todo.pop()
-                if one not in found:
-                    found.add(one)
-                    todo.extend(self.objects(one, SUBCLASS))
-            self._above[class_] = frozenset(found)
+            self._above[class_] = frozenset(reachable([class_], lambda one: self.objects(one, SUBCLASS)))
         return self._above[class_]
 
 

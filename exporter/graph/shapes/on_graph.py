@@ -9,10 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.graph.iri import whole
-from exporter.graph.shapes.classes import class_of, hierarchy, is_class, short, superclasses
+from exporter.graph.shapes.classes import class_of, hierarchy, is_class, superclasses
 from exporter.graph.shapes.model import TYPE, Data, Finding, Literal, MemoryGraph, NamedNode, Shape, Targets, Term, text
 from exporter.graph.shapes.paths import PropertyPath
-from exporter.graph.terms import LEXICAL, Node, NodeClass, Property, Value, full
+from exporter.graph.terms import LEXICAL, Node, NodeClass, Property, Value, full, short
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Triple

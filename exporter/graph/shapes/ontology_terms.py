@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 from exporter.graph.shapes.model import (
@@ -24,6 +25,7 @@ from exporter.graph.shapes.model import (
 )
 from exporter.graph.terms import AH
 from exporter.system.files import ontology_dir
+from exporter.system.reachable import reachable
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple
@@ -68,14 +70,9 @@ def fault_of_class(shape: Term) -> str | None:
 
 def _terms(node: Term, shapes: MemoryGraph) -> Iterator[NamedNode]:
     """The IRI, or those in a path or list."""
-    waiting, seen = [node], set[Term]()
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, NamedNode):
-            yield node
-        elif isinstance(node, BlankNode) and node not in seen:
-            seen.add(node)
-            waiting += [one for objects in shapes.by_subject.get(node, {}).values() for one in objects]
+    known = shapes.by_subject
+    parts = reachable([node], lambda one: chain(*known.get(one, {}).values()) if isinstance(one, BlankNode) else ())
+    return (part for part in parts if isinstance(part, NamedNode))
 
 
 @cache

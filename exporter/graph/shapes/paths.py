@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from exporter.system.reachable import reachable
+
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
@@ -136,15 +138,12 @@ class Repeated(PropertyPath):
     term: str
 
     def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
-        found: dict[_Node, None] = {} if self.term == "oneOrMorePath" else {focus: None}
-        todo = list(self.of.values(edges, focus, back=back))
-        while todo:
-            one = todo.pop()
-            if one not in found:
-                found[one] = None
-                if self.term != "zeroOrOnePath":
-                    todo.extend(self.of.values(edges, one, back=back))
-        return found
+        def step(one: _Node) -> Collection[_Node]:
+            return self.of.values(edges, one, back=back)
+
+        if self.term == "zeroOrOnePath":
+            return dict.fromkeys((focus, *step(focus)))
+        return reachable(step(focus) if self.term == "oneOrMorePath" else (focus,), step)
 
     def __str__(self) -> str:
         return f"{self.of}{REPEATED[self.term]}"

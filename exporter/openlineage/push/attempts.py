@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind
+from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.index import Item
     from exporter.openlineage.push.transports import Sender
 
-Json = dict[str, Any]
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 20.0
 

@@ -31,6 +31,7 @@ from openlineage.client.utils import import_from_string
 
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import without_secrets
+from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.profiles import profile_of
 from exporter.openlineage.push.secrecy import Secrets
@@ -45,7 +46,6 @@ from exporter.openlineage.push.transports import (
 from exporter.openlineage.settings import PRODUCER
 from exporter.system.terminal import visible
 
-Json = dict[str, Any]
 _NOT_CONFIGURED: Final = (
     "no backend is set up. Set OPENLINEAGE_URL (and OPENLINEAGE_API_KEY where it asks for one), or write an "
     "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"

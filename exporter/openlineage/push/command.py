@@ -19,6 +19,7 @@ from exporter.errors import ExporterError, SilentError, UsageError
 from exporter.openlineage.push.attempts import Attempts, Pace
 from exporter.openlineage.push.backend import Backend, Client, client
 from exporter.openlineage.push.delivery import Delivery
+from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.fit import Fit
 from exporter.openlineage.push.http import MARQUEZ_PATH, HttpSender
 from exporter.openlineage.push.index import Index, require_events
@@ -34,7 +35,6 @@ from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, visible
 
-Json = dict[str, Any]
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
 _VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
     "marquez": MarquezVerification,

@@ -19,19 +19,17 @@ from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.openlineage.push.answers import BackendAnswer, Kind
 from exporter.openlineage.push.attempts import AttemptResult, Attempts, Pace
-from exporter.openlineage.push.event import facet, thing_of
+from exporter.openlineage.push.event import Json, facet, thing_of
 from exporter.openlineage.push.ledger import Ledger
 
 if TYPE_CHECKING:
     from exporter.openlineage.push.command import PushProgress
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.plan import PushCounts
-
-Json = dict[str, Any]
 
 
 @dataclass(eq=False)

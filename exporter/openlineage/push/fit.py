@@ -15,12 +15,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from exporter.openlineage import facets
 from exporter.openlineage.push.event import (
     REPEATED_LINEAGE,
+    Json,
     datasets,
     halves,
     text_of,
@@ -34,7 +35,6 @@ from exporter.openlineage.settings import PRODUCER
 if TYPE_CHECKING:
     from exporter.openlineage.push.index import Item
 
-Json = dict[str, Any]
 FACETS: Final = {
     "accessHistory_runs": "https://w3id.org/access-history/facets/1-0-0/AccessHistoryRunsJobFacet.json"
     "#/$defs/AccessHistoryRunsJobFacet"

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.event import datasets, facet, thing_of
+from exporter.openlineage.push.event import Json, datasets, facet, thing_of
 from exporter.openlineage.push.ledger import ENDED, PLACED, TAKEN, Delivered, fingerprint, run_and_job
 from exporter.system import files as compressed
 
@@ -98,8 +98,6 @@ run has all tags that its outputs have, so the latest is enough.
 """
 
 _GIVE: Final = "give the folder that exporter export wrote"
-
-Json = dict[str, Any]
 
 
 # --- one event --------------------------------------------------------------------------------------------------------

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from exporter.openlineage.push.event import DatasetOrJob
+from exporter.openlineage.push.event import DatasetOrJob, Json
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import Delivered
 from exporter.openlineage.push.profiles import BackendProfile, PushOptions, leaves_out
 from exporter.openlineage.push.spelling import Spelling
 from exporter.system.terminal import message
 
-Json = dict[str, Any]
 _MOST_UNFIT: Final = 10_000
 """The most datasets that are counted."""
 

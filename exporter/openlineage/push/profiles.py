@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.event import columns_of, datasets, edges_of, facet, thing_of
+from exporter.openlineage.push.event import Json, columns_of, datasets, edges_of, facet, thing_of
 
-Json = dict[str, Any]
 LETTER_CASES: Final = ("lower", "keep")
 """How a push writes the names of Snowflake's objects: in lower case, or as they were exported."""
 _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

@@ -16,13 +16,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote_plus
 
-from exporter.openlineage.naming import parts
-from exporter.openlineage.push.event import DatasetOrJob, columns_of, datasets, thing_of
+from exporter.openlineage.naming import plain_parts
+from exporter.openlineage.push.event import DatasetOrJob, Json, columns_of, datasets, thing_of
 
-Json = dict[str, Any]
 FLOW: Final = "access_history"
 """The flow of all jobs: DataHub reads it from the job's name, before the first dot."""
 
@@ -64,11 +63,6 @@ def dataset_name(name: str) -> str:
     'DB.S.my "odd" table'
     """
     return ".".join(plain_parts(name)) if '"' in name else name
-
-
-def plain_parts(name: str) -> list[str]:
-    """The parts of a Snowflake object's name without quotes."""
-    return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts(name)]
 
 
 @lru_cache(maxsize=10_000)

@@ -14,13 +14,13 @@ from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
 from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
+from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.secrecy import Secrets
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
     from openlineage.client.transport.kafka import KafkaTransport
 
-Json = dict[str, Any]
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
 _TAKE_DICTS: Final = ("file", "console")
 """Transports that write what they get as it is; given an object, they would add empty facets."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from exporter.errors import UsageError
 from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import Pace, Retries, Stopped
-from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, datasets, facet, thing_of
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, columns_of, datasets, facet, thing_of
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import TAKEN, Delivered
 from exporter.openlineage.push.plan import say
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from exporter.openlineage.push.fit import Fit
     from exporter.openlineage.push.http import HttpSender
 
-Json = dict[str, Any]
 ALL_KINDS: Final = ("datasets", "columns", "column edges", "jobs", "job edges", "runs")
 SAMPLE: Final = 1_000
 """How many datasets, jobs and runs are looked at, of each, by default."""

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from exporter.openlineage.push.event import DatasetOrJob, datasets, edges_of, thing_of
+from exporter.openlineage.push.event import DatasetOrJob, Json, datasets, edges_of, thing_of
 from exporter.openlineage.push.verify import (
     ENDS,
     Expectation,
@@ -32,7 +32,6 @@ from exporter.openlineage.push.verify import (
     job_of,
 )
 
-Json = dict[str, Any]
 OPEN: Final = "jobs whose latest run has begun and not ended: the START takes away the job's inputs and outputs"
 DROPPED: Final = "dropped datasets: only some versions of DataHub mark them as removed"
 _DATASET: Final = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:[^,]*,([^,]*),[^,()]*\)")

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, columns_of, edges_of, thing_of
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, columns_of, edges_of, thing_of
 from exporter.openlineage.push.verify import (
     ENDS,
     Expectation,
@@ -24,7 +24,6 @@ from exporter.openlineage.push.verify import (
     job_of,
 )
 
-Json = dict[str, Any]
 UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
 OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
 UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"

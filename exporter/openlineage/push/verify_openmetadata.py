@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, edges_of, thing_of
-from exporter.openlineage.push.spelling import plain_parts
+from exporter.openlineage.naming import plain_parts
+from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, edges_of, thing_of
 from exporter.openlineage.push.verify import (
     Expectation,
     ExpectedDataset,
@@ -31,7 +31,6 @@ from exporter.openlineage.push.verify import (
     Verified,
 )
 
-Json = dict[str, Any]
 JOBS: Final = "jobs: an edge has the last job alone, if OpenMetadata has a pipeline for it"
 RUNS: Final = "runs: OpenMetadata keeps none"
 FILES: Final = "files and buckets, and the edges to and from them: no API finds a container by its path"
