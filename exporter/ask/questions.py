@@ -34,7 +34,7 @@ from exporter.ask.parameters import (
     with_plain_ids,
 )
 from exporter.ask.shipped import Question, find, is_shipped, questions
-from exporter.ask.stores import DAMAGED, fresh, is_damage
+from exporter.ask.stores import DAMAGED, fresh, is_damage, refuse_incomplete
 from exporter.errors import ExporterError, UsageError, described
 from exporter.graph.store import load
 from exporter.system import files
@@ -46,11 +46,13 @@ class Graph:
     """The graph of an export, or of a folder or file of Turtle, to be asked any number of times.
 
     It is loaded once, into memory or from the store beside the export, and stays as it was when it was opened, also if
-    an export replaces it meanwhile. Close it, or use it as a context. Raises UsageError where there is no graph.
+    an export replaces it meanwhile. Close it, or use it as a context. Raises UsageError where there is no graph, or an
+    export lacks a file of it.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         path = Path(files.path_of("folder", folder))
+        refuse_incomplete(path)
         with ExitStack() as stack:
             self._notes = [*left_out(path)]
             self.on_disk = stack.enter_context(fresh(path, self._notes.append))

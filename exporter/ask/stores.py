@@ -160,12 +160,18 @@ def key(graph: Path) -> str:
     return checksum.hexdigest()[:16]
 
 
+def refuse_incomplete(graph: Path) -> None:
+    """Raise UsageError if ``graph`` is an export that lacks a file of its graph, or has another one in its place."""
+    manifest.refuse_incomplete(graph, "graph", "answers", f", or give {graph / 'graph'} to ask what is left")
+
+
 @contextmanager
 def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     """The store of ``graph``, made if it does not exist; while the context is open, no process removes it. ``say``:
-    called with messages about what takes long or is unusual. Raises UsageError for a graph that cannot be read or is
-    empty.
+    called with messages about what takes long or is unusual. Raises UsageError for a graph that cannot be read, lacks a
+    file, or is empty.
     """
+    refuse_incomplete(graph)
     graph = files.without_links(graph)
     folder = beside(graph)
     lock = locked(folder)

@@ -29,6 +29,7 @@ from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
 from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 from exporter.system.progress import Progress
+from exporter.system.terminal import print_result
 
 
 def _fetch(  # noqa: PLR0913 - the options of the command
@@ -69,7 +70,8 @@ def _fetch(  # noqa: PLR0913 - the options of the command
         say(f"interrupted; the days that are complete are in {out}, and the next fetch continues after them")
         return 130
     warn(run.advice(fetched, options))
-    print(json.dumps(fetched.json(), indent=1) if as_json else run.summary(fetched))
+    text = json.dumps(fetched.json(), indent=1) if as_json else run.summary(fetched)
+    print_result(text, f"the rows were fetched into {out}")
     return 0
 
 
@@ -129,7 +131,8 @@ def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None,
         say(line)
 
     report = export(settings, progress, warn_below, hints=options["engine"] is None)
-    print(report.json() if as_json else messages.summary(report, settings))
+    text = report.json() if as_json else messages.summary(report, settings)
+    print_result(text, f"the export was published in {settings.out}")
     return 1 if report.violations or (settings.strict and (report.quarantined or report.not_understood)) else 0
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from exporter import MODEL
 from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
+from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
 
 if TYPE_CHECKING:
@@ -181,8 +182,10 @@ def _is_counted(run: dict[str, Any]) -> bool:
 
 def quarantined_rows(folder: Path) -> int:
     """The rows in the quarantine of an export. In an update they can be more than its runs quarantined: a query of an
-    earlier run is quarantined too when a further row of it contradicts that run's.
+    earlier run is quarantined too when a further row of it contradicts that run's. Raises UsageError if a file of it is
+    lost.
     """
+    refuse_incomplete(folder, "quarantine", "the number of rows in quarantine")
     rows = 0
     for path in files.find_files(folder / "quarantine", ".ndjson"):
         with path.open("rb") as lines:

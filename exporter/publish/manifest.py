@@ -317,6 +317,38 @@ def _problems(folder: Path) -> Iterator[str]:
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 
+def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
+    """Raise UsageError if a file of an export is missing, or has another size than its manifest says: an answer from
+    what is left would be wrong without a word. Other files in the folder are not looked at, and a folder without the
+    manifest of an export is not checked.
+
+    ``part``: the folder in DIR whose files are needed, such as ``graph``. ``what``: what would lack their content, such
+    as ``answers``. ``do``: what a person can do beside an export of all rows, as the sentence goes on.
+    """
+    steady(folder, lambda: _refuse_incomplete(folder, part, what, do))
+
+
+def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
+    needed = [file for file in of_export(read(folder)) or () if file["path"].startswith(f"{part}/")]
+    wrong = [(file["path"], why) for file in needed if (why := _of_other_size(folder, file))]
+    if not wrong:
+        return
+    (path, why), more = wrong[0], len(wrong) - 1
+    others = f" (and {more:,} more files of {part} are not as the export wrote them)" if more else ""
+    raise UsageError(f"{folder / path}: {why}{others}, so {what} would lack what it held. Export the rows again{do}")
+
+
+def _of_other_size(folder: Path, file: Json) -> str | None:
+    """Why a file is not the one that the manifest lists, as far as its size says so; None if it may be."""
+    try:
+        size = (folder / file["path"]).stat().st_size
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None if size == file["bytes"] else f"has {size:,} bytes, but {NAME} says {file['bytes']:,}"
+
+
 def _difference(folder: Path, file: Json) -> str | None:
     try:
         entry = _file_entry(folder / file["path"], folder)

@@ -18,6 +18,7 @@ from exporter.input.documented_form import DAMAGED
 from exporter.input.files import with_damage
 from exporter.pipeline.messages import time_and_query
 from exporter.publish.earlier import LOG, STATE, damaged, document, no_export
+from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
 from exporter.system.terminal import counted, visible
 
@@ -44,12 +45,13 @@ class _Quarantine:
     """The quarantined rows of an export, read twice: a row that several runs were given unchanged, as from a file that
     lies in the inputs of every day, is one row, of the first of these runs.
 
-    Raises UsageError if the folder was not made by an export.
+    Raises UsageError if the folder was not made by an export, or lacks a file of its quarantine.
     """
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
             raise no_export(folder)
+        refuse_incomplete(folder, "quarantine", "the list")
         self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
         for entry, run in self._of_all_runs():

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 FOLDER: Final = 0o700
@@ -19,16 +20,25 @@ _OTHERS: Final = 0o077
 _READ_WRITE: Final = 0o666
 
 
+_changes: Final = Lock()
+_before: Final = list[int]()
+"""The umask before each context that is open: the first is that of the process, to which it returns at the last end."""
+
+
 @contextmanager
 def made() -> Iterator[None]:
     """While the context is open, this process and those that it starts (Java with its workers and their files) make
-    files and folders for their owner alone. It holds for all threads.
+    files and folders for their owner alone. It holds for all threads, until the last of them has left its context.
     """
-    before = os.umask(_OTHERS)
+    with _changes:
+        _before.append(os.umask(_OTHERS))
     try:
         yield
     finally:
-        os.umask(before)
+        with _changes:
+            umask = _before.pop()
+            if not _before:
+                os.umask(umask)
 
 
 def folder(path: Path) -> None:

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
+from exporter.errors import ExporterError
+
 _INVISIBLE: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls except tab and line feed
     "\u00ad\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # of no width
@@ -101,6 +103,19 @@ def guarded() -> Iterator[None]:
             yield
         finally:
             sys.stdout, sys.stderr = before
+
+
+def print_result(text: str, done: str) -> None:
+    """Print what a command says when its work is done. Raises ExporterError if standard output cannot be written; it
+    says what is ``done`` all the same, as the beginning of a sentence.
+    """
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # its reader does not want more
+        raise
+    except OSError as error:
+        raise ExporterError(f"{done}, but standard output cannot be written: {error.strerror}") from error
 
 
 def bare(stream: TextIO) -> TextIO:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.ask import plain_history as past
@@ -25,7 +26,6 @@ from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
     from tests.ask.plain_asking import Given, Row
     from tests.ask.plain_history import Column, Copy, History, Query, State
@@ -334,7 +334,7 @@ def unmasked_copies(history: History, given: Given) -> set[Row]:
         for policy in [mask.policy]
         if mask.since <= query.start and (mask.until is None or query.start < mask.until
                                           or _is_gone_since(history, mask.last, mask.until, query.start))
-        and not any(is_away(history, one, mask.since, query.start) for one in mask.elements)
+        and not any(is_away(history, one, mask.since, mask.time_at(query.start)) for one in mask.elements)
     }  # fmt: skip
 
 
@@ -348,6 +348,10 @@ class Mask(NamedTuple):
     until: datetime | None
     last: tuple[str, str]
     elements: tuple[str, ...] = ()
+
+    def time_at(self, read: datetime) -> datetime:
+        """The time whose state counts for a read: of a column that is gone, just before its end."""
+        return read if self.until is None or read < self.until else self.until - timedelta(microseconds=1)
 
 
 def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tuple[str, str, str]]]:

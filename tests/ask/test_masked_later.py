@@ -104,3 +104,45 @@ def test_reads_under_a_later_name_are_after_the_mask(story: str, reads: str, tmp
     none = ask(store, find("unmasked-reads"), {"object_name": "D.S.A", "column_name": "E", "since": "2026-02-01"})
     assert not none.rows
     assert not any("does not apply" in note for note in none.notes)
+
+
+def of_element(number: int, operation: str, domain: str, element_id: int, name: str) -> Json:
+    element = {"objectDomain": domain, "objectId": element_id, "objectName": name}
+    return changed(number, element, {}, operation)
+
+
+GONE: Final = {
+    "the policy": ("Masking policy", 40, "D.S.MASK"),
+    "the tag": ("Tag", 9, "D.S.PII"),
+}
+"""What is dropped and brought back: kind, id and name."""
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("gone", GONE)
+@pytest.mark.parametrize("is_away_at_the_end", [True, False])
+def test_a_source_that_is_gone_is_masked_as_it_was_at_its_end(
+    gone: str,
+    is_away_at_the_end: bool,  # noqa: FBT001 - a parametrised case
+    reads: str,
+    tmp_path: Path,
+) -> None:
+    """What happens to the policy or the tag after the DROP of the table makes no difference to it."""
+    drop, drop_table = of_element(5, "DROP", *GONE[gone]), changed(6, A, {}, "DROP")
+    if not is_away_at_the_end:
+        drop_table = changed(4, A, {}, "DROP")
+    rows = [
+        of_column(1, "C", tags()),
+        changed(2, {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII"}, MASK),
+        copied(3, A, B),
+        drop,
+        drop_table,
+        read(7, B, "C"),
+        of_element(8, "UNDROP", *GONE[gone]),
+        read(9, B, "C"),
+    ]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph", "--reads", reads) == 0
+    copies = ask(load(tmp_path / "out"), find("unmasked-copies"), {}).rows
+    expected = [] if is_away_at_the_end else [("D.S.A", "C", "D.S.MASK", "D.S.B", "C")]
+    assert [tuple(cells) for cells in copies] == expected

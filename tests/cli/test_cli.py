@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,10 +25,6 @@ from exporter.publish import earlier
 from exporter.settings import Settings
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 EXAMPLE = golden.EXAMPLES / "01-view-example"
 
@@ -224,6 +221,22 @@ def test_where_nobody_reads_an_export_is_made(tmp_path: Path) -> None:
         line = f"{shlex.join([sys.executable, '-m', 'exporter', *words])} {ending}; exit ${{PIPESTATUS[0]}}"
         assert subprocess.run(["bash", "-c", line], capture_output=True, check=False).returncode == 0
         assert exports.report(out)["exported"] == 1
+
+
+def test_what_was_done_is_said_where_the_summary_cannot_be_written(tmp_path: Path) -> None:
+    rows, out = exports.ndjson([GOOD], tmp_path / "rows.ndjson"), tmp_path / "out"
+    words = ["export", str(rows), "--out", str(out), "--engine", "local", "--account", "A-B"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "exporter", *words], stdout=full, stderr=subprocess.PIPE, check=False, text=True
+        )
+    assert done.returncode == 4
+    assert f"exporter: the export was published in {out}, but standard output cannot be written: No space left" in (
+        done.stderr
+    )
+    assert "nothing was published" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert exports.report(out)["exported"] == 1
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ import hashlib
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter import Graph
+from exporter.ask.stores import opened_store
 from exporter.cli import main
+from exporter.errors import UsageError
 from exporter.publish import manifest
 from exporter.system import folders
 from tests import exports
@@ -144,3 +147,86 @@ def test_a_file_that_is_gone_with_the_old_export_is_no_error(tmp_path: Path) -> 
         return "the new one has no graph"
 
     assert folders.steady(out, read) == "the new one has no graph"
+
+
+_LOST: Final = {
+    "removed": lambda path: path.unlink(),
+    "emptied": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+}
+"""What can happen to a file of an export after it was written."""
+
+
+_CONTRACT: Final = """
+apiVersion: v3.1.0
+kind: DataContract
+servers: [{server: dw, type: snowflake, account: MYORG-MYACCOUNT, database: D, schema: S}]
+schema: [{name: T, properties: [{name: C, transformSourceObjects: [D.S.U.C]}]}]
+"""
+
+
+def _lost_in_update(tmp_path: Path) -> Path:
+    """An export by day of two queries on two days, and of a row that is quarantined."""
+    later = {**GOOD, "query_id": "01bf0918-0000-0000-0000-000000000002", "query_start_time": "2026-09-02T10:00:00Z"}
+    rows = exports.ndjson([GOOD, {**later, "user_name": "LATER"}, {"query_id": 5}], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--update") == 0
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("how", _LOST)
+@pytest.mark.parametrize(
+    ("pattern", "commands"),
+    [
+        (
+            "graph/**/*.ttl",
+            [
+                ["query", "user-history", "{out}", "--user-name", "LATER"],
+                ["query", "who-accessed", "{out}", "--object-name", "D.S.T"],
+                ["report", "{out}", "--out", "{out}.html"],
+                ["serve", "{out}", "--port", "0"],
+                ["mcp", "{out}"],
+                ["reconcile", "{out}", "{out}.yaml"],
+            ],
+        ),
+        ("events/**/*.ndjson", [["push", "{out}"], ["push", "{out}", "--dry-run"]]),
+        ("quarantine/**/*.ndjson", [["quarantine", "{out}"], ["quarantine", "{out}", "--rows"], ["log", "{out}"]]),
+    ],
+)
+def test_nothing_is_read_from_an_export_that_lacks_a_file(
+    how: str,
+    pattern: str,
+    commands: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
+    out = _lost_in_update(tmp_path)
+    (tmp_path / "out.yaml").write_text(_CONTRACT, encoding="utf-8")
+    damaged = max(out.glob(pattern))
+    _LOST[how](damaged)
+    capsys.readouterr()
+    for command in commands:
+        assert main([word.replace("{out}", str(out)) for word in command]) == 2, command
+        printed = capsys.readouterr()
+        assert f"{damaged}: {'is missing' if how == 'removed' else 'has '}" in printed.err, command
+        assert printed.out == "", command
+    assert not (tmp_path / "out.html").exists()
+
+
+def test_scripts_are_told_too_and_can_ask_what_is_left(tmp_path: Path) -> None:
+    out = _lost_in_update(tmp_path)
+    next((out / "graph/day=2026-09-02").glob("*.ttl")).unlink()
+    with pytest.raises(UsageError, match=r"day=2026-09-02/part-00000\.ttl: is missing, so answers would lack"):
+        Graph(out)
+    with Graph(out / "graph") as graph:
+        assert graph.ask("user-history", user_name=GOOD["user_name"]).rows
+
+
+def test_a_store_made_before_the_loss_does_not_hide_it(tmp_path: Path) -> None:
+    out = _lost_in_update(tmp_path)
+    with opened_store(out, lambda _: None):
+        pass
+    next((out / "graph/day=2026-09-02").glob("*.ttl")).unlink()
+    with pytest.raises(UsageError, match="is missing"), opened_store(out, lambda _: None):
+        pass

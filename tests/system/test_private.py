@@ -18,6 +18,7 @@ from exporter.engines import export as pipeline
 from exporter.openlineage.push.ledger import Ledger
 from exporter.openlineage.run_files import RunFilesConfig, RunFilesTransport
 from exporter.publish.report import summarise
+from exporter.system import private
 from tests import exports
 from tests.input.bad_rows import GOOD
 
@@ -194,3 +195,15 @@ def test_what_spark_writes_between_the_rounds_is_private(spark: SparkSession, tm
         if told["Name"] == "java" and told["PPid"] == str(os.getpid()):
             masks.add(told["Umask"])
     assert masks == {"0077"}
+
+
+def test_the_umask_returns_when_the_last_of_several_exports_has_ended() -> None:
+    """As with two exports in threads of one process, of which the first to begin ends first."""
+    with umask(0o022):
+        first, second = private.made(), private.made()
+        for begun in (first, second):
+            begun.__enter__()
+        first.__exit__(None, None, None)
+        assert os.umask(0o077) == 0o077, "the second one still runs"
+        second.__exit__(None, None, None)
+        assert os.umask(0o022) == 0o022

@@ -33,7 +33,7 @@ from exporter.openlineage.push.verify_marquez import MarquezVerification
 from exporter.openlineage.push.verify_openmetadata import OpenMetadataVerification
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
-from exporter.system.terminal import bare, visible
+from exporter.system.terminal import bare, print_result, visible
 
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
 _VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
@@ -170,9 +170,10 @@ def push(folder: Path, choices: PushOptions, *, as_json: bool, sample: int | Non
     pushed = deliver(folder, choices, sample)
     if as_json:
         read_back = {} if sample is None else {"verified": [verified.as_json() for verified in pushed.verified]}
-        print(json.dumps({**asdict(pushed.counts), **read_back}))
+        text = json.dumps({**asdict(pushed.counts), **read_back})
     else:
-        print("\n".join(map(visible, pushed.lines(folder))))
+        text = "\n".join(map(visible, pushed.lines(folder)))
+    print_result(text, f"the push has ended, and {folder / 'push'} has what was delivered")
     if pushed.interrupted:
         say(f"interrupted; {_ON_RECORD}")
         return 130

@@ -33,6 +33,7 @@ from typing import IO, Any, Final
 from exporter.errors import UsageError
 from exporter.openlineage.push.event import Json, datasets, facet, thing_of
 from exporter.openlineage.push.ledger import ENDED, PLACED, TAKEN, Delivered, fingerprint, run_and_job
+from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files as compressed
 
 _TABLES: Final = """
@@ -167,7 +168,7 @@ def require_events(folder: Path) -> None:
 def _opened(folder: Path, closing: ExitStack) -> list[tuple[Path, IO[bytes]]]:
     """The paths, and the open files. They stay the files of one export, even if another one replaces the folder.
 
-    Raises UsageError where there are none, or where they are being replaced.
+    Raises UsageError where there are none, where one is lost, or where they are being replaced.
     """
     with suppress(FileNotFoundError):
         before = folder.stat() if folder.exists() else None
@@ -175,6 +176,7 @@ def _opened(folder: Path, closing: ExitStack) -> list[tuple[Path, IO[bytes]]]:
         files: list[tuple[Path, IO[bytes]]] = [(path, closing.enter_context(path.open("rb"))) for path in paths]
         if before is None or os.path.samestat(before, folder.stat()):
             if files:
+                refuse_incomplete(folder, "events", "a push")
                 return files
             if not folder.is_dir():
                 raise UsageError(f"{folder}: there is no such folder; give the one that exporter export wrote")
