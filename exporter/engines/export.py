@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from exporter.ask import stores
-from exporter.engines import local, updates
+from exporter.engines import local
 from exporter.engines.places import LocalPlace, Place, place_of
+from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
@@ -109,7 +110,7 @@ def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
 
     local.seldom_collected()
     rows = list(read(_records(export_input.inputs), job))
-    made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, export_input, NoProgress())
+    made = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
     results = results_of(message.body for part in made.results for message in part)
     return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
 
