@@ -29,14 +29,13 @@ from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
-from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks, facts_of
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_account, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT, Settings
 from exporter.system import private
-from exporter.system.progress import Progress
+from exporter.system.progress import NoProgress, Progress
 
 LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20

@@ -21,6 +21,7 @@ from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
 from exporter.system import files as compressed
+from exporter.system.progress import NoProgress
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -113,7 +114,7 @@ def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     one message (:mod:`exporter.pipeline.outcome`).
     """
     seldom_collected()
-    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))
+    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None), NoProgress())
     yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
     for results in made.results:
         yield from results

@@ -22,7 +22,7 @@ from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
-from exporter.pipeline.rounds import Before, Engine, NotByDay, ProgressListener
+from exporter.pipeline.rounds import Before, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
     CHILDREN,
@@ -47,6 +47,7 @@ from exporter.pipeline.updates import (
     unwrapped,
 )
 from exporter.pipeline.write import JOBS
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -91,7 +92,7 @@ class Update(Generic[Messages]):
     store: Store[Messages]
     job: ExportJob
     export_input: ExportInput
-    progress: ProgressListener
+    progress: Progress
     done: Updated[Messages] = field(default_factory=Updated, init=False)
 
     def add(self, read: Messages) -> Updated[Messages]:

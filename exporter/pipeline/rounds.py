@@ -10,13 +10,12 @@
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
 
-An engine passes messages between steps; a listener shows progress.
+An engine passes messages between steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 from uuid import uuid4
@@ -41,6 +40,7 @@ from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
 from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
+from exporter.system.progress import Progress
 
 Step = Callable[[Iterable[Message], ExportJob], Iterator[Message]]
 
@@ -75,26 +75,6 @@ class Engine(Protocol[Messages]):
 
     def counts(self, messages: Messages) -> Counts:
         """The sums of the partitions' counts, from messages that are stored."""
-
-
-class ProgressListener(Protocol):
-    """Receives the progress of the rounds."""
-
-    def stage(self, name: str) -> AbstractContextManager[None]:
-        """A context during which a stage runs."""
-
-    def counted(self, what: str, number: int) -> None:
-        """Report a number, such as of rows."""
-
-
-class NoProgress:
-    """Reports nothing."""
-
-    def stage(self, _: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def counted(self, what: str, number: int) -> None:
-        """Do nothing."""
 
 
 OUTPUTS: Final = "outputs"
@@ -151,7 +131,7 @@ def export(
     engine: Engine[Messages],
     read: Sequence[Messages],
     job: ExportJob,
-    progress: ProgressListener = NoProgress(),  # noqa: B008 - it has no state
+    progress: Progress,
     before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
     """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
@@ -239,7 +219,7 @@ class _Turn(Generic[Messages]):
     number: int
     extracted: Messages
     counts: Counts
-    progress: ProgressListener
+    progress: Progress
     before: Before[Messages] | None
 
     def name(self, what: str) -> str:
