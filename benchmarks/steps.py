@@ -27,6 +27,7 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import is_text
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.texts import NodeWriter, pieces
+from exporter.system.progress import NoProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -149,7 +150,7 @@ def run(lines: Iterable[str], job: ExportJob) -> tuple[int, Timed]:
         with clock.step("read"):
             rows = list(read(records, job))
         engine.count("read", records, rows)
-        made = rounds.export(engine, [rows], job)
+        made = rounds.export(engine, [rows], job, NoProgress())
         texts = [message for part in made.outputs for message in part if is_text(message.to)]
         with clock.step("pieces of files"):
             put = list(pieces(texts, job))

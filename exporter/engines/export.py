@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from exporter.ask import stores
-from exporter.engines import local, updates
+from exporter.engines import local
 from exporter.engines.places import LocalPlace, Place, place_of
+from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
@@ -28,14 +29,13 @@ from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
-from exporter.pipeline.rounds import NoProgress
 from exporter.pipeline.texts import checks, facts_of
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_account, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT, Settings
 from exporter.system import private
-from exporter.system.progress import Progress
+from exporter.system.progress import NoProgress, Progress
 
 LOCAL: Final = "local"
 _LITTLE: Final = 64 << 20
@@ -109,7 +109,7 @@ def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
 
     local.seldom_collected()
     rows = list(read(_records(export_input.inputs), job))
-    made = updates.update(local.LocalEngine(), LocalStore(new, job), rows, job, export_input, NoProgress())
+    made = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
     results = results_of(message.body for part in made.results for message in part)
     return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
 

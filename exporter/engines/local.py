@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from exporter.pipeline import rounds
-from exporter.pipeline.messages import Message, To, decode, is_text
-from exporter.pipeline.outcome import Counts, numbers
+from exporter.pipeline.messages import Message, To, is_text
+from exporter.pipeline.outcome import Counts, total
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
 from exporter.system import files as compressed
+from exporter.system.progress import NoProgress
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -98,7 +99,7 @@ class LocalEngine:
         return list(chain.from_iterable(messages))
 
     def counts(self, messages: list[Message]) -> Counts:
-        return Counts.of([decode(message.body) for message in messages if message.to == To.TALLY])
+        return Counts.sum(message.body for message in messages if message.to == To.TALLY)
 
 
 def seldom_collected() -> None:
@@ -113,8 +114,8 @@ def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     one message (:mod:`exporter.pipeline.outcome`).
     """
     seldom_collected()
-    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None))
+    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None), NoProgress())
     yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
     for results in made.results:
         yield from results
-    yield numbers(made.counts, made.refused)
+    yield total(made.counts, made.refused)

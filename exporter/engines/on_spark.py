@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from exporter.engines import local, session, updates
+from exporter.engines import local, session
 from exporter.engines import spark as workers
 from exporter.engines.records import COLUMNS, read_back, records
 from exporter.engines.records import size as size_of
 from exporter.engines.spark import SCHEMA, SparkEngine, as_text, batched, exclude_caches_from_collection
 from exporter.engines.state_on_spark import SparkStore, take
+from exporter.engines.updates import Update
 from exporter.graph.shapes.on_graph import Result
 from exporter.input import find
 from exporter.input.formats import uri
@@ -59,7 +60,8 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         with progress.stage("names"):
             job = local.knowing(job, _user_names(rows, job), new)
     if job.run:
-        return _in_days(engine, _read(job, rows), export_input, replace(job, screen=None), new, progress)
+        read_rows, job = _read(job, rows), replace(job, screen=None)
+        return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
     if job.in_order:
         with progress.stage("export"):
             made, stored = _alone(engine, rows, job)
@@ -106,15 +108,8 @@ def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: P
     return Outcome(made.counts, made.refused, _results(made.results)), made.names
 
 
-def _in_days(  # noqa: PLR0913, PLR0917 - as days.update
-    engine: SparkEngine,
-    read: DataFrame,
-    export_input: ExportInput,
-    job: ExportJob,
-    new: Publication,
-    progress: Progress,
-) -> Outcome:
-    made = updates.update(engine, SparkStore(engine.spark, new, job), read, job, export_input, progress)
+def _in_days(update: Update[DataFrame], read: DataFrame) -> Outcome:
+    made = update.add(read)
     return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
 
 

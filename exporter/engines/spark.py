@@ -20,7 +20,7 @@ from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
-from exporter.pipeline.messages import BUCKET_END, Message, To, decode, is_text
+from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
@@ -125,7 +125,7 @@ class SparkEngine:
 
     def counts(self, messages: DataFrame) -> Counts:
         rows = messages.filter(F.col("to") == To.TALLY).select("body").collect()
-        return Counts.of(decode(bytes(row["body"])) for row in rows)
+        return Counts.sum(bytes(row["body"]) for row in rows)
 
 
 def union(each: Sequence[DataFrame]) -> DataFrame:

@@ -13,8 +13,9 @@ changes are put together too, so that DIR has fewer files.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exporter.engines import changes
 
@@ -51,47 +52,64 @@ def begin(day: str, names: Iterable[str]) -> str:
     return min([day, *(first_of(name) for name in names if first_of(name) <= day <= last_of(name))])
 
 
-class Store(Protocol[Messages]):
+class Store(ABC, Generic[Messages]):
     """Reads and writes the state in DIR. Names are folders below ``state``."""
+
+    def __init__(self, new: Publication) -> None:
+        self._new = new
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over these paths from the old DIR."""
+        self._new.carry(names)
 
     def drop(self, names: Iterable[str]) -> None:
         """Remove these paths of the new DIR; ``*`` at the end of a name matches any ending."""
+        for name in names:
+            self._new.drop(name)
 
+    @abstractmethod
     def save(self, messages: Sequence[Messages], name: str) -> None:
         """Store messages under a name."""
 
     def has(self, name: str) -> bool:
         """Whether messages are stored under a name."""
+        return self._new.has(f"state/{name}")
 
     def names(self, folder: str) -> list[str]:
         """The sorted names under which messages are stored below a folder (``things/2026-01-31``)."""
+        return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
 
     def names_before(self, folder: str) -> list[str]:
         """The same of the old DIR."""
+        return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
 
+    @abstractmethod
     def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
         """Store the messages of several names under one, in place of them: all of them for the receivers ``every``
         (None: for any receiver), for others as :meth:`latest`.
         """
 
+    @abstractmethod
     def load(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """The messages to the receivers ``to`` under the names. A name that does not exist has none."""
 
+    @abstractmethod
     def load_before(self, name: str, to: Sequence[str]) -> Messages:
         """The same under a name in the old DIR."""
 
+    @abstractmethod
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
         """As :meth:`load`, but only with keys that occur among the others, whatever their receivers."""
 
+    @abstractmethod
     def latest(self, names: Sequence[str], to: Sequence[str]) -> Messages:
         """As :meth:`load`, but for each receiver and key only from the last name that has messages for it."""
 
+    @abstractmethod
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
         """The same, but only for the receivers and keys that occur among the others."""
 
+    @abstractmethod
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
         """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are in the
         folder ``things`` (see :meth:`latest`). ``every``: all days of the new DIR. The first changes contain
@@ -100,35 +118,12 @@ class Store(Protocol[Messages]):
 
     def alone(self) -> list[int]:
         """The numbers of the updates of the new DIR whose changes are not put together with others'."""
+        return changes.alone(self._new)
 
+    @abstractmethod
     def join_changes(self, numbers: Sequence[int]) -> None:
         """Put the changes of these updates together, in place of them: see :mod:`exporter.engines.changes`."""
 
+    @abstractmethod
     def publish(self, messages: Messages, name: str, day: str) -> None:
         """Move the texts that the engine stored under a name to their places in DIR, in the folder of a day."""
-
-
-class StateFolders:
-    """What every :class:`Store` does alike: it finds, keeps and drops files and folders of DIR by their names."""
-
-    def __init__(self, new: Publication) -> None:
-        self._new = new
-
-    def carry(self, names: Iterable[str]) -> None:
-        self._new.carry(names)
-
-    def drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._new.drop(name)
-
-    def has(self, name: str) -> bool:
-        return self._new.has(f"state/{name}")
-
-    def names(self, folder: str) -> list[str]:
-        return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
-
-    def names_before(self, folder: str) -> list[str]:
-        return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
-
-    def alone(self) -> list[int]:
-        return changes.alone(self._new)

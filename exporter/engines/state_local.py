@@ -21,7 +21,7 @@ from pyarrow import parquet
 from exporter.engines import changes
 from exporter.engines.changes import Changed
 from exporter.engines.local import write_texts
-from exporter.engines.state import StateFolders, first_of, last_of
+from exporter.engines.state import Store, first_of, last_of
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
@@ -74,8 +74,8 @@ another part. What an update needs of all days is for few receivers, and the oth
 """
 
 
-class LocalStore(StateFolders):
-    """:class:`exporter.engines.state.Store` for a DIR on this machine: a file of messages under each name, sorted."""
+class LocalStore(Store[list[Message]]):
+    """The state of a DIR on this machine: a file of messages under each name, sorted."""
 
     def __init__(self, new: Publication, job: ExportJob) -> None:
         super().__init__(new)

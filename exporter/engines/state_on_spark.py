@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from exporter.engines import changes
 from exporter.engines.changes import ADDED, EVENTS, FOLDER, REMOVED, UPDATE, Changed, ChangesSyntax, syntax
 from exporter.engines.spark import COLUMNS, SCHEMA, union
-from exporter.engines.state import StateFolders
+from exporter.engines.state import Store
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
 from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from exporter.pipeline.job import ExportJob
 
@@ -47,8 +48,8 @@ _OF_UPDATE: Final = "([0-9]+)/[^/]+$"
 """Matches the path of a file of changes: the number of its update."""
 
 
-class SparkStore(StateFolders):
-    """:class:`exporter.engines.state.Store` for a DIR that Spark can reach."""
+class SparkStore(Store[DataFrame]):
+    """The state of a DIR that Spark can reach."""
 
     def __init__(self, spark: SparkSession, new: Publication, job: ExportJob) -> None:
         super().__init__(new)

@@ -22,7 +22,7 @@ from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
-from exporter.pipeline.rounds import Before, Engine, NotByDay, ProgressListener
+from exporter.pipeline.rounds import Before, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
     CHILDREN,
@@ -47,6 +47,7 @@ from exporter.pipeline.updates import (
     unwrapped,
 )
 from exporter.pipeline.write import JOBS
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -81,51 +82,137 @@ class Updated(Generic[Messages]):
             self.refused[shape] = self.refused.get(shape, 0) + times
 
 
-def update(  # noqa: PLR0913, PLR0917 - the input of an update
-    engine: Engine[Messages],
-    store: Store[Messages],
-    read: Messages,
-    job: ExportJob,
-    export_input: ExportInput,
-    progress: ProgressListener,
-) -> Updated[Messages]:
-    """Add the messages of the first step (``read``) to DIR."""
-    earlier_days = export_input.earlier.days
-    done: Updated[Messages] = Updated(days=dict(earlier_days))
-    with progress.stage("date"):
-        read = engine.persist(read, "read")
-        new = _dated(engine, store, read, job, done)
-    first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
-    is_same = first is None and not done.is_anew
-    before = {
-        day: later for day, later in earlier_days.items() if is_same or (day < (first or "") and not done.is_anew)
-    }
-    store.carry(path for day in before for path in _paths(day))
-    store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
-    done.days, done.new = before, new
-    todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
-    due = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
-    todo |= due
-    every = sorted({*before, *todo})
-    together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
-    must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
-    affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *due, *must})
-    store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-    _make(engine, store, job, todo, every, affected, done, progress)
-    with progress.stage("things"):
-        texts = store.latest(store.names(THINGS_DAY), texts_of(job))
-        stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
-        store.publish(stored, THINGS_DAY, THINGS_DAY)
-    if export_input.changes:
-        again = sorted({*done.made, *(day for day in earlier_days if day not in before)})
-        with progress.stage("changes"):
-            store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
-    with progress.stage("join"):
-        _join(store, _ROWS, None)
-        _join(store, THINGS_DAY, HAPPENED)
-        for numbers in _old(store.alone() if export_input.changes else []):
-            store.join_changes(numbers)
-    return done
+@dataclass(frozen=True)
+class Update(Generic[Messages]):
+    """Adds rows to DIR, once. ``store``: the state in DIR. ``export_input``: what the rows were read from, and the
+    earlier runs of DIR. ``done``: what is done so far.
+    """
+
+    engine: Engine[Messages]
+    store: Store[Messages]
+    job: ExportJob
+    export_input: ExportInput
+    progress: Progress
+    done: Updated[Messages] = field(default_factory=Updated, init=False)
+
+    def add(self, read: Messages) -> Updated[Messages]:
+        """Add the messages of the first step (``read``) to DIR."""
+        engine, store, job, done = self.engine, self.store, self.job, self.done
+        earlier_days = self.export_input.earlier.days
+        done.days = dict(earlier_days)
+        with self.progress.stage("date"):
+            new = self._dated(engine.persist(read, "read"))
+        first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
+        is_same = first is None and not done.is_anew
+        before = {
+            day: later for day, later in earlier_days.items() if is_same or (day < (first or "") and not done.is_anew)
+        }
+        store.carry(path for day in before for path in _paths(day))
+        store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
+        done.days, done.new = before, new
+        todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
+        due = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+        todo |= due
+        every = sorted({*before, *todo})
+        together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
+        must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
+        affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *due, *must})
+        store.carry(f"state/{name}" for name in _named(_PARENTS, every))
+        self._make(todo, every, affected)
+        with self.progress.stage("things"):
+            texts = store.latest(store.names(THINGS_DAY), texts_of(job))
+            stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
+            store.publish(stored, THINGS_DAY, THINGS_DAY)
+        if self.export_input.changes:
+            again = sorted({*done.made, *(day for day in earlier_days if day not in before)})
+            with self.progress.stage("changes"):
+                store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
+        with self.progress.stage("join"):
+            _join(store, _ROWS, None)
+            _join(store, THINGS_DAY, HAPPENED)
+            for numbers in _old(store.alone() if self.export_input.changes else []):
+                store.join_changes(numbers)
+        return done
+
+    def _make(self, days: Iterable[str], every: Sequence[str], affected: Affected[Messages]) -> None:
+        """Make those of these days that are affected, and the later ones on which their queries end."""
+        engine, store, done = self.engine, self.store, self.done
+        todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
+        late: list[Messages] = []
+        while todo:
+            day = min(todo)
+            todo.remove(day)
+            if not affected.has(day):
+                store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
+                done.days[day] = affected.earlier[day]
+                continue
+            made[day], others = _Day(self, day, late).make(every)
+            others += affected.add_every() if made[day].counts.first is None else []
+            earlier = min((other for other in others if other < day), default=None)
+            if made[day].started is None:
+                affected.made(day, done.days[day])
+                affected.add(others)
+                todo.update(later for later in done.days[day] if later > day)
+            else:
+                # The folders of the day's messages are written again.
+                name = f"{day}late-{turns}"
+                results = [
+                    engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made[day].results)
+                ]
+                done.add_results(results, made[day].refused)
+                late += [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
+                todo.add(day)
+            if earlier is not None:
+                turns += 1
+                if turns > rounds.TURNS:
+                    raise rounds.endless(made[day].refused, self.job)
+                affected.add_every()
+                earlier = begin(earlier, store.names(THINGS_DAY))
+                again = [day for day in done.days if day >= earlier]
+                store.drop(path for one in again for path in _paths(one))
+                store.drop(f"state/{name}" for name in store.names(THINGS_DAY) if first_of(name) >= earlier)
+                for text in again:
+                    del done.days[text]
+                todo.update(again)
+        for day in sorted(made):
+            done.counts.join(made[day].counts)
+            done.made.append(day)
+            done.add_results(made[day].results, made[day].refused)
+
+    def _dated(self, read: Messages) -> dict[str, int]:
+        """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day,
+        the rows of all runs are stored again.
+        """
+        engine, store, job, done = self.engine, self.store, self.job, self.done
+        runs = store.names_before(_ROWS)
+        store.carry(f"state/{name}" for name in runs)
+        index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
+        dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
+        counts = engine.counts(dated)
+        done.is_anew = bool(counts.numbers[MOVED]) or job.forgets
+        if done.is_anew:
+            known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
+            if job.forget_asked:
+                users = engine.persist(engine.map(known, look_up, job), "users")
+                job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
+            stays = engine.persist(engine.shuffle([known], forget, job), "stays")
+            dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
+            counts = engine.counts(dated)
+            store.drop(f"state/{name}" for name in runs)
+        new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
+        store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, To.PLACE])], f"{_ROWS}/{job.run:05d}")
+        done.counts.join(counts)
+        if counts.numbers["unreadable"] or counts.numbers["not_understood"]:
+            aside = engine.shuffle(
+                [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+            )
+            stored = engine.write_texts([aside], "unreadable")
+            done.counts.join(engine.counts(stored))
+            if counts.numbers["unreadable"]:
+                store.publish(stored, "unreadable", f"run={job.run:05d}")
+        if not job.forgets:
+            store.carry(["quarantine/run=*"])
+        return new
 
 
 def _old(alone: list[T]) -> Iterator[list[T]]:
@@ -152,95 +239,6 @@ def _paths(day: str) -> list[str]:
     ]
 
 
-def _make(  # noqa: PLR0913, PLR0917 - the input of an update, and what it has so far
-    engine: Engine[Messages],
-    store: Store[Messages],
-    job: ExportJob,
-    days: Iterable[str],
-    every: Sequence[str],
-    affected: Affected[Messages],
-    done: Updated[Messages],
-    progress: ProgressListener,
-) -> None:
-    """Make those of these days that are affected, and the later ones on which their queries end."""
-    todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
-    late: list[Messages] = []
-    while todo:
-        day = min(todo)
-        todo.remove(day)
-        if not affected.has(day):
-            store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
-            done.days[day] = affected.earlier[day]
-            continue
-        made[day], others = _Day(engine, store, day, job, late).make(every, done, progress)
-        others += affected.add_every() if made[day].counts.first is None else []
-        earlier = min((other for other in others if other < day), default=None)
-        if made[day].started is None:
-            affected.made(day, done.days[day])
-            affected.add(others)
-            todo.update(later for later in done.days[day] if later > day)
-        else:
-            # The folders of the day's messages are written again.
-            name = f"{day}late-{turns}"
-            results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made[day].results)]
-            done.add_results(results, made[day].refused)
-            late += [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
-            todo.add(day)
-        if earlier is not None:
-            turns += 1
-            if turns > rounds.TURNS:
-                raise rounds.endless(made[day].refused, job)
-            affected.add_every()
-            earlier = begin(earlier, store.names(THINGS_DAY))
-            again = [day for day in done.days if day >= earlier]
-            store.drop(path for one in again for path in _paths(one))
-            store.drop(f"state/{name}" for name in store.names(THINGS_DAY) if first_of(name) >= earlier)
-            for text in again:
-                del done.days[text]
-            todo.update(again)
-    for day in sorted(made):
-        done.counts.join(made[day].counts)
-        done.made.append(day)
-        done.add_results(made[day].results, made[day].refused)
-
-
-def _dated(
-    engine: Engine[Messages], store: Store[Messages], read: Messages, job: ExportJob, done: Updated[Messages]
-) -> dict[str, int]:
-    """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day, the
-    rows of all runs are stored again.
-    """
-    runs = store.names_before(_ROWS)
-    store.carry(f"state/{name}" for name in runs)
-    index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
-    dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
-    counts = engine.counts(dated)
-    done.is_anew = bool(counts.numbers[MOVED]) or job.forgets
-    if done.is_anew:
-        known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
-        if job.forget_asked:
-            users = engine.persist(engine.map(known, look_up, job), "users")
-            job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
-        stays = engine.persist(engine.shuffle([known], forget, job), "stays")
-        dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
-        counts = engine.counts(dated)
-        store.drop(f"state/{name}" for name in runs)
-    new = {name.removeprefix(DAY): rows for name, rows in counts.numbers.items() if name.startswith(DAY)}
-    store.save([engine.filter(dated, [*sorted(new), LINES, INDEX, To.PLACE])], f"{_ROWS}/{job.run:05d}")
-    done.counts.join(counts)
-    if counts.numbers["unreadable"] or counts.numbers["not_understood"]:
-        aside = engine.shuffle(
-            [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
-        )
-        stored = engine.write_texts([aside], "unreadable")
-        done.counts.join(engine.counts(stored))
-        if counts.numbers["unreadable"]:
-            store.publish(stored, "unreadable", f"run={job.run:05d}")
-    if not job.forgets:
-        store.carry(["quarantine/run=*"])
-    return new
-
-
 def _named(what: str, days: Iterable[str]) -> list[str]:
     return [f"{what}/{day}" for day in sorted(days)]
 
@@ -250,19 +248,16 @@ class _Day(Generic[Messages]):
     has to be made again.
     """
 
-    def __init__(
-        self, engine: Engine[Messages], store: Store[Messages], day: str, job: ExportJob, late: Sequence[Messages]
-    ) -> None:
-        self._engine, self._store, self._day, self._late = engine, store, day, late
-        self._job = replace(job, day=day, until=end_of(day), in_order=False, screen=None)
+    def __init__(self, update: Update[Messages], day: str, late: Sequence[Messages]) -> None:
+        self._engine, self._store, self._day, self._late = update.engine, update.store, day, late
+        self._job = replace(update.job, day=day, until=end_of(day), in_order=False, screen=None)
+        self._progress, self._done = update.progress, update.done
 
-    def make(
-        self, every: Sequence[str], done: Updated[Messages], progress: ProgressListener
-    ) -> tuple[rounds.Exported[Messages], list[str]]:
+    def make(self, every: Sequence[str]) -> tuple[rounds.Exported[Messages], list[str]]:
         """Make the day after those that are done; and the other days that have to be made again because of it.
         ``every``: the days that have rows.
         """
-        engine, store, day, job = self._engine, self._store, self._day, self._job
+        engine, store, day, job, done = self._engine, self._store, self._day, self._job, self._done
         store_before = [text for text in sorted(done.days) if text < day]
         due_now = engine.map(store.load(_named("open", store_before[-1:]), DUE), due, job)
         due_now = engine.persist(due_now, f"{day}due")
@@ -279,7 +274,7 @@ class _Day(Generic[Messages]):
                 engine,
                 self._input_messages(every),
                 job,
-                progress,
+                self._progress,
                 Before(
                     knew,
                     happened,

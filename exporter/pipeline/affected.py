@@ -27,7 +27,7 @@ from exporter.pipeline.messages import (
     order,
     read_known,
 )
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -74,16 +74,16 @@ def compare_states(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
     """Whether the state of each receiver and key at the end of a day (``job.until``) has changed, for
     :func:`affected`; and how many have, by receiver.
     """
-    tally = Tally()
+    counts = Counts()
     for (to, key), group in groupby(messages, by_receiver):
         was, now = list[_Known](), list[_Known]()
         for message in group:
             (was if message.order[0] == _WAS else now).append(_Known(*decode(message.body)))
         has_changed = not _is_same(to, was, now)
         if has_changed:
-            tally.numbers[f"{CHANGED}{to}"] += 1
+            counts.numbers[f"{CHANGED}{to}"] += 1
         yield Message(to, key, order(_COMPARED, job.until), encode(has_changed))
-    yield tally.message()
+    yield counts.message()
 
 
 def _is_same(to: str, was: list[_Known], now: list[_Known]) -> bool:
@@ -101,26 +101,26 @@ def _is_same(to: str, was: list[_Known], now: list[_Known]) -> bool:
 
 def mentioned(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The receivers of which a day read, from its state; and how much happened to schemas and databases."""
-    tally = Tally()
+    counts = Counts()
     for message in messages:
         if message.to == To.CONTAINED:
-            tally.numbers[EVENTS] += is_event(message)
+            counts.numbers[EVENTS] += is_event(message)
         elif message.to not in HAPPENED:
             yield Message(message.to, message.key, AT_RANK[_MENTIONED], b"")
-    yield tally.message()
+    yield counts.message()
 
 
 def affected(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Count the keys that a day mentions and whose state has changed. The messages of a key: what
     :func:`compare_states` gave on each day, in order of time, of which the last one counts; and the mention.
     """
-    tally = Tally()
+    counts = Counts()
     for _, group in groupby(messages, by_receiver):
         has_changed = False
         for message in group:
             if message.order[0] == _COMPARED:
                 has_changed = decode(message.body)
             elif has_changed:
-                tally.numbers[AFFECTED] += 1
+                counts.numbers[AFFECTED] += 1
                 break
-    yield tally.message()
+    yield counts.message()

@@ -58,7 +58,7 @@ from exporter.pipeline.messages import (
     written_at,
 )
 from exporter.pipeline.neighbourhood import ToObjects
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import later, snapshot
 
@@ -85,7 +85,7 @@ def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             yield from node_writer.of_thing(to, key, _nodes(to, key, [message.body for message in each], node_writer))
         else:
             yield from group
-    yield node_writer.tally.message()
+    yield node_writer.counts.message()
 
 
 def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) -> list[Node]:
@@ -115,7 +115,7 @@ def _object(
     version_history, received = VersionHistory(object_key), _Received()
     for message in _to_queries(account, _answers(group, version_history, received)):
         yield later(message) if job.day and is_later(message.key, job.day) else message
-    yield from received.datasets_for_queries(job, node_writer.tally)
+    yield from received.datasets_for_queries(job, node_writer.counts)
     profile = received.known.profile
     object_history = version_history.result(profile.names)
     object_history.same_names = sorted(received.same_names)
@@ -284,7 +284,7 @@ class _Received:
         if version_history.is_passed_by:
             yield from version_history.passes(use)
 
-    def datasets_for_queries(self, job: ExportJob, tally: Tally) -> list[Message]:
+    def datasets_for_queries(self, job: ExportJob, counts: Counts) -> list[Message]:
         """Send the dataset for each spelling that rows have of the object to each bucket with queries that mention it,
         once.
         """
@@ -300,7 +300,7 @@ class _Received:
         signs = helpers.signs_of(profile) if job.openlineage.helpers else None
         names = {name for _, _, _, name, _ in datasets} if thing.kind in helpers.KINDS else ()
         if signs or any(helpers.is_named(name, job.openlineage.helpers) for name in names):
-            tally.numbers["helpers"] += 1
+            counts.numbers["helpers"] += 1
         body = encode((profile.key, datasets, signs))
         named = [
             Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)

@@ -282,7 +282,7 @@ def end_copies(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
             yield from node_writer.of_thing(To.OBJECT, key, nodes)
             if to_objects is not None:
                 yield from to_objects.of_copy(key, nodes)
-    yield node_writer.tally.message()
+    yield node_writer.counts.message()
 
 
 # --- DROP, REPLACE and UNDROP -----------------------------------------------------------------------------------------

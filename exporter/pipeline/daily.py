@@ -145,10 +145,10 @@ def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
             nodes = [_node(*decode(next(group).body))]
         results = node_writer.checked(nodes)
         if refusal(results) is not None:
-            node_writer.tally.numbers[REFUSED] += 1
+            node_writer.counts.numbers[REFUSED] += 1
         yield from node_writer.results(results)
         yield from node_writer.texts(nodes)
-    yield node_writer.tally.message()
+    yield node_writer.counts.message()
 
 
 def _node(iri: str, name: str, values: dict[str, Any]) -> Node:

@@ -49,7 +49,7 @@ from exporter.pipeline.messages import (
     within,
     written_at,
 )
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import (
     AS_PARENT,
     AS_ROOT,
@@ -136,10 +136,10 @@ def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[M
                 yield Message(To.QUERY, relative, AT_RANK[HOLD], encode((account, query_id, None)))
 
 
-def count_start(tally: Tally, day: str, job: ExportJob) -> None:
+def count_start(counts: Counts, day: str, job: ExportJob) -> None:
     """Name the day on which a quarantined query started, if an update refuses it on a later one, on which it ends."""
     if day < job.day:
-        tally.named(f"{STARTED}{day}")
+        counts.named(f"{STARTED}{day}")
 
 
 def quarantine_query(facts: QueryFacts, reason: str) -> Message:
@@ -203,14 +203,14 @@ def extract(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             yield from group
             continue
         by_account, lines = messages_of_queries(group, job)
-        extractor.tally.numbers["history_doubled"] += max(len(lines) - 1, 0)
+        extractor.counts.numbers["history_doubled"] += max(len(lines) - 1, 0)
         for account, query_messages in by_account.items():
             rows = query_messages.context + [row for row, _, _ in query_messages.rows]
             history, contradicting = joined(lines, {row.start for row in rows})
-            extractor.tally.numbers["history_contradicting"] += contradicting if query_messages.rows else 0
+            extractor.counts.numbers["history_contradicting"] += contradicting if query_messages.rows else 0
             yield from extractor.query(account, query_id, query_messages, history)
     yield from extractor.sums()
-    yield extractor.tally.message()
+    yield extractor.counts.message()
 
 
 def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
@@ -241,7 +241,7 @@ class _Extractor:
         self._learned: Recent[str] = Recent(_PREPARED)
         self._people = People()
         self._addresses = Addresses(job.partitions)
-        self.tally = Tally()
+        self.counts = Counts()
 
     def query(self, account: str, query_id: str, query_messages: QueryMessages, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
@@ -260,14 +260,14 @@ class _Extractor:
         known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
-        self.tally.numbers["duplicates"] += doubled
-        self.tally.numbers["aggregate_duplicates"] += doubled * is_aggregate
+        self.counts.numbers["duplicates"] += doubled
+        self.counts.numbers["aggregate_duplicates"] += doubled * is_aggregate
         if query_messages.reasons:
             if children:
                 yield Message(To.STATEMENT, within(account, query_id), b"", b"")
             yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
         elif len(distinct_rows) > 1 and disagree(distinct_rows):
-            self.tally.numbers["quarantined_queries"] += 1
+            self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
             )
@@ -295,7 +295,7 @@ class _Extractor:
 
     def _parent(self, key: str, encoded: bytes, job: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
-        self.tally.numbers["parents"] += 1
+        self.counts.numbers["parents"] += 1
         return (
             Message(To.PARENT, key, AT_RANK[FACTS_OF], encoded)
             if job is None
@@ -313,7 +313,7 @@ class _Extractor:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
         each = {id(row) for row in distinct([row for row, _, _ in in_order])}
-        self.tally.numbers["rows_of_quarantined"] += len(each)
+        self.counts.numbers["rows_of_quarantined"] += len(each)
         for row, place, text in in_order:
             if id(row) in each:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
@@ -325,7 +325,7 @@ class _Extractor:
         for row, (file, block, number, unit), _ in rows if names else ():
             if id(row) in each and file_of(file)[1] == self._job.run:
                 entries = [(f"{CONTRADICTED}{name}", 1, (f"{block:020}", number, unit)) for name in sorted(names)]
-                self.tally.numbers["not_understood"] += len(entries)
+                self.counts.numbers["not_understood"] += len(entries)
                 yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
     def _of_query(
@@ -336,7 +336,7 @@ class _Extractor:
         """
         too_much = beyond(facts.content)
         if too_much is not None:
-            self.tally.numbers["quarantined_queries"] += 1
+            self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(facts, too_much)
             return
         account, uses = facts.account, self._prepare(facts)
@@ -345,7 +345,7 @@ class _Extractor:
         address = self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
         written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[FACTS_OF], body)
         if is_later(address, self._job.day):
-            self.tally.named(f"{OPEN_DAY}{day_of(facts.end)}")
+            self.counts.named(f"{OPEN_DAY}{day_of(facts.end)}")
             written = later(written)
         yield written
         parent = within(account, facts.query_id) if is_parent and self._job.events else None
@@ -353,10 +353,10 @@ class _Extractor:
             yield self._parent(parent, body, job)
         if self._job.events:
             yield from _to_parents(facts, address)
-        self.tally.note_query(facts)
+        self.counts.note_query(facts)
         events = [event for _, event in remade(facts.content)]
-        self.tally.numbers["clones"] += any(event.source for event in events)
-        self.tally.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
+        self.counts.numbers["clones"] += any(event.source for event in events)
+        self.counts.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
         self._people.add(facts)
         at = bucket(address)
         for object_key in add(self._profiles, facts, self._learned):

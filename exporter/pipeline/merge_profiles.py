@@ -55,7 +55,7 @@ from exporter.pipeline.messages import (
     read_known,
     within,
 )
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.updates import snapshot
 
 if TYPE_CHECKING:
@@ -199,18 +199,18 @@ def resolve_names(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
 
 def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The replies of datasets and elements to the objects. Messages for other receivers pass through."""
-    tally = Tally()
+    counts = Counts()
     for (to, key), group in groupby(messages, by_receiver):
         if to == To.DATASET:
-            yield from _dataset(key, group, job, tally)
+            yield from _dataset(key, group, job, counts)
         elif to == To.ELEMENT:
             yield from _element(key, group, job)
         else:
             yield from group
-    yield tally.message()
+    yield counts.message()
 
 
-def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -> list[Message]:
+def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts) -> list[Message]:
     account, bodies, settings = parts(key)[0], [message.body for message in group], job.openlineage
     each = [read_dataset(body) for body in bodies]
     before = None if each[0][0] else read_dataset(bodies[0])[1]
@@ -228,7 +228,7 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, tally: Tally) -
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
         event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
         is_valid = not problems(event)
-        tally.numbers["events" if is_valid else "faulty"] += 1
+        counts.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:
             messages.append(Message(To.EVENTS, "", order(0, event.time), event.body))
     return messages

@@ -23,7 +23,7 @@ from exporter.graph.vocabulary import OBJECT
 from exporter.model.facts import QueryFacts
 from exporter.pipeline.extract import count_start
 from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, within
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
 
@@ -162,7 +162,7 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
 
 def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Objects with their neighbourhoods -> results of validation, and the queries that are quarantined."""
-    shapes, tally = checks(job.shapes).neighbourhood, Tally()
+    shapes, counts = checks(job.shapes).neighbourhood, Counts()
     for _, group in groupby(messages, by_receiver):
         own: list[Node] = []
         others: list[Node] = []
@@ -177,25 +177,25 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
         by_owner: dict[NodeOwner, list[Result]] = {}
         for focus, results in shapes.check(own, others, job.base).items():
             for result in results:
-                tally.result(result.severity, result.shape)
+                counts.result(result.severity, result.shape)
                 yield Message(To.RESULT, "", b"", json.encode(result))
             for owner in owners[focus]:
                 by_owner.setdefault(owner, []).extend(results)
-        yield from _quarantine(by_owner, tally, job)
-    yield tally.message()
+        yield from _quarantine(by_owner, counts, job)
+    yield counts.message()
 
 
-def _quarantine(by_owner: dict[NodeOwner, list[Result]], tally: Tally, job: ExportJob) -> Iterator[Message]:
+def _quarantine(by_owner: dict[NodeOwner, list[Result]], counts: Counts, job: ExportJob) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
     for owner, every in sorted(by_owner.items()):
         reason = refusal(every)
         if reason is None:
             continue
         if owner.object_key:
-            tally.numbers["refused"] += 1
+            counts.numbers["refused"] += 1
             yield Message(To.REFUSED, refused_key(To.OBJECT, owner.object_key), b"", reason.encode())
         else:
-            tally.numbers["quarantined_queries"] += 1
-            count_start(tally, owner.day, job)
+            counts.numbers["quarantined_queries"] += 1
+            count_start(counts, owner.day, job)
             body = owner.account, owner.query_id, owner.relatives, reason, owner.day
             yield Message(To.QUARANTINED, within(owner.account, owner.query_id), b"", encode(body))

@@ -6,11 +6,11 @@ Each partition has its counts. Their sums are the numbers of the report.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order
 from exporter.graph.store import load_digest
@@ -26,50 +26,45 @@ MOST: Final = 100
 OTHERS: Final = "others"
 
 
-class Unknown:
+class Unknown(Struct):
     """Counts what is not understood, by name, with the first example. Of names beyond :data:`MOST` only their sum is
     kept, so that memory is bounded; the result does not depend on the order, nor on how rows are divided.
     """
 
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[int, Example]] = {}
-        self._others: tuple[int, Example] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unknown) and self.entries() == other.entries()
-
-    __hash__ = None  # type: ignore[assignment] # it changes with what is counted
+    found: dict[str, tuple[int, Example]] = field(default_factory=dict)
+    others: tuple[int, Example] | None = None
 
     def add(self, what: str, number: int, example: Example) -> None:
         if what == OTHERS:
-            self._others = _sum(self._others, (number, example))
+            self.others = _sum(self.others, (number, example))
             return
-        self._found[what] = _sum(self._found.get(what), (number, example))
-        if len(self._found) > MOST:
-            self._others = _sum(self._others, self._found.pop(max(self._found)))
+        self.found[what] = _sum(self.found.get(what), (number, example))
+        if len(self.found) > MOST:
+            self.others = _sum(self.others, self.found.pop(max(self.found)))
 
     def entries(self) -> list[tuple[str, int, Example]]:
         """Name, number and example, sorted by name, :data:`OTHERS` last."""
-        found = [(what, *self._found[what]) for what in sorted(self._found)]
-        return found if self._others is None else [*found, (OTHERS, *self._others)]
+        found = [(what, *self.found[what]) for what in sorted(self.found)]
+        return found if self.others is None else [*found, (OTHERS, *self.others)]
 
 
 def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
     return other if before is None else (before[0] + other[0], min(before[1], other[1]))
 
 
-class Tally:
-    """``numbers``: counts by name. Beside them the first start by account and the last of all (microseconds since
-    1970), and a digest of the queries for the name of the load, independent of their order.
+class Counts(Struct):
+    """Counts of a partition, or their sums over several. ``numbers``: by name. ``begun``: the first start by account.
+    ``last``: the last start of all, None without a query (microseconds since 1970). ``load``: a digest of the queries
+    for the name of the load, independent of their order. ``shapes``: (severity, shape) -> number of results.
+    ``unknown``: what is not understood.
     """
 
-    def __init__(self) -> None:
-        self.numbers = Counter[str]()
-        self._begun: dict[str, int] = {}
-        self._last: int | None = None
-        self._shapes: dict[tuple[str, str], int] = {}
-        self._load = 0
-        self.unknown = Unknown()
+    numbers: Counter[str] = field(default_factory=Counter)
+    begun: dict[str, int] = field(default_factory=dict)
+    last: int | None = None
+    load: int = 0
+    shapes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unknown: Unknown = field(default_factory=Unknown)
 
     def named(self, what: str) -> None:
         """Make sure that the count is there, even if it is 0."""
@@ -77,12 +72,9 @@ class Tally:
 
     def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""
-        begun = self._begun.get(facts.account)
-        if begun is None or facts.start < begun:
-            self._begun[facts.account] = facts.start
-        if self._last is None or facts.start > self._last:
-            self._last = facts.start
-        self._load ^= load_digest(facts.account, facts.query_id)
+        self.begun[facts.account] = min(facts.start, self.begun.get(facts.account, facts.start))
+        self.last = facts.start if self.last is None else max(facts.start, self.last)
+        self.load ^= load_digest(facts.account, facts.query_id)
 
     def written(self, facts: QueryFacts, fresh: Fresh) -> None:
         """Count a query that is exported, with what of it is new."""
@@ -98,45 +90,17 @@ class Tally:
 
     def result(self, severity: str, shape: str) -> None:
         """Count a result of validation."""
-        self._shapes[severity, shape] = self._shapes.get((severity, shape), 0) + 1
+        self.shapes[severity, shape] += 1
 
     def message(self) -> Message:
-        shapes = [(*key, number) for key, number in sorted(self._shapes.items())]
-        counted = {**self.numbers, "begun": self._begun, "last": self._last, "load": self._load, "shapes": shapes}
-        body = encode({**counted, "unknown": self.unknown.entries()})
-        return Message(To.TALLY, "", b"", body)
-
-
-_OWN: Final = frozenset({"load", "last"})
-"""Integers of a tally that are not added up."""
-
-
-@dataclass
-class Counts:
-    """Sums over all partitions. ``numbers``: by name. ``begun``: the first start by account. ``last``: the last start
-    of all, None without a query (microseconds since 1970). ``load``: a digest of the queries, independent of their
-    order. ``shapes``: (severity, shape) -> number of results. ``unknown``: what is not understood.
-    """
-
-    numbers: Counter[str] = field(default_factory=Counter)
-    begun: dict[str, int] = field(default_factory=dict)
-    last: int | None = None
-    load: int = 0
-    shapes: dict[tuple[str, str], int] = field(default_factory=dict)
-    unknown: Unknown = field(default_factory=Unknown)
+        return Message(To.TALLY, "", b"", encode(self))
 
     @classmethod
-    def of(cls, tallies: Iterable[Mapping[str, Any]]) -> Counts:
-        """The sums of the tallies from :class:`exporter.pipeline.outcome.Tally`."""
+    def sum(cls, bodies: Iterable[bytes]) -> Counts:
+        """The sums of counts from the bodies of their messages."""
         counts = cls()
-        for tally in tallies:
-            numbers = Counter(
-                {name: value for name, value in tally.items() if isinstance(value, int) and name not in _OWN}
-            )
-            shapes = {(severity, shape): number for severity, shape, number in tally.get("shapes", ())}
-            for what, number, (file, at, unit) in tally.get("unknown", ()):
-                counts.unknown.add(what, number, (file, at, unit))
-            counts.join(cls(numbers, tally.get("begun", {}), tally.get("last"), tally.get("load", 0), shapes))
+        for body in bodies:
+            counts.join(_read_counts(body))
         return counts
 
     def join(self, other: Counts) -> Counts:
@@ -146,10 +110,9 @@ class Counts:
             self.begun[account] = min(at, self.begun.get(account, at))
         self.last = max((number for number in (self.last, other.last) if number is not None), default=None)
         self.load ^= other.load
+        self.shapes.update(other.shapes)
         for entry in other.unknown.entries():
             self.unknown.add(*entry)
-        for shape, number in other.shapes.items():
-            self.shapes[shape] = self.shapes.get(shape, 0) + number
         return self
 
     @property
@@ -166,13 +129,21 @@ class Counts:
         return {shape: number for (severity, shape), number in self.shapes.items() if severity in ALLOWED}
 
 
+def _counter(_: type, read: dict[Any, int]) -> Counter[Any]:
+    """The only type of a count's field that msgspec does not read by itself."""
+    return Counter(read)
+
+
+_read_counts: Final = msgspec.msgpack.Decoder(Counts, dec_hook=_counter).decode
+_read_total: Final = msgspec.msgpack.Decoder(tuple[Counts, dict[str, int]], dec_hook=_counter).decode
+
+
 LIMIT: Final = 10_000
 """Most results of validation that are listed; all are counted by shape."""
 _read_result: Final = msgspec.json.Decoder(Result).decode
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``counts``: of all partitions. ``refused``: number of results that refuse a node, by shape, of all turns.
     ``results``: the first :data:`LIMIT`. Of an update only: ``days``, all days of DIR, each with the later days for
     which it has open messages; ``new``, number of new rows by day; ``made``, the days that were made again.
@@ -193,30 +164,11 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
     return in_order(set(map(_read_result, bodies)))[:LIMIT]
 
 
-_Numbers = tuple[
-    dict[str, int],
-    dict[str, int],
-    int | None,
-    int,
-    list[tuple[str, str, int]],
-    dict[str, int],
-    list[tuple[str, int, Example]],
-]
-_read_numbers: Final = msgspec.msgpack.Decoder(_Numbers).decode
-
-
-def numbers(counts: Counts, refused: dict[str, int]) -> Message:
+def total(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export as a message."""
-    shapes = [(*shape, number) for shape, number in sorted(counts.shapes.items())]
-    sums = counts.numbers, counts.begun, counts.last, counts.load, shapes, refused, counts.unknown.entries()
-    return Message(To.TALLY, "", b"", encode(sums))
+    return Message(To.TALLY, "", b"", encode((counts, refused)))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
-    """The outcome from the body of :func:`numbers` and the bodies of the messages of results."""
-    sums, begun, last, load, shapes, refused, entries = _read_numbers(tally)
-    unknown = Unknown()
-    for entry in entries:
-        unknown.add(*entry)
-    by_shape = {(severity, shape): number for severity, shape, number in shapes}
-    return Outcome(Counts(Counter(sums), begun, last, load, by_shape, unknown), refused, results_of(results))
+    """The outcome from the body of :func:`total` and the bodies of the messages of results."""
+    return Outcome(*_read_total(tally), results_of(results))

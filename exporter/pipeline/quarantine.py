@@ -16,7 +16,7 @@ from exporter.model.facts import QueryFacts
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_query_record, within
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
 
@@ -46,7 +46,7 @@ def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
 
 def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Refused things and the queries that mention them -> the queries to be quarantined."""
-    tally = Tally()
+    counts = Counts()
     for _, group in groupby(messages, by_receiver):
         reason: str | None = None
         for message in group:
@@ -54,16 +54,16 @@ def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
                 reason = reason or message.body.decode()
             elif reason is not None:
                 account, query_id, relatives, _, day = decode(message.body)
-                tally.numbers["quarantined_queries"] += 1
+                counts.numbers["quarantined_queries"] += 1
                 yield Message(To.QUARANTINED, message.key, b"", encode((account, query_id, relatives, reason, day)))
-    yield tally.message()
+    yield counts.message()
 
 
 def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """For each file: first the number of records in its blocks, then its quarantined rows, and what is not
     understood. Gives lines in which rows are numbered over all blocks of the file, from 1.
     """
-    tally = Tally()
+    counts = Counts()
     before: dict[tuple[str, int], int] = {}
     so_far: dict[str, int] = {}
     for (_to, label), group in groupby(messages, by_receiver):
@@ -76,11 +76,11 @@ def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             elif message.to == To.UNKNOWN:
                 for what, count, (block, index, unit) in decode(message.body):
                     at = before.get((label, int(block)), 0) + index
-                    tally.unknown.add(what, count, (file, at, unit))
+                    counts.unknown.add(what, count, (file, at, unit))
             elif message.to == To.QUARANTINED_ROWS:
                 block, index, unit, reason, text, is_aggregate = decode(message.body)
                 line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}
-                tally.numbers["quarantined"] += run == job.run
-                tally.numbers["aggregate_quarantined"] += is_aggregate and run == job.run
+                counts.numbers["quarantined"] += run == job.run
+                counts.numbers["aggregate_quarantined"] += is_aggregate and run == job.run
                 yield Message(To.QUARANTINE, label, message.order, orjson.dumps(line))
-    yield tally.message()
+    yield counts.message()

@@ -5,6 +5,7 @@ A row goes to its query with its place; an unreadable one to the quarantine with
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,7 +24,7 @@ from exporter.model.identifiers import named
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
 from exporter.pipeline.messages import Message, To, encode, order
-from exporter.pipeline.outcome import Unknown
+from exporter.pipeline.outcome import Counts, Unknown
 from exporter.privacy import known_users
 from exporter.privacy.excluded_objects import named_stages, without_excluded
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
@@ -51,31 +52,28 @@ class Seen(NamedTuple):
 
 
 class Screened:
-    """Counts what the filters left out in a partition. ``counts``: rows by filter, rows with fewer objects, removed
-    objects, lines of QUERY_HISTORY.
+    """Counts what the filters left out in a partition: rows by filter, rows with fewer objects, removed objects, lines
+    of QUERY_HISTORY. ``numbers``: the counts of the partition.
     """
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+    def __init__(self, numbers: Counter[str]) -> None:
+        self._numbers = numbers
 
     def row(self, seen: Seen) -> tuple[Row | Unreadable | None, str]:
         """The row and its text; None and an empty text if it is left out."""
         if seen.left_out is not None:
-            self._count(f"{LEFT_OUT}{seen.left_out}")
+            self._numbers[f"{LEFT_OUT}{seen.left_out}"] += 1
             return None, ""
         if seen.objects:
-            self._count("reduced")
-            self._count("objects_left_out", seen.objects)
+            self._numbers["reduced"] += 1
+            self._numbers["objects_left_out"] += seen.objects
         return seen.row, seen.text
 
     def line(self, history: History | None) -> History | None:
         """The line; None if it is left out."""
         if history is None:
-            self._count("history_left_out")
+            self._numbers["history_left_out"] += 1
         return history
-
-    def _count(self, what: str, number: int = 1) -> None:
-        self.counts[what] = self.counts.get(what, 0) + number
 
 
 @dataclass(frozen=True)
@@ -277,17 +275,17 @@ class Record(NamedTuple):
 
 def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     """Send rows, lines of QUERY_HISTORY and notes of children to their queries, and the number of records per block."""
-    counts: dict[tuple[str, int], int] = {}
-    rows = bad = lines = unreadable = unusable = aggregates = 0
-    screen, screened, odd = job.screen, Screened(), _NotUnderstood()
+    places, counts = Counter[tuple[str, int]](), Counts()
+    numbers = counts.numbers
+    screen, screened, odd = job.screen, Screened(numbers), _NotUnderstood()
     for record in records:
         if record.is_history:
             line = read_history(record.text)
             if line is not None:
                 query_id, history, is_unreadable = line
-                lines += 1
-                unreadable += is_unreadable
-                unusable += query_id is None
+                numbers["history_rows"] += 1
+                numbers["history_unreadable"] += is_unreadable
+                numbers["history_unusable"] += query_id is None
                 if query_id is not None:
                     # SQL text can contain personal data: if it was not asked for, it is dropped here.
                     kept_line = history if job.query_text else structs.replace(history, query_text=None)
@@ -296,37 +294,35 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                         yield Message(To.QUERY, query_id, order(LINE, job.run), encode(screened_line))
             continue
         place = labelled(record.file, job.run), record.block
-        number = counts[place] = counts.get(place, 0) + 1
+        places[place] += 1
+        number = places[place]
         if screen is None:
             row, text = record.row(), record.text
         else:
             row, text = screened.row(screen.look(record))
         if row is None:
             continue
-        rows += 1
-        aggregates += record.is_aggregate
+        numbers["rows"] += 1
+        numbers["aggregate_rows"] += record.is_aggregate
         if isinstance(row, Unreadable):
-            bad += 1
+            numbers["unreadable"] += 1
             yield quarantined_row(
                 (*place, number, record.unit), "; ".join(row.problems), text, is_aggregate=record.is_aggregate
             )
         else:
             odd.note(row if screen is None else read_line(text), (*place, number, record.unit))
             yield from _row(row, (*place, number, record.unit), text, job)
-    yield from odd.messages()
-    for (file, block), count in counts.items():
+    yield from odd.messages(numbers)
+    for (file, block), count in places.items():
         yield Message(To.PLACE, file, order(0, block), encode((block, count)))
-    of_rows = {"rows": rows, "unreadable": bad, "aggregate_rows": aggregates, "not_understood": odd.number}
-    of_lines = {"history_rows": lines, "history_unreadable": unreadable, "history_unusable": unusable}
-    yield Message(To.TALLY, "", b"", encode({**of_rows, **of_lines, **screened.counts}))
+    yield counts.message()
 
 
 class _NotUnderstood:
-    """What is not understood in the rows of a partition, by file. ``number``: how many names are sent."""
+    """What is not understood in the rows of a partition, by file."""
 
     def __init__(self) -> None:
         self._found: dict[str, Unknown] = {}
-        self.number = 0
 
     def note(self, row: Row | Unreadable | None, place: Place) -> None:
         """Count what is not understood in a row, once for each name."""
@@ -334,11 +330,11 @@ class _NotUnderstood:
         for what in not_understood(row) if isinstance(row, Row) else ():
             self._found.setdefault(file, Unknown()).add(what, 1, (f"{block:020}", number, unit))
 
-    def messages(self) -> Iterator[Message]:
-        """To each file: names with their numbers and first places."""
+    def messages(self, numbers: Counter[str]) -> Iterator[Message]:
+        """To each file: names with their numbers and first places. ``numbers``: how many names are sent is added."""
         for file, unknown in self._found.items():
             entries = unknown.entries()
-            self.number += len(entries)
+            numbers["not_understood"] += len(entries)
             yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
 

@@ -10,13 +10,12 @@
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.
 
-An engine passes messages between steps; a listener shows progress.
+An engine passes messages between steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 from uuid import uuid4
@@ -41,6 +40,7 @@ from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
 from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
+from exporter.system.progress import Progress
 
 Step = Callable[[Iterable[Message], ExportJob], Iterator[Message]]
 
@@ -75,26 +75,6 @@ class Engine(Protocol[Messages]):
 
     def counts(self, messages: Messages) -> Counts:
         """The sums of the partitions' counts, from messages that are stored."""
-
-
-class ProgressListener(Protocol):
-    """Receives the progress of the rounds."""
-
-    def stage(self, name: str) -> AbstractContextManager[None]:
-        """A context during which a stage runs."""
-
-    def counted(self, what: str, number: int) -> None:
-        """Report a number, such as of rows."""
-
-
-class NoProgress:
-    """Reports nothing."""
-
-    def stage(self, _: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def counted(self, what: str, number: int) -> None:
-        """Do nothing."""
 
 
 OUTPUTS: Final = "outputs"
@@ -151,7 +131,7 @@ def export(
     engine: Engine[Messages],
     read: Sequence[Messages],
     job: ExportJob,
-    progress: ProgressListener = NoProgress(),  # noqa: B008 - it has no state
+    progress: Progress,
     before: Before[Messages] | None = None,
 ) -> Exported[Messages]:
     """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
@@ -161,9 +141,9 @@ def export(
     quarantined: list[Messages] = []
     results: list[Messages] = []
     refused: dict[str, int] = {}
-    for turn in range(TURNS):
+    for at in range(TURNS):
         with progress.stage("read"):
-            extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{turn}")
+            extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{at}")
             counts = engine.counts(extracted)
         progress.counted("rows", counts.numbers["rows"])
         if counts.numbers["quarantined_queries"]:
@@ -172,15 +152,13 @@ def export(
         clones = bool(counts.numbers["clones"]) or (before is not None and before.has_clones)
         ends = bool(counts.numbers["ends"])
         known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
+        turn = _Turn(engine, known, at, extracted, counts, progress, before)
         with progress.stage("answer"):
-            answered = engine.persist(_answered(engine, extracted, known, before), f"{job.day}answered-{turn}")
-            counts.join(engine.counts(answered))
-            ended = _ended(engine, answered, known, counts, before, turn)
-        inputs = _with_bridges(engine, [extracted, answered], known, counts, turn, progress, before)
+            answered = turn.answered()
+            ended = turn.ended(answered)
+        inputs = turn.with_bridges([extracted, answered])
         with progress.stage("write"):
-            stored = engine.write_texts(
-                _outputs(engine, inputs, ended, known, counts, before), f"{job.day}{OUTPUTS}-{turn}"
-            )
+            stored = engine.write_texts(turn.outputs(inputs, ended), turn.name(OUTPUTS))
             of_queries = engine.counts(stored)
             counts.join(of_queries)
         for what in ("nodes", "events"):
@@ -188,18 +166,17 @@ def export(
         made = [answered, *ended, stored]
         if needs_neighbourhoods(job) and not (counts.numbers["quarantined_queries"] or counts.numbers["refused"]):
             with progress.stage("surround"):
-                made.append(engine.persist(_neighbourhoods(engine, made, known), f"{job.day}neighbourhoods-{turn}"))
-                counts.join(engine.counts(made[-1]))
+                made.append(turn.counted(_neighbourhoods(engine, made, known), "neighbourhoods"))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
         judged, judging = (of_queries, [stored]) if of_queries.numbers["quarantined_queries"] else (counts, made)
         results += [engine.filter(messages, [To.RESULT]) for messages in judging]
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (judged.numbers["quarantined_queries"] or judged.numbers["refused"]):
-            texts = {f"{job.day}{OUTPUTS}-{turn}": stored, **_catalogue(engine, answered, stored, known)}
+            texts = {turn.name(OUTPUTS): stored, **turn.catalogue(answered, stored)}
             if job.daily:
                 with progress.stage("days"):
-                    texts |= _by_day(engine, stored, known, turn, counts, results)
+                    texts |= turn.by_day(stored, results)
             outputs, names = list(texts.values()), list(texts)
             return Exported(outputs, names, results, counts, refused, [*inputs, *ended, stored], quarantined)
         quarantined += [engine.filter(messages, [To.QUARANTINED]) for messages in made[1:]]
@@ -207,7 +184,7 @@ def export(
         if before is not None and (started := _started(judged)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
         if judged.numbers["refused"]:
-            excluded.append(_of_things(engine, extracted, made, job, turn))
+            excluded.append(turn.users_of_refused(made))
     raise endless(counts.violations(), job)
 
 
@@ -231,149 +208,161 @@ def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
     )
 
 
-def _outputs(  # noqa: PLR0913, PLR0917 - the messages of the rounds before, and what a stage needs
-    engine: Engine[Messages],
-    inputs: list[Messages],
-    ended: list[Messages],
-    job: ExportJob,
-    counts: Counts,
-    before: Before[Messages] | None,
-) -> list[Messages]:
-    """The texts of queries and things, and the quarantine. ``inputs``, ``ended``: the messages of the rounds before."""
-    extracted, answered, *_ = inputs
-    due = [before.due] if before else []
-    written = _written(engine, [*inputs, *due], job, has_parents=bool(counts.numbers["parents"]))
-    of_things = [engine.filter(messages, texts_of(job)) for messages in (answered, *ended)]
-    outputs = [written, *[engine.map(messages, engine.output(unchanged), job) for messages in of_things]]
-    if counts.numbers["rows_of_quarantined"] or counts.numbers["unreadable"] or counts.numbers["not_understood"]:
-        places = [before.places()] if before else []
-        quarantined = engine.filter(extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
-        outputs.append(engine.shuffle([quarantined, *places], engine.output(number), job))
-    return outputs
-
-
-def _catalogue(engine: Engine[Messages], answered: Messages, stored: Messages, job: ExportJob) -> dict[str, Messages]:
-    """The catalog, if it is wanted, by the name under which it is stored."""
-    if not job.catalog:
-        return {}
-    entries = [engine.filter(messages, [To.ENTRY]) for messages in (answered, stored)]
-    return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalogue), job)], "catalog")}
-
-
-def _by_day(  # noqa: PLR0913, PLR0917 - the input, and the results that it extends
-    engine: Engine[Messages], stored: Messages, job: ExportJob, turn: int, counts: Counts, results: list[Messages]
-) -> dict[str, Messages]:
-    """The nodes of reads by day and the nodes that they share, by the name under which they are stored.
-
-    The queries behind a node of a day are not known any more. So if a shape refuses one, no query can be quarantined,
-    and UsageError is raised.
+@dataclass(frozen=True)
+class _Turn(Generic[Messages]):
+    """The rounds of one turn, after the queries with rows that are quarantined are known. ``number``: of the turn.
+    ``extracted``: the messages of the first round. ``counts``: its counts, to which each round adds its own.
     """
-    name = f"{job.day}days-{turn}"
-    of_days = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
-    made = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
-    counted = engine.counts(made)
-    if counted.numbers[REFUSED_DAYS]:
-        raise UsageError(
-            f"these shapes refuse reads by day: {', '.join(sorted(counted.violations()))}. With --reads daily the "
-            "queries behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads full"
-        )
-    counts.join(counted)
-    results.append(engine.filter(made, [To.RESULT]))
-    return {name: made}
 
+    engine: Engine[Messages]
+    job: ExportJob
+    number: int
+    extracted: Messages
+    counts: Counts
+    progress: Progress
+    before: Before[Messages] | None
 
-def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """The step that only passes messages on, to be written."""
-    yield from messages
+    def name(self, what: str) -> str:
+        """The name under which messages of this turn are stored."""
+        return f"{self.job.day}{what}-{self.number}"
 
+    def counted(self, messages: Messages, what: str) -> Messages:
+        """The messages, stored, with their counts added to those of the turn."""
+        stored = self.engine.persist(messages, self.name(what))
+        self.counts.join(self.engine.counts(stored))
+        return stored
 
-def _answered(
-    engine: Engine[Messages], extracted: Messages, job: ExportJob, before: Before[Messages] | None
-) -> Messages:
-    """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements (what an
-    object is that loses its name); then things receive their uses in order of time.
-    """
-    profiles, things = [engine.filter(extracted, [To.PROFILE])], [engine.filter(extracted, THINGS)]
-    if before is None:
-        merged = engine.shuffle(profiles, merge_profiles, job)
+    def answered(self) -> Messages:
+        """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements
+        (what an object is that loses its name); then things receive their uses in order of time.
+        """
+        return self.counted(self._at_once() if self.before is None else self._after(self.before), "answered")
+
+    def _at_once(self) -> Messages:
+        engine, job = self.engine, self.job
+        profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
+        merged = engine.shuffle([profiles], merge_profiles, job)
         if job.ends:
             merged = engine.shuffle([merged], end, job)
         if job.clones:
             merged = engine.shuffle([engine.shuffle([merged], clones_into, job)], clones_from, job)
         named = engine.shuffle([merged], resolve_names, job)
         resolved = engine.shuffle([named], resolve_datasets, job)
-        return engine.shuffle([*things, resolved], answer, job)
-    state = [before.knew(profiles)]
-    merged = engine.persist(engine.shuffle([*profiles, *state], merge_profiles, job), f"{job.day}merged")
-    ending = [(To.CONTAINED, end)] if job.ends else []
-    cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
-    for what, step in (*ending, *cloning):
-        of_databases = before.happened([merged], [what])
-        merged = engine.persist(engine.shuffle([merged, of_databases], step, job), f"{job.day}{what}")
-    names = engine.filter(before.knew([merged]), [To.NAME])
-    named = engine.persist(engine.shuffle([merged, names], resolve_names, job), f"{job.day}named")
-    others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
-    resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
-    things += [resolved, engine.filter(before.due, THINGS)]
-    return engine.shuffle([*things, before.knew(things)], answer, job)
+        return engine.shuffle([things, resolved], answer, job)
+
+    def _after(self, before: Before[Messages]) -> Messages:
+        """The same after the days before."""
+        engine, job = self.engine, self.job
+        profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
+        state = before.knew([profiles])
+        merged = engine.persist(engine.shuffle([profiles, state], merge_profiles, job), f"{job.day}merged")
+        ending = [(To.CONTAINED, end)] if job.ends else []
+        cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
+        for what, step in (*ending, *cloning):
+            of_databases = before.happened([merged], [what])
+            merged = engine.persist(engine.shuffle([merged, of_databases], step, job), f"{job.day}{what}")
+        names = engine.filter(before.knew([merged]), [To.NAME])
+        named = engine.persist(engine.shuffle([merged, names], resolve_names, job), f"{job.day}named")
+        others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
+        resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
+        every = [things, resolved, engine.filter(before.due, THINGS)]
+        return engine.shuffle([*every, before.knew(every)], answer, job)
+
+    def ended(self, answered: Messages) -> list[Messages]:
+        """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
+        No messages if nothing was cloned.
+        """
+        if not self.job.clones:
+            return []
+        messages = self.engine.filter(answered, [To.COPY])
+        state = [] if self.before is None else [self.engine.filter(self.before.knew([messages]), [To.COPY])]
+        return [self.counted(self.engine.shuffle([messages, *state], end_copies, self.job), "copies")]
+
+    def with_bridges(self, inputs: list[Messages]) -> list[Messages]:
+        """The messages, and what events say in place of helpers, if there may be any: queries send what they did to
+        helpers to the helpers of their account.
+        """
+        engine, job, before = self.engine, self.job, self.before
+        if not job.events or not (self.counts.numbers["helpers"] or (before is not None and before.is_due)):
+            return inputs
+        with self.progress.stage("bridge"):
+            written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in self._and_due(inputs)]
+            steps, state = engine.shuffle(written, trace_helpers, job), list[Messages]()
+            if before is not None:
+                steps = engine.persist(steps, f"{job.day}steps")
+                state = [before.knew([steps])]
+            bridged = engine.shuffle([steps, *state], bridge_helpers, job)
+            return [*inputs, engine.persist(bridged, self.name("bridged"))]
+
+    def _and_due(self, inputs: list[Messages]) -> list[Messages]:
+        """The messages, with those of queries that had not ended before."""
+        return inputs if self.before is None else [*inputs, self.before.due]
+
+    def outputs(self, inputs: list[Messages], ended: list[Messages]) -> list[Messages]:
+        """The texts of queries and things, and the quarantine. ``inputs``, ``ended``: the messages of the rounds
+        before.
+        """
+        engine, job, numbers = self.engine, self.job, self.counts.numbers
+        of_things = [engine.filter(messages, texts_of(job)) for messages in (inputs[1], *ended)]
+        outputs = [self._written(inputs), *[engine.map(one, engine.output(unchanged), job) for one in of_things]]
+        if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
+            places = [self.before.places()] if self.before else []
+            quarantined = engine.filter(self.extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
+            outputs.append(engine.shuffle([quarantined, *places], engine.output(number), job))
+        return outputs
+
+    def _written(self, inputs: list[Messages]) -> Messages:
+        """The written queries: parents send their job names to their children, then each query is complete."""
+        engine, job, each = self.engine, self.job, self._and_due(inputs)
+        written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in each]
+        if self.counts.numbers["parents"]:
+            of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in each]
+            written.append(engine.shuffle(of_parents, name_jobs, job))
+        return engine.shuffle(written, engine.output(write), job)
+
+    def catalogue(self, answered: Messages, stored: Messages) -> dict[str, Messages]:
+        """The catalog, if it is wanted, by the name under which it is stored."""
+        engine, job = self.engine, self.job
+        if not job.catalog:
+            return {}
+        entries = [engine.filter(messages, [To.ENTRY]) for messages in (answered, stored)]
+        return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalogue), job)], "catalog")}
+
+    def by_day(self, stored: Messages, results: list[Messages]) -> dict[str, Messages]:
+        """The nodes of reads by day and the nodes that they share, by the name under which they are stored. Their
+        results are added to ``results``.
+
+        The queries behind a node of a day are not known any more. So if a shape refuses one, no query can be
+        quarantined, and UsageError is raised.
+        """
+        engine, job, name = self.engine, self.job, self.name("days")
+        of_days = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
+        made = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
+        counted = engine.counts(made)
+        if counted.numbers[REFUSED_DAYS]:
+            raise UsageError(
+                f"these shapes refuse reads by day: {', '.join(sorted(counted.violations()))}. With --reads daily the "
+                "queries behind them are not known. Give such a shape sh:severity sh:Warning, or export with --reads "
+                "full"
+            )
+        self.counts.join(counted)
+        results.append(engine.filter(made, [To.RESULT]))
+        return {name: made}
+
+    def users_of_refused(self, made: Sequence[Messages]) -> Messages:
+        """The messages that quarantine the queries that mention things with a refused node."""
+        engine, job = self.engine, self.job
+        mentions = engine.map(engine.filter(self.extracted, [To.WRITTEN]), name_users_of_objects, job)
+        refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
+        quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), self.name("refused"))
+        if not engine.counts(quarantined).numbers["quarantined_queries"]:
+            raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
+        return engine.map(engine.filter(quarantined, [To.QUARANTINED]), exclude_quarantined, job)
 
 
-def _ended(  # noqa: PLR0913, PLR0917 - what a stage needs
-    engine: Engine[Messages],
-    answered: Messages,
-    job: ExportJob,
-    counts: Counts,
-    before: Before[Messages] | None,
-    turn: int,
-) -> list[Messages]:
-    """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended. No
-    messages if nothing was cloned.
-    """
-    if not job.clones:
-        return []
-    messages = engine.filter(answered, [To.COPY])
-    state = [] if before is None else [engine.filter(before.knew([messages]), [To.COPY])]
-    ended = engine.persist(engine.shuffle([messages, *state], end_copies, job), f"{job.day}copies-{turn}")
-    counts.join(engine.counts(ended))
-    return [ended]
-
-
-def _with_bridges(  # noqa: PLR0913, PLR0917 - what a stage needs
-    engine: Engine[Messages],
-    inputs: list[Messages],
-    job: ExportJob,
-    counts: Counts,
-    turn: int,
-    progress: ProgressListener,
-    before: Before[Messages] | None,
-) -> list[Messages]:
-    """The messages, and what events say in place of helpers, if there may be any: queries send what they did to helpers
-    to the helpers of their account.
-    """
-    if not job.events or not (counts.numbers["helpers"] or (before is not None and before.is_due)):
-        return inputs
-    with progress.stage("bridge"):
-        due = [before.due] if before else []
-        steps = engine.shuffle(
-            [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in (*inputs, *due)],
-            trace_helpers,
-            job,
-        )
-        if before is not None:
-            steps = engine.persist(steps, f"{job.day}steps")
-            bridged = engine.shuffle([steps, before.knew([steps])], bridge_helpers, job)
-        else:
-            bridged = engine.shuffle([steps], bridge_helpers, job)
-        return [*inputs, engine.persist(bridged, f"{job.day}bridged-{turn}")]
-
-
-def _written(engine: Engine[Messages], each: Sequence[Messages], job: ExportJob, *, has_parents: bool) -> Messages:
-    """The written queries: parents send their job names to their children, then each query is complete."""
-    inputs = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in each]
-    if has_parents:
-        of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in each]
-        inputs.append(engine.shuffle(of_parents, name_jobs, job))
-    return engine.shuffle(inputs, engine.output(write), job)
+def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The step that only passes messages on, to be written."""
+    yield from messages
 
 
 def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
@@ -382,15 +371,3 @@ def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: Exp
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)
-
-
-def _of_things(
-    engine: Engine[Messages], extracted: Messages, made: Sequence[Messages], job: ExportJob, turn: int
-) -> Messages:
-    """The messages that quarantine the queries that mention things with a refused node."""
-    mentions = engine.map(engine.filter(extracted, [To.WRITTEN]), name_users_of_objects, job)
-    refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
-    quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), f"refused-{turn}")
-    if not engine.counts(quarantined).numbers["quarantined_queries"]:
-        raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
-    return engine.map(engine.filter(quarantined, [To.QUARANTINED]), exclude_quarantined, job)

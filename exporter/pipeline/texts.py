@@ -22,7 +22,7 @@ from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
 from exporter.model.fact_tables import FACTS as TABLES
 from exporter.pipeline.messages import Message, To, is_text
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -135,7 +135,7 @@ class NodeWriter:
     """
 
     def __init__(self, job: ExportJob, output: Callable[[str], str] = graph_in) -> None:
-        self.tally = Tally()
+        self.counts = Counts()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
         self._own = job.account, job.base
@@ -165,7 +165,7 @@ class NodeWriter:
             return []
         messages, reason = self.results(results), refusal(results)
         if reason is not None:
-            self.tally.numbers["refused"] += 1
+            self.counts.numbers["refused"] += 1
             messages.append(Message(To.REFUSED, refused_key(to, key), b"", reason.encode()))
         return messages
 
@@ -193,7 +193,7 @@ class NodeWriter:
     def results(self, results: list[Result]) -> list[Message]:
         """The results as messages for the validation report."""
         for result in results:
-            self.tally.result(result.severity, result.shape)
+            self.counts.result(result.severity, result.shape)
         return [Message(To.RESULT, "", b"", msgspec.json.encode(result)) for result in results]
 
     def rendered(self, nodes: list[Node]) -> list[str]:
@@ -224,9 +224,9 @@ class NodeWriter:
         return [Message(to, "", b"", text.encode()) for (to, _, _), text in zip(self._writers, texts, strict=True)]
 
     def _count(self, nodes: int) -> None:
-        self.tally.numbers["nodes"] += nodes
+        self.counts.numbers["nodes"] += nodes
         if self._checks is not None:
-            self.tally.numbers["checked"] += nodes
+            self.counts.numbers["checked"] += nodes
 
 
 def refusal(results: list[Result]) -> str | None:

@@ -38,7 +38,7 @@ from exporter.pipeline.messages import (
     requester_from,
     time_and_query,
 )
-from exporter.pipeline.outcome import Tally
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
 from exporter.privacy.pseudonyms import Key
@@ -90,13 +90,13 @@ _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 
 def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
-    tally = Tally()
+    counts = Counts()
     for (to, query_id), group in groupby(messages, by_receiver):
         if to == To.QUERY:
-            yield from _of_query(query_id, list(group), job, tally)
+            yield from _of_query(query_id, list(group), job, counts)
         else:
             yield from group
-    yield tally.message()
+    yield counts.message()
 
 
 class _Known:
@@ -115,31 +115,31 @@ class _Known:
                 self.day = day if what == ROW else self.day
 
 
-def _of_query(query_id: str, messages: list[Message], job: ExportJob, tally: Tally) -> Iterator[Message]:
+def _of_query(query_id: str, messages: list[Message], job: ExportJob, counts: Counts) -> Iterator[Message]:
     known = _Known(message for message in messages if message.order[0] == _INDEXED)
     rows = list(_new(messages, ROW, known))
     doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
-    tally.numbers["duplicates"] += doubled
-    tally.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
+    counts.numbers["duplicates"] += doubled
+    counts.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
         day = day_of(min(row.start for row in each))
-        tally.numbers[MOVED] += known.day is not None and day != known.day
+        counts.numbers[MOVED] += known.day is not None and day != known.day
         yield from _dated(query_id, rows, known.day or day)
         for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
             yield _entry(relative, CHILD, known.day or day, b"")
-        tally.named(f"{DAY}{known.day or day}")
+        counts.named(f"{DAY}{known.day or day}")
         # The run that read a row is in the place of the time in the message's order.
         new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
-        tally.numbers[f"{DAY}{known.day or day}"] += new
+        counts.numbers[f"{DAY}{known.day or day}"] += new
         for of_child in sorted(known.children):
-            tally.named(f"{DAY}{of_child}")
+            counts.named(f"{DAY}{of_child}")
     for message, digest in _new(messages, LINE, known):
         yield Message(LINES, query_id, message.order, message.body)
         yield _entry(query_id, LINE, "", digest)
         if known.day is not None:
-            tally.named(f"{DAY}{known.day}")
+            counts.named(f"{DAY}{known.day}")
 
 
 def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
@@ -218,7 +218,7 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Count the other days with children of a query for which :func:`as_parents` gives something else than before.
     The messages of a query: those of now and before, and its entries in the index.
     """
-    tally = Tally()
+    counts = Counts()
     for _, group in groupby(messages, by_receiver):
         now, before, index = set[bytes](), set[bytes](), list[Message]()
         for message in group:
@@ -229,8 +229,8 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if now != before:
             for day in _Known(index).children:
                 if day != job.day:
-                    tally.named(f"{CHILDREN}{day}")
-    yield tally.message()
+                    counts.named(f"{CHILDREN}{day}")
+    yield counts.message()
 
 
 def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -290,13 +290,13 @@ def _letter_cases(name: str) -> Iterator[str]:
 def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Count the users of these rows that the given names mean, and the most similar others."""
     users = {row.user_name for row in map(_row_of, messages) if row is not None and row.user_name}
-    tally = Tally()
+    counts = Counts()
     for place, asked in enumerate(job.forget_asked):
         for user in sorted(user for user in users if _means(asked, user)):
-            tally.numbers[f"{_HAS}{place} {user}"] += 1
+            counts.numbers[f"{_HAS}{place} {user}"] += 1
         for user in _nearest(asked, users):
-            tally.numbers[f"{_NEAR}{place} {user}"] += 1
-    yield tally.message()
+            counts.numbers[f"{_NEAR}{place} {user}"] += 1
+    yield counts.message()
 
 
 def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
@@ -345,7 +345,7 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The messages of the queries that are kept. Of a query with rows of several users those of the others are kept,
     without its lines of QUERY_HISTORY, which may be of the forgotten user.
     """
-    tally = Tally()
+    counts = Counts()
     for _, group in groupby(messages, by_receiver):
         of_query = list(group)
         rows = [(message, row) for message in of_query if (row := _row_of(message)) is not None]
@@ -353,12 +353,12 @@ def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if not rows:
             yield from (message for message in of_query if not _is_of_nobody(message, job))
         elif not kept or _is_before(job, (row for _, row in rows)):
-            tally.numbers["forgotten"] += len(rows)
-            tally.numbers["forgotten_queries"] += 1
+            counts.numbers["forgotten"] += len(rows)
+            counts.numbers["forgotten_queries"] += 1
         else:
-            tally.numbers["forgotten"] += len(rows) - len(kept)
+            counts.numbers["forgotten"] += len(rows) - len(kept)
             yield from of_query if len(kept) == len(rows) else kept
-    yield tally.message()
+    yield counts.message()
 
 
 def _is_before(job: ExportJob, rows: Iterable[Row]) -> bool:

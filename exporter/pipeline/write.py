@@ -76,7 +76,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         else:
             yield from group
     yield from writer.sharing.messages() if writer.sharing else ()
-    yield writer.node_writer.tally.message()
+    yield writer.node_writer.counts.message()
 
 
 def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list[Message], bool]]:
@@ -160,18 +160,18 @@ class _Writer:
         events = self._events(facts, answers) if job.events else []
         reason = refusal(results) or _fault(events)
         if reason is not None:
-            node_writer.tally.numbers["quarantined_queries"] += 1
-            count_start(node_writer.tally, day_of(facts.start), job)
+            node_writer.counts.numbers["quarantined_queries"] += 1
+            count_start(node_writer.counts, day_of(facts.start), job)
             yield quarantine_query(facts, reason)
             return
-        node_writer.tally.written(facts, fresh)
+        node_writer.counts.written(facts, fresh)
         yield from texts
-        node_writer.tally.numbers["events"] += len(events)
+        node_writer.counts.numbers["events"] += len(events)
         for event in events:
             yield Message(To.EVENTS, "", order(1, event.time, facts.query_id, _KINDS[event.type]), event.body)
         if job.day and answers.bridge not in (None, _NO_BRIDGE):
             name = name_of(facts, answers.datasets, job.openlineage, answers.bridge)
-            node_writer.tally.numbers[JOBS] += 1
+            node_writer.counts.numbers[JOBS] += 1
             yield Message(To.JOB, "", b"", encode((facts.account, facts.query_id, name)))
         yield from self._more(facts, answers)
 

@@ -21,7 +21,7 @@ from exporter.graph.nodes.agents import document, of_export
 from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order, shacl_report
 from exporter.graph.terms import Node
 from exporter.input.times import iso, parse_time
-from exporter.pipeline.outcome import LIMIT, Counts, Outcome
+from exporter.pipeline.outcome import LIMIT, Outcome
 from exporter.pipeline.read import LEFT_OUT
 from exporter.pipeline.texts import checks
 from exporter.privacy.filters import Filters
@@ -120,7 +120,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     described = _described(settings.account, at, period) if "graph" in settings.outputs else []
     results = [result for result in _validated(described, settings) if result not in outcome.results]
     for result in results:
-        counts.join(Counts(shapes={(result.severity, result.shape): 1}))
+        counts.result(result.severity, result.shape)
     faulty = {"events of datasets that are not valid": numbers["faulty"]} if numbers["faulty"] else {}
     report = Report(
         rows_in=numbers["rows"],

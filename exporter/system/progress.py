@@ -164,3 +164,14 @@ class Progress:
         done = sum(stage.numCompletedTasks for stage in stages if stage)
         all_ = sum(stage.numTasks for stage in stages if stage)
         return [f"{done:,} of {all_:,} tasks"] if all_ else []
+
+
+class NoProgress(Progress):
+    """Shows nothing and measures nothing."""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:  # noqa: ARG002 - as in the base class
+        yield
+
+    def counted(self, what: str, number: int) -> None:
+        """Do nothing."""

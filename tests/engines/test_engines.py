@@ -28,6 +28,7 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
 from exporter.pipeline.read import Record, read
 from exporter.system import files as compressed
+from exporter.system.progress import NoProgress
 from tests import exports, golden
 from tests.ask.test_clones import drawn_history as clones
 from tests.engines.test_updates import BASE, UPDATE, applied, line, over_days, triples
@@ -194,7 +195,7 @@ class InParts(LocalEngine):
 
 
 def exported(engine: LocalEngine, records: list[Record], job: ExportJob) -> Exported[list[Message]]:
-    return rounds.export(engine, [list(read(records, job))], job)
+    return rounds.export(engine, [list(read(records, job))], job, NoProgress())
 
 
 def texts(made: Exported[list[Message]]) -> Counter[tuple[str, bytes]]:

@@ -18,6 +18,7 @@ from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.read import Record, read
+from exporter.system.progress import NoProgress
 from tests import exports, golden
 from tests.openlineage import loads
 
@@ -456,7 +457,7 @@ def test_without_helpers_there_are_no_further_rounds() -> None:
     for name in (PLAIN, "D.M.T__DBT_TMP"):
         texts = [json.dumps(row) for row in loads.Rows(night(name)).rows]
         engine, job = Counting(), ExportJob(exports.ACCOUNT, "urn:tests/")
-        rounds.export(engine, [list(read([Record("rows", 0, "line", text) for text in texts], job))], job)
+        rounds.export(engine, [list(read([Record("rows", 0, "line", text) for text in texts], job))], job, NoProgress())
         found.append(engine.steps)
     assert [one for one in found[1] if one not in found[0]] == ["trace_helpers", "bridge_helpers"]
     assert len(found[1]) == len(found[0]) + 2

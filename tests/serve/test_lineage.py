@@ -10,7 +10,7 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -26,6 +26,7 @@ from exporter.serve.server import make
 from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from flask.testing import FlaskClient
@@ -39,9 +40,16 @@ SVG: Final = {"svg", "title", "style", "defs", "marker", "path", "rect", "g", "t
 FLOW = Flow(1, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
 
 
+class Given(Lineage):
+    """A lineage whose edges are all given, so that no export is read."""
+
+    def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
+        """Read nothing."""
+
+
 def made(*flows: tuple[str, str], focus: str = "a.b.FOCUS") -> Lineage:
     """A lineage of objects that go by their names; up and down by where the focus is."""
-    found = Lineage(LineageNode(focus))
+    found = Given(LineageNode(focus), cast("Site", None), None, None)
     for source, target in flows:
         for name in (source, target):
             found.labels[LineageNode(name)] = NodeLabel(name, "Table")

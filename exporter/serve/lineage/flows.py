@@ -77,21 +77,44 @@ def edge(direction: Direction, place: LineageNode, other: LineageNode) -> tuple[
 
 @dataclass
 class Lineage:
-    """``flows``: from each place to its sources (``up``) and to its targets (``down``): only of places whose edges were
+    """The edges of places are read from the export when they are asked for.
+
+    ``flows``: from each place to its sources (``up``) and to its targets (``down``): only of places whose edges were
     read. ``labels``: these places and their neighbours. ``notes``: for the reader, such as that the object
     was dropped by then. ``hides_helpers``: data that went through a helper goes on to what is beyond it.
+
+    ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
+    All versions before the last, or after the first, also belong to the lineage. ``through``: places that were reached
+    through a view or stream, whose versions are read when their edges are asked for. ``view_columns``: which columns of
+    views show which columns of their sources, source first.
     """
 
     focus: LineageNode
+    site: Site
+    at: str | None
+    since: str | None
+    hides_helpers: bool = False
     flows: dict[Direction, Flows] = field(
         default_factory=lambda: {direction: defaultdict(dict) for direction in DIRECTIONS}
     )
     labels: dict[LineageNode, NodeLabel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    hides_helpers: bool = False
+    ends: dict[Direction, Ends] = field(default_factory=dict)
+    through: set[tuple[Direction, LineageNode]] = field(default_factory=set)
+    view_columns: dict[tuple[LineageNode, LineageNode], Flow] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
 
     def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
-        """Reads the edges of these places, if they are read from an export."""
+        """Read the edges of these places, unless they were read before."""
+        flows = self.flows[direction]
+        with self.lock:  # several requests share a lineage
+            fresh = [place for place in dict.fromkeys(places) if place not in flows]
+            for place in fresh:
+                self._load_ends_through_views(direction, place)
+            if fresh:
+                flows.update((place, {}) for place in fresh)
+                self._add_view_flows(direction, fresh)
+                self._add_query_flows(direction, fresh)
 
     def neighbours(self, direction: Direction, place: LineageNode) -> Mapping[LineageNode, Flow]:
         """The sources (``up``) or targets (``down``) of a place."""
@@ -116,36 +139,6 @@ class Lineage:
                 for last, final in self._beyond_helpers(direction, other, visited | {other}).items():
                     beyond.setdefault(last, replace(final, through=(name, *final.through)))
         return beyond
-
-
-@dataclass(kw_only=True)
-class ExportLineage(Lineage):
-    """A lineage that reads the edges of places from the export when they are asked for.
-
-    ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
-    All versions before the last, or after the first, also belong to the lineage. ``through``: places that were reached
-    through a view or stream, whose versions are read when their edges are asked for. ``view_columns``: which columns of
-    views show which columns of their sources, source first.
-    """
-
-    site: Site
-    at: str | None
-    since: str | None
-    ends: dict[Direction, Ends] = field(default_factory=dict)
-    through: set[tuple[Direction, LineageNode]] = field(default_factory=set)
-    view_columns: dict[tuple[LineageNode, LineageNode], Flow] = field(default_factory=dict)
-    lock: RLock = field(default_factory=RLock)
-
-    def load(self, direction: Direction, places: Iterable[LineageNode]) -> None:
-        flows = self.flows[direction]
-        with self.lock:  # several requests share a lineage
-            fresh = [place for place in dict.fromkeys(places) if place not in flows]
-            for place in fresh:
-                self._load_ends_through_views(direction, place)
-            if fresh:
-                flows.update((place, {}) for place in fresh)
-                self._add_view_flows(direction, fresh)
-                self._add_query_flows(direction, fresh)
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. Its notes on schemas that were renamed, dropped … and on clones become notes of the
@@ -277,15 +270,13 @@ def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
     day: date | None,
     since: date | None = None,
     hides_helpers: bool = False,  # noqa: FBT001, FBT002 - part of the address
-) -> ExportLineage:
+) -> Lineage:
     """The lineage of an object, or of its column, as of the end of a day; over all time where ``day`` is None.
     ``since``: without data that no query moved on that day or later.
     """
     at = None if day is None else f"{day.isoformat()}T23:59:59.999999Z"
     since_time = None if since is None else f"{since.isoformat()}T00:00:00Z"
-    result = ExportLineage(
-        focus=LineageNode(thing.iri, column), site=site, at=at, since=since_time, hides_helpers=hides_helpers
-    )  # fmt: skip
+    result = Lineage(LineageNode(thing.iri, column), site, at, since_time, hides_helpers)
     result.labels[result.focus] = NodeLabel(thing.name or thing.iri, thing.kind)
     with ThreadPoolExecutor(1) as executor:  # both directions at once, by two of the processes for pages
         downwards = executor.submit(_downwards, result, result.focus)
@@ -302,11 +293,11 @@ def _object_params(place: LineageNode) -> dict[str, str]:
     return {"object": place.iri, **({"column_name": place.column} if place.column else {})}
 
 
-def _downwards(lineage: ExportLineage, place: LineageNode) -> Ends:
+def _downwards(lineage: Lineage, place: LineageNode) -> Ends:
     return _ends(lineage, "page-column-down" if place.column else "page-down", _object_params(place))
 
 
-def _upwards(lineage: ExportLineage, place: LineageNode) -> Ends:
+def _upwards(lineage: Lineage, place: LineageNode) -> Ends:
     question, params = "page-column-up" if place.column else "page-up", _object_params(place)
     if lineage.at is not None:
         present = lineage.rows_of("page-present", {"object": place.iri, "at": lineage.at})
@@ -323,7 +314,7 @@ def _upwards(lineage: ExportLineage, place: LineageNode) -> Ends:
     return _ends(lineage, question, params)
 
 
-def _ends(lineage: ExportLineage, question: str, params: Mapping[str, str]) -> Ends:
+def _ends(lineage: Lineage, question: str, params: Mapping[str, str]) -> Ends:
     """The versions of the answer to ``question`` that have no other version of the answer ``beside`` them."""
     rows = lineage.rows_of(question, params, MOST)
     if len(rows) == MOST:

@@ -33,8 +33,8 @@ from exporter.serve.lineage.flows import (
     NOT_SHOWN,
     NOT_SHOWN_OF_COLUMN,
     VIEWS,
-    ExportLineage,
     Flow,
+    Lineage,
     LineageNode,
     edge,
     read_lineage,
@@ -44,7 +44,7 @@ from exporter.serve.objects import past_of, unknown
 from exporter.serve.site import Site, SiteObject
 from exporter.serve.tables import Cell, Table, table, time, users
 
-Find = Callable[..., ExportLineage]
+Find = Callable[..., Lineage]
 
 
 _MOST_CACHED: Final = 16
