@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 from pyoxigraph import QueryBoolean, QueryTriples, Store
 
 from exporter.ask import missing, movement, tag_stops
-from exporter.ask.answers import LIST, Answer, Row, about, merged, render, with_columns, with_objects
+from exporter.ask.answers import Answer, Row, about, as_list, merged, render, with_columns, with_objects
 from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
@@ -167,7 +167,7 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
     store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
-        paths = movement.rows(Lookups(store), question, params, between=LIST if of_page else ", ")
+        paths = movement.rows(Lookups(store), question, params, together=as_list if of_page else ", ".join)
         return _cut(Answer(movement.COLUMNS, *paths), most)
     query = bind(question.query, question.parameters, params)
     if thing:

@@ -111,7 +111,7 @@ def _own_answer(site: Site, query: str) -> dict[str, str | Table]:
     if len(answer.rows) > MOST_ROWS:
         note = f"There are {len(answer.rows):,} rows; these are the first {MOST_ROWS}."
         answer = Answer(answer.columns, answer.rows[:MOST_ROWS], [note])
-    return {"answer": table(site, answer)}
+    return {"answer": table(site, answer, has_lists=False)}
 
 
 def _requested(site: Site, name: str) -> tuple[Question, dict[str, list[str]]]:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, redirect, render_template, request, url_for
 
-from exporter.ask.answers import LIST, Answer, with_rows
+from exporter.ask.answers import Answer, listed, with_rows
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import Row, Site, is_cut
-from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table
+from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table, tag_and_value
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -159,7 +159,7 @@ def gaps_of(site: Site, answer: Answer, *, sensitive: bool) -> Answer:
     """The rows of ``policy-coverage`` without a policy that have a sensitive tag, or only others."""
 
     def is_gap(row: Row) -> bool:
-        names = {tag.partition("=")[0].strip() for tag in (row["tags"] or "").split(LIST)}
+        names = {tag_and_value(tag)[0] for tag in listed(row["tags"])}
         return not row["policies"] and any(is_sensitive(site, name) for name in names) == sensitive
 
     return with_rows(answer, (row for row in answer.dicts() if is_gap(row)))

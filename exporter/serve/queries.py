@@ -9,7 +9,7 @@ from typing import Final
 
 from flask import Blueprint, render_template, request, url_for
 
-from exporter.ask.answers import LIST, Answer
+from exporter.ask.answers import Answer, as_list
 from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
@@ -162,5 +162,5 @@ def _columns_together(answer: Answer) -> Answer:
     groups: dict[tuple[str | None, ...], list[str]] = {}
     for *rest, column in answer.rows:
         groups.setdefault(tuple(rest), []).extend([column] if column else [])
-    rows: list[tuple[str | None, ...]] = [(*rest, LIST.join(columns)) for rest, columns in groups.items()]
+    rows: list[tuple[str | None, ...]] = [(*rest, as_list(columns)) for rest, columns in groups.items()]
     return Answer((*answer.columns[:-1], "columns"), rows, answer.notes)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from flask import Blueprint, Response, g, render_template, request
 
-from exporter.ask.answers import LIST, Answer, render
+from exporter.ask.answers import Answer, listed, render
 from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
@@ -78,7 +78,7 @@ class _PicturePage:
     def _facts(self, objects: list[str]) -> Facts:
         columns: dict[str, list[ColumnFacts]] = {}
         for row in self.site.rows("page-columns", {"object": objects}, 100_000):
-            marks = ", ".join(filter(None, (row["tags"], row["policies"]))).replace(LIST, ", ")
+            marks = ", ".join([*listed(row["tags"]), *listed(row["policies"])])
             facts = ColumnFacts(row["column_name"] or "", marks, past_of(row))
             columns.setdefault(row["object_iri"] or "", []).append(facts)
         is_hidden = "reads" in self.address.hides or bool(self.address.column)
