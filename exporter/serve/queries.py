@@ -13,6 +13,7 @@ from exporter.ask.answers import Answer, as_list
 from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
+from exporter.serve.takes import takes
 
 _MOST_ROWS: Final = 100
 _WAIT: Final = 0.75
@@ -40,6 +41,7 @@ def queries(site: Site) -> Blueprint:
     routes = Blueprint("queries", __name__)
 
     @routes.get("/query")
+    @takes("id")
     def query() -> tuple[str, int] | str:
         query_id = request.args.get("id", "")
         properties = site.rows("page-query", {"query_id": query_id})
@@ -61,6 +63,7 @@ def queries(site: Site) -> Blueprint:
         )
 
     @routes.get("/user")
+    @takes("name")
     def user() -> tuple[str, int] | str:
         requested = request.args.get("name", "")
         users = _users(site, requested)

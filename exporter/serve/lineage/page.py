@@ -15,7 +15,7 @@ from typing import Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import Answer, listed, render
-from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
+from exporter.serve.lineage.address import ONCE, PATH, SEVERAL, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
     WIDTH,
@@ -43,6 +43,7 @@ from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, P
 from exporter.serve.objects import past_of, unknown
 from exporter.serve.site import Site, SiteObject
 from exporter.serve.tables import Cell, Table, table, time, users
+from exporter.serve.takes import takes
 
 Find = Callable[..., ExportLineage]
 
@@ -208,6 +209,7 @@ def lineage_page(site: Site) -> Blueprint:
         """
 
         @wraps(view)
+        @takes(*ONCE, several=SEVERAL)
         def answer() -> Any:
             address = read(request.query_string.decode("ascii", "replace"), site)
             thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
