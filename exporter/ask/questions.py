@@ -95,10 +95,8 @@ class Graph:
         self, question: Question, params: ParameterValues, most: int | None = None, *, of_page: bool = False
     ) -> Answer:
         """The answer with at most ``most`` rows. :func:`check_all` has to be called before."""
-        answer = ask(self.store, question, params, most, of_page=of_page)
-        is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
-        empty = [missing.no_row(self.store, params)] if is_unexplained else []
-        return replace(answer, notes=[*answer.notes, *empty, *self._notes])
+        answer = explained(self.store, question, params, ask(self.store, question, params, most, of_page=of_page))
+        return replace(answer, notes=[*answer.notes, *self._notes])
 
     def sparql(self, query: str) -> Answer:
         """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
@@ -159,8 +157,14 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
         return _answer(store, question, params, most, of_page=False, thing="")
 
     things = {thing} if thing else resolved.things
-    explained = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
-    return replace(answer, notes=[*resolved.notes, *explained, *answer.notes])
+    reasons = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
+    return replace(answer, notes=[*resolved.notes, *reasons, *answer.notes])
+
+
+def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:
+    """The answer of a question; if it is empty and nothing else is known of that, with a note that no row has it."""
+    is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
+    return replace(answer, notes=[missing.no_row(store, params)]) if is_unexplained else answer
 
 
 def _answer(  # noqa: PLR0913 - a question, and how it is asked

@@ -19,7 +19,7 @@ from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError, UsageError
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers
 from exporter.serve.site import MOST_ROWS, Site, solutions
-from exporter.serve.tables import Table, ask_href, table
+from exporter.serve.tables import Table, ask_href, notes_header, table
 from exporter.serve.takes import takes
 
 _MOST_OF_FILE: Final = 100_000
@@ -99,7 +99,7 @@ def forms(site: Site) -> Blueprint:
 
 
 def _as_file(site: Site, name: str, kind: str) -> Response:
-    """An answer as the command prints it."""
+    """An answer as the command prints it, and in a header the notes that it prints to standard error."""
     question, params = _requested(site, name)
     try:
         _check_names(question)
@@ -108,7 +108,8 @@ def _as_file(site: Site, name: str, kind: str) -> Response:
         return error_as_text(error)
     cut = f"-first-{_MOST_OF_FILE}-rows" if len(answer.rows) == _MOST_OF_FILE else ""
     disposition = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
-    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=disposition)
+    headers = {**disposition, **notes_header([*answer.notes, *site.left_out])}
+    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=headers)
 
 
 def _own_answer(site: Site, query: str) -> dict[str, str | Table]:

@@ -5,6 +5,7 @@ A part of a page is a question with its answer; where there is none, it says why
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -294,6 +295,32 @@ def ask_href(question: str, params: Mapping[str, str | Sequence[str]], kind: str
     """The address of a question's page with parameters, which asks it at once; or of its file, with ``kind``."""
     path = url_for("questions.as_file", name=question, kind=kind) if kind else url_for("questions.ask", name=question)
     return f"{path}?{urlencode({'ask': '1', **params}, doseq=True)}"
+
+
+_NOTES: Final = "Exporter-Notes"
+"""The header of a file with the notes on its answer, as an array of JSON in ASCII."""
+_LONGEST_NOTES: Final = 2_500
+"""The most characters of it: proxies in front of the server refuse an answer whose headers have more than 4,096."""
+
+
+def notes_header(notes: Iterable[str]) -> dict[str, str]:
+    r"""The header of a file with the notes that the page has on the same answer, empty where there are none. The first
+    ones, if all would be too long, and a sentence that others are left out.
+
+    >>> notes_header(["No user Zo\u00eb."])
+    {'Exporter-Notes': '["No user Zo\\u00eb."]'}
+    """
+    shown, left, size = list[str](), list(dict.fromkeys(note.partition(CUT)[0] for note in notes)), 0
+    while left and (size := size + len(_in_ascii(left[0]))) <= _LONGEST_NOTES:
+        shown.append(left.pop(0))
+    if left:
+        others = "1 more note is" if len(left) == 1 else f"{len(left):,} more notes are"
+        shown.append(f"{others} too long for a header: the page with this answer has all of them.")
+    return {_NOTES: _in_ascii(shown)} if shown else {}
+
+
+def _in_ascii(value: str | list[str]) -> str:
+    return json.dumps(value).replace("\x7f", "\\u007f")  # DEL is ASCII, and may not be in a header
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------

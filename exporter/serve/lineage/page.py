@@ -42,7 +42,7 @@ from exporter.serve.lineage.flows import (
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, picture
 from exporter.serve.objects import past_of, unknown
 from exporter.serve.site import Site, SiteObject
-from exporter.serve.tables import Cell, Table, table, time, users
+from exporter.serve.tables import Cell, Table, notes_header, table, time, users
 from exporter.serve.takes import takes
 
 Find = Callable[..., ExportLineage]
@@ -257,7 +257,8 @@ def lineage_page(site: Site) -> Blueprint:
     @routes.get(f"{PATH}lineage.csv")
     @shown
     def as_csv(picture: _PicturePage) -> Response:
-        headers = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
+        disposition = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
+        headers = {**disposition, **notes_header([*picture.notes(), *site.left_out])}
         return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
 
     return routes
