@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
 
 from exporter.errors import UsageError
 from exporter.system.terminal import in_json, visible
@@ -144,16 +145,40 @@ _OBJECTS_BEGIN: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?unti
 """The line of all questions that begins the pattern of the objects (docs/graph.md, "Names in questions")."""
 
 
-LIST: Final = "\n\n"
-"""Between the names of a list in answers for pages. As long as the ``, `` of other answers, which can be in a name."""
-_SEPARATED: Final = re.compile(r'(separator=|CONCAT\()", "')
+_BETWEEN: Final = "\n\n"
+"""Between the values of a list in answers for pages. As long as the ``, `` of other answers, which questions cut off
+where it is in front of the first value.
+"""
+_LISTS: Final = (
+    (re.compile(r'(GROUP_CONCAT\(DISTINCT )(\?\w+)(; separator=)", "'), r'\1ENCODE_FOR_URI(\2)\3"\\n\\n"'),
+    (re.compile(r'CONCAT\(", ", (\?\w+)\)'), r'CONCAT("\\n\\n", ENCODE_FOR_URI(\1))'),
+)
+"""The two ways in which shipped questions write a list -> the same for pages."""
+
+
+def as_list(values: Iterable[str]) -> str:
+    """A list as a cell of an answer for pages. A name or value can have any character, also line ends and NUL, so that
+    none could separate it from the next one. Each is therefore written as SPARQL's ``ENCODE_FOR_URI`` does.
+    """
+    return _BETWEEN.join(quote(value, safe="") for value in values)
+
+
+def listed(cell: str | None) -> list[str]:
+    r"""The values of a list in an answer for pages; none where the cell is empty.
+
+    >>> listed(as_list(["A, B", "C\n\nD", "100%25"])), listed("")
+    (['A, B', 'C\n\nD', '100%25'], [])
+    """
+    return [unquote(value) for value in cell.split(_BETWEEN)] if cell else []
 
 
 def with_objects(question: str, query: str) -> str:
-    """The query of a shipped question with the columns for pages, and with lists separated by :data:`LIST`. In each
+    """The query of a shipped question with the columns for pages, and with lists that :func:`listed` reads. In each
     group, the objects are one cell.
     """
-    return with_columns(_SEPARATED.sub(r'\1"\\n\\n"', query), _OBJECTS.get(question, {}))
+    for written, for_pages in _LISTS:
+        query = written.sub(for_pages, query)
+    return with_columns(query, _OBJECTS.get(question, {}))
 
 
 def with_columns(query: str, columns: Mapping[str, str]) -> str:

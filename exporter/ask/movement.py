@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import itemgetter
@@ -178,10 +178,14 @@ class Movement:
 
 
 def rows(
-    graph: Lookups, question: Question, params: ParameterValues, limit: int = MAX_PATHS, between: str = ", "
+    graph: Lookups,
+    question: Question,
+    params: ParameterValues,
+    limit: int = MAX_PATHS,
+    together: Callable[[Iterable[str]], str] = ", ".join,
 ) -> tuple[list[tuple[str | None, ...]], list[str]]:
-    """The rows of the question, one for each path, and a note where ``limit`` cut them. ``between``: two names of
-    columns.
+    """The rows of the question, one for each path, and a note where ``limit`` cut them. ``together``: makes the cell
+    of the names of columns.
     """
     columns: dict[tuple[str | None, ...], frozenset[str]] = defaultdict(frozenset)
     notes: list[str] = []
@@ -196,4 +200,4 @@ def rows(
             # With its IRI: of two accounts each has its own row.
             columns[(ARROW.join(path.names), path.names[-1], *target, path.target)] |= path.columns
     keys = sorted(columns, key=lambda key: [cell or "" for cell in key])
-    return [(*key[:-1], between.join(sorted(columns[key]))) for key in keys], notes
+    return [(*key[:-1], together(sorted(columns[key]))) for key in keys], notes

@@ -21,7 +21,7 @@ on these checks, since the process that answers cannot open files or connections
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -209,16 +209,26 @@ def with_plain_ids(parameters: Sequence[Parameter], params: ParameterValues) -> 
     return {name: [read(value) if name in ids else value for value in values_of(params, name)] for name in params}
 
 
+def check_names(question: str, parameters: Sequence[Parameter], given: Iterable[str]) -> None:
+    """Raises UsageError for the name of a parameter that the question does not have."""
+    names = [parameter.name for parameter in parameters]
+    for name in given:
+        if name not in names:
+            raise UsageError(f"{question} has no parameter {name}.{nearest_name(name, names)} {_listed(parameters)}")
+
+
+def nearest_name(name: str, names: Collection[str]) -> str:
+    """For a message about an unknown name: `` Did you mean since?``, empty where no name is like it."""
+    similar = get_close_matches(name, names, n=1)
+    return f" Did you mean {similar[0]}?" if similar else ""
+
+
 def check(question: str, parameters: Sequence[Parameter], params: ParameterValues) -> None:
     """Raises UsageError for a parameter that the question does not have, for a required one that is missing, for one
     with an empty list of values, and for a ``since`` after its ``until``.
     """
-    names = [parameter.name for parameter in parameters]
+    check_names(question, parameters, params)
     for name in params:
-        if name not in names:
-            similar = get_close_matches(name, names, n=1)
-            hint = f" Did you mean {similar[0]}?" if similar else ""
-            raise UsageError(f"{question} has no parameter {name}.{hint} {_listed(parameters)}")
         if not values_of(params, name):
             refuse_empty(name, [])
     for parameter in parameters:

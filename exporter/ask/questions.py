@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 from pyoxigraph import QueryBoolean, QueryTriples, Store
 
 from exporter.ask import missing, movement, tag_stops
-from exporter.ask.answers import LIST, Answer, Row, about, merged, render, with_columns, with_objects
+from exporter.ask.answers import Answer, Row, about, as_list, merged, render, with_columns, with_objects
 from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
@@ -97,10 +97,8 @@ class Graph:
         self, question: Question, params: ParameterValues, most: int | None = None, *, of_page: bool = False
     ) -> Answer:
         """The answer with at most ``most`` rows. :func:`check_all` has to be called before."""
-        answer = ask(self.store, question, params, most, of_page=of_page)
-        is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
-        empty = [missing.no_row(self.store, params)] if is_unexplained else []
-        return replace(answer, notes=[*answer.notes, *empty, *self._notes])
+        answer = explained(self.store, question, params, ask(self.store, question, params, most, of_page=of_page))
+        return replace(answer, notes=[*answer.notes, *self._notes])
 
     def sparql(self, query: str) -> Answer:
         """The answer of a SPARQL query of any form: of SELECT the rows, of ASK ``true`` or ``false``, of CONSTRUCT and
@@ -161,15 +159,21 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
         return _answer(store, question, params, most, of_page=False, thing="")
 
     things = {thing} if thing else resolved.things
-    explained = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
-    return replace(answer, notes=[*resolved.notes, *explained, *answer.notes])
+    reasons = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
+    return replace(answer, notes=[*resolved.notes, *reasons, *answer.notes])
+
+
+def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:
+    """The answer of a question; if it is empty and nothing else is known of that, with a note that no row has it."""
+    is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
+    return replace(answer, notes=[missing.no_row(store, params)]) if is_unexplained else answer
 
 
 def _answer(  # noqa: PLR0913 - a question, and how it is asked
     store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
-        paths = movement.rows(Lookups(store), question, params, between=LIST if of_page else ", ")
+        paths = movement.rows(Lookups(store), question, params, together=as_list if of_page else ", ".join)
         return _cut(Answer(movement.COLUMNS, *paths), most)
     query = bind(question.query, question.parameters, params)
     if thing:

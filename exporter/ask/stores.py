@@ -174,6 +174,7 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     refuse_incomplete(graph)
     graph = files.without_links(graph)
     folder = beside(graph)
+    graph_files(graph)  # where there is no graph, nothing is made beside it
     lock = locked(folder)
     if lock is None:
         link = _link(folder)

@@ -38,7 +38,7 @@ from exporter.ask.pool import (
     receive,
     send,
 )
-from exporter.ask.questions import Graph, Question, ask, check_all, find, in_words, questions
+from exporter.ask.questions import Graph, Question, ask, check_all, explained, find, in_words, questions
 from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
 from exporter.errors import ExporterError, UsageError
 
@@ -141,6 +141,8 @@ class _Answerer:
             answer = self._graph.answer(question, params, request.rows, of_page=request.of_page)
         else:
             answer = ask(store, question, params, request.rows, of_page=request.of_page, thing=request.thing)
+            if not request.of_page:  # a page has words of its own
+                answer = explained(store, question, params, answer)
         return QuestionAnswer(answer)
 
     def answer_query(self, request: QueryRequest) -> QueryResult:

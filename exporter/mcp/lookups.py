@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from exporter.ask.answers import Answer, Row
+from exporter.ask.answers import Answer, Row, listed, with_rows
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
@@ -20,6 +20,7 @@ from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of
 from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.site import CUT, QUERY_PARTS, SiteObject, solutions
+from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
     from exporter.mcp.graph import OpenGraph
@@ -148,11 +149,25 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
     notes = graph.site.short_queries(thing)
     parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
+    parts["columns"] = partial(_readable_lists, parts["columns"])
     parts |= {name: partial(ask, graph.site, thing) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)
     if others.rows:
         answer["parts"].append({"part": "others_of_that_name", **page(replace(others, notes=[]), _FEW, 0)})
     return {"object": object_json(thing), **answer}
+
+
+def _readable_lists(ask: Callable[[], Answer]) -> Answer:
+    """The columns of an object, with an empty line between two tags or policies: line ends in a value are escapes."""
+    answer = ask()
+    lists = ("tags", "policies")
+    return with_rows(
+        answer,
+        (
+            {**row, **{name: "\n\n".join(map(visible, listed(row[name]))) or None for name in lists}}
+            for row in answer.dicts()
+        ),
+    )
 
 
 def _answer_query(graph: OpenGraph, arguments: Arguments) -> Json:

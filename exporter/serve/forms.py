@@ -13,13 +13,14 @@ from typing import Final
 from flask import Blueprint, Response, abort, render_template, request
 
 from exporter.ask.answers import Answer, render
-from exporter.ask.parameters import CHOICES, Parameter
+from exporter.ask.parameters import CHOICES, Parameter, check_names
 from exporter.ask.questions import Question
 from exporter.ask.shipped import grouped
-from exporter.errors import ExporterError
+from exporter.errors import ExporterError, UsageError
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers
 from exporter.serve.site import MOST_ROWS, Site, solutions
-from exporter.serve.tables import Table, ask_href, table
+from exporter.serve.tables import Table, ask_href, notes_header, table
+from exporter.serve.takes import takes
 
 _MOST_OF_FILE: Final = 100_000
 _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -56,14 +57,20 @@ def forms(site: Site) -> Blueprint:
     routes = Blueprint("questions", __name__)
 
     @routes.get("/questions")
+    @takes()
     def index() -> str:
         return render_template("questions.html", groups=grouped(site.questions.values()))
 
     @routes.get("/ask/<name>")
     def ask(name: str) -> tuple[str, int, dict[str, str]] | str:
         question, params = _requested(site, name)
+        form = {"question": question, "fields": _fields(question, params)}
+        try:
+            _check_names(question)
+        except UsageError as error:
+            return render_template("ask.html", **form, problem=error), *status_and_headers(error)
         line, address = command_line(name, params, str(site.graph)), ask_href(name, params)
-        context = {"question": question, "fields": _fields(question, params), "line": line, "address": address}
+        context = {**form, "line": line, "address": address}
         if not (params or "ask" in request.args or not question.parameters):
             return render_template("ask.html", **context)
         try:
@@ -78,6 +85,7 @@ def forms(site: Site) -> Blueprint:
     routes.add_url_rule("/ask/<name>.<any(csv, json):kind>", "as_file", partial(_as_file, site))
 
     @routes.get("/write")
+    @takes("query")
     def write() -> tuple[str, int, dict[str, str]] | str:
         query = request.args.get("query", "")
         if not query:
@@ -91,15 +99,17 @@ def forms(site: Site) -> Blueprint:
 
 
 def _as_file(site: Site, name: str, kind: str) -> Response:
-    """An answer as the command prints it."""
-    _, params = _requested(site, name)
+    """An answer as the command prints it, and in a header the notes that it prints to standard error."""
+    question, params = _requested(site, name)
     try:
+        _check_names(question)
         answer = site.ask(name, params, _MOST_OF_FILE, of_page=False)
     except ExporterError as error:
         return error_as_text(error)
     cut = f"-first-{_MOST_OF_FILE}-rows" if len(answer.rows) == _MOST_OF_FILE else ""
     disposition = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
-    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=disposition)
+    headers = {**disposition, **notes_header([*answer.notes, *site.left_out])}
+    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=headers)
 
 
 def _own_answer(site: Site, query: str) -> dict[str, str | Table]:
@@ -111,7 +121,7 @@ def _own_answer(site: Site, query: str) -> dict[str, str | Table]:
     if len(answer.rows) > MOST_ROWS:
         note = f"There are {len(answer.rows):,} rows; these are the first {MOST_ROWS}."
         answer = Answer(answer.columns, answer.rows[:MOST_ROWS], [note])
-    return {"answer": table(site, answer)}
+    return {"answer": table(site, answer, has_lists=False)}
 
 
 def _requested(site: Site, name: str) -> tuple[Question, dict[str, list[str]]]:
@@ -123,6 +133,11 @@ def _requested(site: Site, name: str) -> tuple[Question, dict[str, list[str]]]:
         if values := list(filter(None, request.args.getlist(parameter.name))):
             params[parameter.name] = values
     return question, params
+
+
+def _check_names(question: Question) -> None:
+    """Raises UsageError for a parameter in the address that the question does not have."""
+    check_names(question.name, question.parameters, (name for name in request.args if name != "ask"))
 
 
 def _fields(question: Question, params: Mapping[str, list[str]]) -> list[Field]:

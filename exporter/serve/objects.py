@@ -20,6 +20,7 @@ from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import ENFORCED, carriers, settings
 from exporter.serve.site import Row, Site, SiteObject
 from exporter.serve.tables import Cell, Part, Table, ask_href, part_of, table
+from exporter.serve.takes import takes
 
 _FEW: Final = 20
 _WAIT: Final = 1.0
@@ -59,6 +60,7 @@ def objects(site: Site) -> Blueprint:
     routes = Blueprint("objects", __name__)
 
     @routes.get("/object")
+    @takes("id", "name")
     def show() -> tuple[str, int] | str:
         thing, others = _requested_object(site)
         if thing is None:
@@ -72,6 +74,7 @@ def objects(site: Site) -> Blueprint:
         )  # fmt: skip
 
     @routes.get("/column")
+    @takes("id", "name", "column")
     def column() -> tuple[str, int] | str:
         thing, others = _requested_object(site)
         name = request.args.get("column", "")

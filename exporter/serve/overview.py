@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import Blueprint, abort, redirect, render_template, request, url_for
 
-from exporter.ask.answers import LIST, Answer, with_rows
+from exporter.ask.answers import Answer, listed, with_rows
 from exporter.ask.names import nearest
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import Row, Site, is_cut
-from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table
+from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table, tag_and_value
+from exporter.serve.takes import takes
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -89,10 +90,12 @@ def overview(site: Site) -> Blueprint:
     routes = Blueprint("pages", __name__)
 
     @routes.get("/")
+    @takes()
     def home() -> str:
         return render_template("home.html", topics=[(topic.why, _topic_part(site, topic)) for topic in TOPICS])
 
     @routes.get("/search")
+    @takes("q")
     def search() -> ResponseReturnValue:
         text = request.args.get("q", "").strip()[:_LONGEST]
         if not text:
@@ -104,6 +107,7 @@ def overview(site: Site) -> Blueprint:
         )
 
     @routes.get("/gaps")
+    @takes()
     def gaps() -> str:
         sensitive = sensitive_tags_sentence(site)
         answer = answered(lambda: site.ask_meanwhile(COVERAGE, {}, _WAIT_FOR_ONE))
@@ -159,7 +163,7 @@ def gaps_of(site: Site, answer: Answer, *, sensitive: bool) -> Answer:
     """The rows of ``policy-coverage`` without a policy that have a sensitive tag, or only others."""
 
     def is_gap(row: Row) -> bool:
-        names = {tag.partition("=")[0].strip() for tag in (row["tags"] or "").split(LIST)}
+        names = {tag_and_value(tag)[0] for tag in listed(row["tags"])}
         return not row["policies"] and any(is_sensitive(site, name) for name in names) == sensitive
 
     return with_rows(answer, (row for row in answer.dicts() if is_gap(row)))
@@ -239,6 +243,8 @@ _OF_QUERIES: Final = (
     Filter("since", "Since", "date"),
     Filter("until", "Until", "date"),
 )
+_NAMES_OF_NAME: Final = tuple(one.name for one in _OF_NAME)
+_NAMES_OF_QUERIES: Final = tuple(one.name for one in _OF_QUERIES)
 _CANNOT_FIND: Final = {"type": "Only queries with a line of QUERY_HISTORY have a type."}
 """What a filter cannot find."""
 
@@ -249,6 +255,7 @@ def browse(site: Site) -> Blueprint:
     listed = partial(_listed, site)
 
     @routes.get("/")
+    @takes()
     def tree() -> str:
         databases = defaultdict[str, list["Row"]](list)
         for row in site.rows("page-tree", most=_MOST_SCHEMAS):
@@ -257,6 +264,7 @@ def browse(site: Site) -> Blueprint:
         return render_template("tree.html", databases=databases, kinds=kinds)
 
     @routes.get("/schema")
+    @takes("id", *_NAMES_OF_NAME)
     def schema() -> ResponseReturnValue:
         thing = site.thing(site.iri(request.args.get("id", "")))
         if thing is None:
@@ -264,16 +272,19 @@ def browse(site: Site) -> Blueprint:
         return listed(f"Objects in {thing.name or thing.iri}", "page-objects", _OF_NAME, {"schema": thing.iri})
 
     @routes.get("/objects")
+    @takes(*_NAMES_OF_NAME, several=("kind",))
     def objects() -> ResponseReturnValue:
         kinds = request.args.getlist("kind")
         title = f"Objects: {', '.join(kinds)}" if kinds else "All objects"
         return listed(title, "page-objects", _OF_NAME, {"kind": kinds} if kinds else {})
 
     @routes.get("/users")
+    @takes(*_NAMES_OF_NAME)
     def users() -> ResponseReturnValue:
         return listed("Users", "page-users", _OF_NAME, {})
 
     @routes.get("/queries")
+    @takes(*_NAMES_OF_QUERIES)
     def queries() -> ResponseReturnValue:
         return listed("Queries", "page-queries", _OF_QUERIES, {})
 

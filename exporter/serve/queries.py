@@ -9,11 +9,12 @@ from typing import Final
 
 from flask import Blueprint, render_template, request, url_for
 
-from exporter.ask.answers import LIST, Answer
+from exporter.ask.answers import Answer, as_list
 from exporter.model.identifiers import quoted
 from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
+from exporter.serve.takes import takes
 
 _MOST_ROWS: Final = 100
 _WAIT: Final = 0.75
@@ -41,6 +42,7 @@ def queries(site: Site) -> Blueprint:
     routes = Blueprint("queries", __name__)
 
     @routes.get("/query")
+    @takes("id")
     def query() -> tuple[str, int] | str:
         query_id = request.args.get("id", "")
         properties = site.rows("page-query", {"query_id": query_id})
@@ -62,6 +64,7 @@ def queries(site: Site) -> Blueprint:
         )
 
     @routes.get("/user")
+    @takes("name")
     def user() -> tuple[str, int] | str:
         requested = request.args.get("name", "")
         users = _users(site, requested)
@@ -157,5 +160,5 @@ def _columns_together(answer: Answer) -> Answer:
     groups: dict[tuple[str | None, ...], list[str]] = {}
     for *rest, column in answer.rows:
         groups.setdefault(tuple(rest), []).extend([column] if column else [])
-    rows: list[tuple[str | None, ...]] = [(*rest, LIST.join(columns)) for rest, columns in groups.items()]
+    rows: list[tuple[str | None, ...]] = [(*rest, as_list(columns)) for rest, columns in groups.items()]
     return Answer((*answer.columns[:-1], "columns"), rows, answer.notes)

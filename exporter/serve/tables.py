@@ -5,6 +5,7 @@ A part of a page is a question with its answer; where there is none, it says why
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from urllib.parse import urlencode
 from flask import g, url_for
 from markupsafe import Markup, escape
 
-from exporter.ask.answers import LIST, Answer
+from exporter.ask.answers import Answer, listed
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.site import CUT, Row, Site, is_cut
@@ -46,6 +47,8 @@ _LISTS_OF_COLUMNS: Final[Mapping[str, str]] = {"columns": "object_name", "target
 """Columns with names of columns -> the column that names their object."""
 _LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", "policies"})
 """Columns with names of objects; tags have their value behind a sign of equality."""
+_OTHER_LISTS: Final = frozenset({"agent_name"})
+"""Columns with names that have no pages."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
 _QUERY: Final = "Truncated query"
 """The domain that ``end-up`` gives to a query in the place of an object."""
@@ -156,11 +159,15 @@ def is_incomplete() -> bool:
     return bool(g.get("is_incomplete"))
 
 
-def table(site: Site, answer: Answer, most: int | None = None, more: str | None = None) -> Table:
-    """The first ``most`` rows of an answer; all if None."""
+def table(
+    site: Site, answer: Answer, most: int | None = None, more: str | None = None, *, has_lists: bool = True
+) -> Table:
+    """The first ``most`` rows of an answer; all if None. ``has_lists``: whether columns with the names of lists have
+    lists, as those of questions do; in an answer to a user's own query each cell is one value.
+    """
     columns = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = replace(answer, rows=answer.rows[:most]).dicts()
-    cells = _Cells(site, rows)
+    cells = _Cells(site, rows, listed if has_lists else _alone)
     is_few = most is not None and len(answer.rows) > most
     return Table(
         columns,
@@ -175,14 +182,19 @@ def table(site: Site, answer: Answer, most: int | None = None, more: str | None 
 class _Cells:
     """The cells of rows. Links are by id: a name without one leads to all objects that had it."""
 
-    def __init__(self, site: Site, rows: Sequence[Row]) -> None:
+    def __init__(self, site: Site, rows: Sequence[Row], values: Callable[[str | None], list[str]]) -> None:
         self._site = site
+        self._listed = values
         lacking = [
             row.get(name) for row in rows for name, iri in _OBJECTS.items() if name != "set_name" and not row.get(iri)
         ]
-        lists = [row.get(column) or "" for row in rows for column in _LISTS_OF_OBJECTS]
-        listed = [name for text in lists for _, name, _ in _listed_objects(text)]
-        self._holders = site.holders(name for name in (*lacking, *listed) if name)
+        names = [
+            name
+            for row in rows
+            for column in _LISTS_OF_OBJECTS
+            for _, name, _ in self._objects(column, row.get(column))
+        ]
+        self._holders = site.holders(name for name in (*lacking, *names) if name)
 
     def cell(self, column: str, row: Row) -> Cell:
         text = row[column]
@@ -196,7 +208,7 @@ class _Cells:
             return Cell("", items=items)
         if text.isdigit() and column in ("queries", "users", "rows"):
             return Cell(f"{int(text):,}", None, "short")
-        words = _WORDS.get(column, {}).get(text, text).replace(LIST, ", ")
+        words = ", ".join(self._listed(text)) if column in _OTHER_LISTS else _WORDS.get(column, {}).get(text, text)
         return Cell(words, None, "short" if column in _SHORT else "")
 
     def _pages(self, column: str, text: str, row: Row) -> list[tuple[str, str]]:
@@ -221,13 +233,15 @@ class _Cells:
     def _items(self, column: str, text: str, row: Row) -> list[tuple[str, str | None, str]]:
         """The parts of a list, each with the address of its page, and the value of a tag; none where it is no list."""
         if column == "user_names":
-            return users(text.split("\n"))
+            return users(self._listed(text))
         if column in _LISTS_OF_COLUMNS and (paths := self._paths(_LISTS_OF_COLUMNS[column], row)):
-            return [(name, url_for("objects.column", id=paths[0], column=name), "") for name in text.split(LIST)]
+            return [(name, url_for("objects.column", id=paths[0], column=name), "") for name in self._listed(text)]
+        if column in _LISTS_OF_COLUMNS:
+            return [(name, None, "") for name in self._listed(text)]
         if column not in _LISTS_OF_OBJECTS:
             return []
         items: list[tuple[str, str | None, str]] = []
-        for part, name, value in _listed_objects(text):
+        for part, name, value in self._objects(column, text):
             iris = self._holders.get(match_name(name), ())
             if len(iris) == 1:
                 items.append((name, url_for("objects.show", id=self._site.path(iris[0])), value))
@@ -235,11 +249,31 @@ class _Cells:
                 items.append((part, None, ""))
         return items
 
+    def _objects(self, column: str, text: str | None) -> list[tuple[str, str, str]]:
+        """The parts of a list of objects: each as it is, its name, and the value of a tag."""
+        if column != "tags":
+            return [(name, name, "") for name in self._listed(text)]
+        parts = ((part, *tag_and_value(part)) for part in self._listed(text))
+        return [(part, name, "" if value is None else f" = {value}") for part, name, value in parts]
 
-def _listed_objects(text: str) -> list[tuple[str, str, str]]:
-    """The parts of a list of objects: each as it is, its name, and the value of a tag."""
-    parts = ((part, *part.partition("=")) for part in text.split(LIST))
-    return [(part, name.strip(), f" = {value.strip()}" if sign else "") for part, name, sign, value in parts]
+
+def _alone(cell: str | None) -> list[str]:
+    """The value of a cell that has no list."""
+    return [cell] if cell else []
+
+
+_tag: Final = re.compile(r'((?:"[^"]*"|[^"=])*)=(.*)', re.DOTALL).fullmatch
+
+
+def tag_and_value(text: str) -> tuple[str, str | None]:
+    """The name of a tag, and its value, None if it has none. In quotes, a sign of equality is part of the name.
+
+    >>> tag_and_value("G.T.PII = high"), tag_and_value('G.T."A=B"=C=D'), tag_and_value("G.T.PII")
+    (('G.T.PII', 'high'), ('G.T."A=B"', 'C=D'), ('G.T.PII', None))
+    """
+    match = _tag(text)
+    name, sign, value = (match[1], "=", match[2]) if match else text.partition("=")
+    return name.strip(), value.strip() if sign else None
 
 
 def _label(path: str) -> str:
@@ -261,6 +295,32 @@ def ask_href(question: str, params: Mapping[str, str | Sequence[str]], kind: str
     """The address of a question's page with parameters, which asks it at once; or of its file, with ``kind``."""
     path = url_for("questions.as_file", name=question, kind=kind) if kind else url_for("questions.ask", name=question)
     return f"{path}?{urlencode({'ask': '1', **params}, doseq=True)}"
+
+
+_NOTES: Final = "Exporter-Notes"
+"""The header of a file with the notes on its answer, as an array of JSON in ASCII."""
+_LONGEST_NOTES: Final = 2_500
+"""The most characters of it: proxies in front of the server refuse an answer whose headers have more than 4,096."""
+
+
+def notes_header(notes: Iterable[str]) -> dict[str, str]:
+    r"""The header of a file with the notes that the page has on the same answer, empty where there are none. The first
+    ones, if all would be too long, and a sentence that others are left out.
+
+    >>> notes_header(["No user Zo\u00eb."])
+    {'Exporter-Notes': '["No user Zo\\u00eb."]'}
+    """
+    shown, left, size = list[str](), list(dict.fromkeys(note.partition(CUT)[0] for note in notes)), 0
+    while left and (size := size + len(_in_ascii(left[0]))) <= _LONGEST_NOTES:
+        shown.append(left.pop(0))
+    if left:
+        others = "1 more note is" if len(left) == 1 else f"{len(left):,} more notes are"
+        shown.append(f"{others} too long for a header: the page with this answer has all of them.")
+    return {_NOTES: _in_ascii(shown)} if shown else {}
+
+
+def _in_ascii(value: str | list[str]) -> str:
+    return json.dumps(value).replace("\x7f", "\\u007f")  # DEL is ASCII, and may not be in a header
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------

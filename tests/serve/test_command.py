@@ -330,3 +330,14 @@ def test_without_the_packages_it_says_what_to_install(
     monkeypatch.setattr("exporter.cli.folder._PACKAGES", {"serve": ("exporter",)})
     assert cli.main(["serve", str(tmp_path)]) == 2
     assert "pip install 'access-history-exporter[serve]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", ["no-such-folder", "empty"])
+@pytest.mark.parametrize("command", [["serve"], ["mcp"], ["report", "--out", "report.html"]])
+def test_where_there_is_no_graph_nothing_is_left(
+    command: list[str], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([command[0], folder, *command[1:]]) == 2
+    assert [path.name for path in tmp_path.rglob("*")] == ["empty"]

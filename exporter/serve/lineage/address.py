@@ -16,6 +16,9 @@ from exporter.serve.site import Site
 
 PATH: Final = "/lineage/"
 MOST_STEPS: Final = 20
+ONCE: Final = ("id", "name", "column", "day", "since", "steps", "look", "edge")
+SEVERAL: Final = ("open", "columns", "hide")
+"""The parameters, of which these can have several values."""
 _HIDES: Final = ("helpers", "reads")
 _DAY: Final = "a day, such as 2026-09-30"
 _OF_LINK: Final = "what a link of the picture wrote there; a part of it is missing"

@@ -13,6 +13,7 @@ from datetime import date
 from threading import RLock
 from typing import Final, Literal, NamedTuple
 
+from exporter.ask.answers import listed
 from exporter.ask.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.unrecorded import UNLISTED
 from exporter.serve.site import MOST_ROWS, Params, Site, SiteObject
@@ -259,7 +260,7 @@ def _flow(row: Mapping[str, str | None]) -> Flow:
         int(row["queries"] or 0),
         row["first"] or "",
         row["last"] or "",
-        users=tuple(filter(None, (row["users"] or "").split("\n"))),
+        users=tuple(listed(row["users"])),
     )
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from flask import Blueprint, Response, g, render_template, request
 
-from exporter.ask.answers import LIST, Answer, render
-from exporter.serve.lineage.address import PATH, Address, fields, href, page_of, read
+from exporter.ask.answers import Answer, listed, render
+from exporter.serve.lineage.address import ONCE, PATH, SEVERAL, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
     WIDTH,
@@ -42,7 +42,8 @@ from exporter.serve.lineage.flows import (
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, picture
 from exporter.serve.objects import past_of, unknown
 from exporter.serve.site import Site, SiteObject
-from exporter.serve.tables import Cell, Table, table, time, users
+from exporter.serve.tables import Cell, Table, notes_header, table, time, users
+from exporter.serve.takes import takes
 
 Find = Callable[..., Lineage]
 
@@ -78,7 +79,7 @@ class _PicturePage:
     def _facts(self, objects: list[str]) -> Facts:
         columns: dict[str, list[ColumnFacts]] = {}
         for row in self.site.rows("page-columns", {"object": objects}, 100_000):
-            marks = ", ".join(filter(None, (row["tags"], row["policies"]))).replace(LIST, ", ")
+            marks = ", ".join([*listed(row["tags"]), *listed(row["policies"])])
             facts = ColumnFacts(row["column_name"] or "", marks, past_of(row))
             columns.setdefault(row["object_iri"] or "", []).append(facts)
         is_hidden = "reads" in self.address.hides or bool(self.address.column)
@@ -208,6 +209,7 @@ def lineage_page(site: Site) -> Blueprint:
         """
 
         @wraps(view)
+        @takes(*ONCE, several=SEVERAL)
         def answer() -> Any:
             address = read(request.query_string.decode("ascii", "replace"), site)
             thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
@@ -255,7 +257,8 @@ def lineage_page(site: Site) -> Blueprint:
     @routes.get(f"{PATH}lineage.csv")
     @shown
     def as_csv(picture: _PicturePage) -> Response:
-        headers = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
+        disposition = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
+        headers = {**disposition, **notes_header([*picture.notes(), *site.left_out])}
         return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
 
     return routes
