@@ -186,10 +186,10 @@ class Absence(Struct, array_like=True, frozen=True, order=True, gc=False):
         return before is None or is_own or self.restored <= before
 
     def covers(self, since: int, at: int) -> bool:
-        """Whether what was known since a time was not there at another (microseconds since 1970). A time within the
-        absence is that of a column that was renamed meanwhile: nothing else can be done with what is not there.
+        """Whether what was known since a time was not there at another (microseconds since 1970). What was known only
+        since the DROP, or since another one took the name, is something else, or was there again before the UNDROP.
         """
-        return self.known[0] <= since and self.dropped[0] <= at < self.restored[0]
+        return self.known[0] <= since <= self.dropped[0] <= at < self.restored[0]
 
 
 class Restored(Struct, array_like=True, frozen=True, gc=False):

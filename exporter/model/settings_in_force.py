@@ -46,8 +46,8 @@ class Held(NamedTuple):
 
 class SettingInForce(NamedTuple):
     """A setting in force, as :class:`Held`. ``formers``: the same under the former names of its column, in their order,
-    if the tag or policy was dropped when the column was renamed: whether it holds under the new name is known only once
-    an UNDROP restores the tag or policy, or the setting ends.
+    if the tag or policy was dropped, or away, when the column was renamed: whether it holds under the new name is known
+    only once an UNDROP restores the tag or policy, or the setting ends.
     """
 
     requester: Requester
@@ -155,7 +155,7 @@ class SettingsInForce:
         going_on = list[SettingInForce]()
         for in_force, new, change in moved:
             formers: tuple[Held, ...] = ()
-            if self._gone(in_force, at) is None:
+            if self._is_there(in_force, at):
                 yield from self._end(in_force.setting.key, at)
             else:
                 del self._held[in_force.setting.key]

@@ -40,6 +40,7 @@ class Account:
         self.names = {"T": Table(1), "U": Table(2)}
         self.gone: set[str] = set()
         """Tags that are dropped."""
+        self.tag_ids = dict(zip(TAGS, range(90, 90 + len(TAGS)), strict=True))
         self.is_schema_gone = False
         """Whether the schema of the tags is dropped."""
         self.made = 2
@@ -58,7 +59,7 @@ class Account:
             self.rename,
             self.swap,
         ]
-        kinds += [self.drop, self.replace, self.drop_tag, self.drop_schema]
+        kinds += [self.drop, self.replace, self.drop_tag, self.drop_schema, self.replace_tag]
         for _ in range(count):
             self.rng.choice(kinds)()
 
@@ -87,7 +88,7 @@ class Account:
             self.set_tag(name, table, column, tag, {"subOperationType": "DROP"})
 
     def set_tag(self, name: str, table: Table, column: str | None, tag: str, said: Json) -> None:
-        tags = {"tags": {f"G.T.{tag}": {"objectId": {"value": TAGS.index(tag) + 90}, **said}}}
+        tags = {"tags": {f"G.T.{tag}": {"objectId": {"value": self.tag_ids[tag]}, **said}}}
         on = tags if column is None else {"columns": {column: {"objectId": {"value": 7}, **tags}}}
         self.alter({name: self.now(table)}, name, **on)
 
@@ -162,7 +163,22 @@ class Account:
             return
         operation = "UNDROP" if tag in self.gone else "DROP"
         self.gone ^= {tag}
-        said = {"objectDomain": "Tag", "objectId": TAGS.index(tag) + 90, "objectName": f"G.T.{tag}"}
+        self.of_tag(tag, operation)
+
+    def replace_tag(self) -> None:
+        """Another tag has the name from then on, and is set on nothing."""
+        tag = self.rng.choice(TAGS)
+        if self.is_schema_gone:
+            return
+        operation = "CREATE" if tag in self.gone else "REPLACE"
+        self.gone -= {tag}
+        self.tag_ids[tag] += len(TAGS)
+        for table in self.names.values():
+            table.tags = {key: value for key, value in table.tags.items() if key[1] != tag}
+        self.of_tag(tag, operation)
+
+    def of_tag(self, tag: str, operation: str) -> None:
+        said = {"objectDomain": "Tag", "objectId": self.tag_ids[tag], "objectName": f"G.T.{tag}"}
         self.row({}, object_modified_by_ddl={**said, "operationType": operation, "properties": {}})
 
     def drop_schema(self) -> None:
