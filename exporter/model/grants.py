@@ -34,6 +34,10 @@ that object.
 _ALL: Final = ("ALL", "ALL PRIVILEGES")
 _ACCOUNTS: Final = {"accountsToSet": False, "accountsToAdd": False, "accountsToRemove": True}
 """The properties with the accounts of a share -> whether they revoke."""
+_OF_GRANTS: Final = ("grant", "revoke")
+"""The properties with privileges and roles."""
+_OPERATIONS: Final = ("GRANT", "REVOKE")
+_SENTINEL: Final = f'"{TRUNCATED}"'
 _SEVERAL: Final = ("PRIVILEGES", "ROLES")
 """The members of a grant that have several values."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
@@ -131,21 +135,42 @@ def _documented(raws: dict[str, Raw]) -> dict[str, Raw]:
     }
 
 
-def unknown_forms(changed: Thing, properties: Properties) -> Iterator[str]:
-    """The paths of what is not understood in grants and accounts. Truncated values are left out."""
-    for name in ("grant", "revoke"):
+def are_cut(properties: Properties) -> bool:
+    """Whether Snowflake cut something in a grant, a revoke or a list of accounts: a text, or the id of the object,
+    which is -1 then. Their JSON can be in a string, where its quotes are escaped.
+    """
+    texts = [properties.atoms.get(name) or "" for name in (*_OF_GRANTS, *_ACCOUNTS)]
+    return any(_SENTINEL in text or any(map(_is_object_cut, json_grants(text))) for text in texts)
+
+
+def unknown_forms(changed: Thing, operation: str, properties: Properties) -> Iterator[str]:
+    """The paths of what is not understood in grants and accounts, and of what a GRANT or REVOKE lacks. What Snowflake
+    cut is left out.
+    """
+    if operation in _OPERATIONS and properties.normal != TRUNCATED and not _says_what(properties):
+        yield operation.lower()
+    for name in _OF_GRANTS:
         text = known_text(properties.atoms.get(name))
-        if text is None or text in {"{}", "[]"} or TRUNCATED in text:
+        if text is None or text in {"{}", "[]"}:
             continue
-        unknown = [
-            f"{name}.{unknown_member}" for each in _grant_documents(text) for unknown_member in _unknown_members(each)
-        ]
-        is_understood = any(grant for each in json_grants(text) for grant in _of_one(changed, each, is_revoked=False))
+        each = _grant_documents(text)
+        unknown = [f"{name}.{member}" for one in each for member in _unknown_members(one)]
+        is_understood = any(each) and all(_is_understood(changed, one) for one in json_grants(text) if one)
         yield from unknown or ([] if is_understood else [name])
     for name in _ACCOUNTS:
         given = known_text(properties.atoms.get(name))
         if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):
             yield name
+
+
+def _says_what(properties: Properties) -> bool:
+    """Whether there is anything that is granted or revoked."""
+    return any(properties.atoms.get(name) not in {None, "", "{}", "[]"} for name in (*_OF_GRANTS, *_ACCOUNTS))
+
+
+def _is_understood(changed: Thing, raws: dict[str, Raw]) -> bool:
+    is_cut = _is_object_cut(raws) or any(_SENTINEL in bytes(raw).decode() for raw in raws.values())
+    return is_cut or any(_of_one(changed, raws, is_revoked=False))
 
 
 def _unknown_members(raws: dict[str, Raw]) -> Iterator[str]:
@@ -180,13 +205,14 @@ def _names(raw: Raw | None) -> list[str]:
 
 
 def _grants(changed: Thing, properties: Properties) -> Iterator[Grant]:
-    for name in ("grant", "revoke"):
+    for name in _OF_GRANTS:
         for json_grant in json_grants(properties.atoms.get(name) or ""):
             yield from _of_one(changed, json_grant, is_revoked=name == "revoke")
 
 
 def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
     thing, on_all = _securable(raws)
+    is_cut = thing is None and _is_object_cut(raws)
     roles = [role for role in map(_role, _names(raws.get("ROLES"))) if role is not None]
     spelled = [" ".join(name.split()).upper() for name in _names(raws.get("PRIVILEGES"))]
     # A revoke of ALL revokes every privilege.
@@ -195,7 +221,7 @@ def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterat
         yield from (Grant(None, role, None, changed, is_revoked) for role in roles)
         pairs = [] if thing is None else [(thing, changed)]
     else:
-        pairs = [(thing or changed, role) for role in roles]
+        pairs = [] if is_cut else [(thing or changed, role) for role in roles]
     yield from (Grant(privilege, on, on_all, to, is_revoked) for on, to in pairs for privilege in privileges)
 
 
@@ -213,8 +239,14 @@ def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
     thing = thing_of(domain, field("ID"), field("NAME"))
     if thing is not None:
         return thing, None
-    kind = normal_domain(domain)
+    kind = None if _is_object_cut(raws) else normal_domain(domain)
     return (None, None) if kind is None else (thing_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
+
+
+def _is_object_cut(raws: dict[str, Raw]) -> bool:
+    """Whether Snowflake cut the name or the id of the object: then the grant is not on all objects of a place."""
+    given = {name: as_text(raws[name]) for name in ("SECURABLE_OBJECT_ID", "SECURABLE_OBJECT_NAME") if name in raws}
+    return given.get("SECURABLE_OBJECT_ID") in {"-1", TRUNCATED} or given.get("SECURABLE_OBJECT_NAME") == TRUNCATED
 
 
 def _role(name: str) -> Thing | None:

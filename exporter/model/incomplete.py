@@ -38,7 +38,7 @@ from exporter.input.row import (
 )
 from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
-from exporter.model.grants import unknown_forms
+from exporter.model.grants import are_cut, unknown_forms
 from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, is_no_id, normal_domain, parts_of, usable_id
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
 
@@ -76,7 +76,7 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
 
 
 def _of_incomplete(change: ChangeDocument, properties: str | None, *, may_be_cut: bool) -> Iterator[str]:
-    is_cut = may_be_cut and _is_cut(change, properties)
+    is_cut = (may_be_cut and _is_cut(change, properties)) or are_cut(read(properties))
     if is_cut:
         yield TRUNCATED
     if _lacks_object(change):
@@ -94,8 +94,7 @@ def _lacks_object(change: ChangeDocument) -> bool:
     """
     if known_text(change.object_name) is not None:
         return False
-    word = text(change.operation_type) or ""
-    return _has_no_id(change.object_id, change.object_domain) or word.strip(" ").upper() == "REPLACE"
+    return _has_no_id(change.object_id, change.object_domain) or _operation(change) == "REPLACE"
 
 
 def unnamed(domain: Text) -> str:
@@ -124,17 +123,22 @@ def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
 
 def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:
     thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
-    return iter(()) if thing is None else unknown_forms(thing, properties)
+    return iter(()) if thing is None else unknown_forms(thing, _operation(change), properties)
+
+
+def _operation(change: ChangeDocument) -> str:
+    return (text(change.operation_type) or "").strip(" ").upper()
 
 
 def _new_operation(change: ChangeDocument) -> str | None:
-    word = text(change.operation_type)
-    operation = "" if word is None else word.strip(" ").upper()
+    operation = _operation(change)
     return None if operation in {"", TRUNCATED, *KNOWN_OPERATIONS} else operation
 
 
 def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
-    inside = properties is not None and (properties == TRUNCATED or _SENTINEL in properties)
+    # A tool that encodes twice escapes the quotes in the row: they are plain in the normal form.
+    given = (properties or "", read(properties).normal or "")
+    inside = properties == TRUNCATED or any(_SENTINEL in text for text in given)
     named_by = (change.object_domain, change.object_id, change.object_name, change.operation_type)
     return inside or TRUNCATED in map(text, named_by)
 

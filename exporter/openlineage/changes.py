@@ -11,7 +11,7 @@ from msgspec import Raw
 from exporter.model.answers import Tag
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import json_grants
-from exporter.model.identifiers import canonical_name
+from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
 from exporter.openlineage.inputs_and_outputs import Datasets, changes_dataset, dataset_of, is_rename
 
@@ -26,6 +26,7 @@ _SECURABLE: Final = {
     "SCOPE": "scope",
     "SCOPE_DOMAIN": "scopeDomain",
 }
+_SENTINEL: Final = f'"{TRUNCATED}"'.encode()
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
 
@@ -145,8 +146,14 @@ def _grant(operation: str, of: dict[str, bytes]) -> Json:
         "operation": operation,
         "privileges": _as_texts(of.get("PRIVILEGES", b"null")),
         "roles": _as_texts(of.get("ROLES", b"null")),
-        **{new: _as_text(of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
+        **{new: _known(name, of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
     }
+
+
+def _known(name: str, value: bytes) -> str | None:
+    """A member that names what a grant is on; None where Snowflake cut it."""
+    text = _as_text(value)
+    return None if text == "-1" and name == "ID" else text
 
 
 def _as_texts(value: bytes) -> list[str | None] | None:
@@ -158,8 +165,8 @@ def _as_texts(value: bytes) -> list[str | None] | None:
 
 
 def _as_text(value: bytes) -> str | None:
-    """A text; other JSON as its text without white space; None for null."""
-    if value == b"null":
+    """A text; other JSON as its text without white space; None for null, and where Snowflake cut the text."""
+    if value in {b"null", _SENTINEL}:
         return None
     return _text(value) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
 

@@ -87,6 +87,7 @@ def test_no_account_is_named_from_json(value: Any, name: str) -> None:
         {"PRIVILEGES": [None, 1, {"x": 2}, ""], **ON_VIEW},
         {"PRIVILEGES": ["SELECT"], "SECURABLE_OBJECT_DOMAIN": "View", "SECURABLE_OBJECT_ID": -1,
          "SECURABLE_OBJECT_NAME": "TRUNCATED"},
+        {"PRIVILEGES": ["SELECT"], **ON_ALL, "SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"},
         {"ROLES": ["TRUNCATED", " ", None]},
         ON_VIEW, "TRUNCATED", "x{", [], {}, 7,
     ],

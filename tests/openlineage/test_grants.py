@@ -26,6 +26,9 @@ CASES: list[tuple[str, Any, list[dict[str, Any]]]] = [
      [{"operation": "GRANT", "privileges": ["A", None, "1", '{"x":[2]}'], "roles": []}]),
     ("grant", {"PRIVILEGES": None, "ROLES": 5, "SECURABLE_OBJECT_NAME": True},
      [{"operation": "GRANT", "roles": ["5"], "objectName": "true"}]),
+    # What Snowflake cut is no name.
+    ("grant", {"PRIVILEGES": ["A", "TRUNCATED"], **ON, "SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"},
+     [{"operation": "GRANT", "privileges": ["A", None], "objectDomain": "Table"}]),
     ("grant", [{"ROLES": "R"}, None], [{"operation": "GRANT", "roles": ["R"]}, {"operation": "GRANT"}]),
 ]  # fmt: skip
 

@@ -1,0 +1,94 @@
+"""Changes in which Snowflake cut a name, a number or a word: docs/input.md, "Rows that Snowflake truncated".
+
+The answers that need the change say so, and nothing is named after what stands in the place of what was cut. Each story
+is a separate account of one export; query ``qN`` starts at minute N, and the last one is cut.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.ask.questions import ask, find
+from tests.ask import stories
+from tests.ask.test_names import changed, thing
+
+if TYPE_CHECKING:
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+A: Final = thing("A", 9)
+SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 5, "objectName": "OUT"}
+ON_A: Final[Json] = {
+    "PRIVILEGES": ["SELECT"],
+    "SECURABLE_OBJECT_DOMAIN": "Table",
+    "SECURABLE_OBJECT_ID": 9,
+    "SECURABLE_OBJECT_NAME": "D.S.A",
+}
+OBJECT_CUT: Final[Json] = {"SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"}
+IN_S: Final[Json] = {"SECURABLE_OBJECT_SCOPE": "D.S", "SECURABLE_OBJECT_SCOPE_DOMAIN": "Schema"}
+CUT: Final = "cut by Snowflake (object_modified_by_ddl)"
+NOT_UNDERSTOOD: Final = "not understood in full (object_modified_by_ddl"
+
+
+def share(operation: str, given: Json | list[Json] | None = None) -> Json:
+    """A GRANT or REVOKE of a share. Its value is JSON in a string, as in rows; None: it has no properties."""
+    return changed(SHARE, operation, **({} if given is None else {operation.lower(): {"value": json.dumps(given)}}))
+
+
+OPENED: Final = [changed(SHARE, accountsToSet={"value": ["O.ACC"]})]
+GRANTED: Final = [*OPENED, share("GRANT", ON_A)]
+GRANTS: Final[dict[str, tuple[list[Json], str]]] = {
+    "object-of-a-grant": ([*OPENED, share("GRANT", {**ON_A, **OBJECT_CUT})], CUT),
+    "privilege-of-a-grant": ([*OPENED, share("GRANT", {**ON_A, "PRIVILEGES": ["TRUNCATED"]})], CUT),
+    "object-of-a-revoke": ([*GRANTED, share("REVOKE", {**ON_A, **OBJECT_CUT})], CUT),
+    "object-in-a-schema": ([*GRANTED, share("REVOKE", {**ON_A, **OBJECT_CUT, **IN_S})], CUT),
+    "id-of-a-revoke": ([*GRANTED, share("REVOKE", {**ON_A, "SECURABLE_OBJECT_ID": -1})], CUT),
+    "privilege-of-a-revoke": ([*GRANTED, share("REVOKE", {**ON_A, "PRIVILEGES": ["TRUNCATED"]})], CUT),
+    "one-privilege-of-a-revoke": (
+        [*GRANTED, share("REVOKE", {**ON_A, "PRIVILEGES": ["USAGE", "TRUNCATED"]})], CUT,
+    ),
+    "one-of-two-revokes": ([*GRANTED, share("REVOKE", [{"ROLES": ["D.R"]}, {**ON_A, **OBJECT_CUT}])], CUT),
+    "accounts": ([*GRANTED, changed(SHARE, accountsToRemove={"value": '["TRUNCATED"]'})], CUT),
+    "revoke-without-properties": ([*GRANTED, share("REVOKE")], NOT_UNDERSTOOD),
+    "revoke-of-nothing": ([*GRANTED, changed(SHARE, "REVOKE", revoke={"value": None})], NOT_UNDERSTOOD),
+    "second-of-two-revokes": (
+        [*GRANTED, share("REVOKE", [{"ROLES": ["D.R"]}, {"PRIVILEGES": ["SELECT"]}])], NOT_UNDERSTOOD,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told({name: story for name, (story, _) in GRANTS.items()}, tmp_path_factory.mktemp("cut"))
+
+
+@pytest.mark.parametrize("name", GRANTS)
+def test_a_grant_or_revoke_that_was_cut_is_not_taken_in_silence(name: str, told: Store) -> None:
+    story, note = GRANTS[name]
+    store = stories.of(name, told)
+    for question, given in (
+        ("exposure", {}),
+        ("exposure", {"object_name": "D.S.A"}),
+        ("changes", {"since": "2026-01-01"}),
+    ):
+        answer = ask(store, find(question), given)
+        assert any(one.startswith("1 query was") and note in one for one in answer.notes), (question, answer.notes)
+        assert f"the first is q{len(story)}" in str(answer.notes)
+        assert "TRUNCATED" not in str(answer.rows)
+
+
+@pytest.mark.parametrize("name", [name for name, (story, _) in GRANTS.items() if story[: len(GRANTED)] == GRANTED])
+def test_what_was_cut_takes_no_grant_back(name: str, told: Store) -> None:
+    """Which one it was cannot be known: the note says it."""
+    rows = ask(stories.of(name, told), find("exposure"), {"object_name": "D.S.A"}).dicts()
+    assert {(row["object_name"], row["privilege"]) for row in rows} >= {("D.S.A", "SELECT")}
+
+
+def test_grants_that_are_whole_are_complete(told: Store) -> None:
+    for name in GRANTS:
+        of_queries = stories.of(name, told).quads_for_pattern(None, None, None)
+        lacking = {quad.subject.value for quad in of_queries if quad.predicate.value.endswith("#incomplete")}
+        assert [iri.rsplit("/", 1)[1] for iri in lacking] == [f"q{len(GRANTS[name][0])}"]
