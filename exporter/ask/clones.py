@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
 from exporter.ask.way import FOLLOWING, Way
-from exporter.model.identifiers import match_name
+from exporter.input.properties import is_of_source, read
+from exporter.model.effects import CREATES
+from exporter.model.identifiers import TRUNCATED, match_name
 
 if TYPE_CHECKING:
     from exporter.ask.asked import Asked
+    from exporter.ask.lookups import Lookups
 
 _SHOWN: Final = 5
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
@@ -65,6 +68,17 @@ SELECT DISTINCT ?made ?change ?target ?source ?time ?has_data ?has_columns WHERE
 ORDER BY ?time ?target ?source
 """
 """What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
+
+
+def is_source_cut(graph: Lookups, query: str) -> bool:
+    """Whether Snowflake cut the source of what a query made, so that it may be a CLONE of anything."""
+    for change in graph.subjects("dcterms:isPartOf", query):
+        if graph.text(change, "ah:operation") in CREATES:
+            properties = graph.text(change, "ah:properties")
+            given = read(properties).atoms
+            if properties == TRUNCATED or TRUNCATED in (value for name, value in given.items() if is_of_source(name)):
+                return True
+    return False
 
 
 class _Gap(NamedTuple):

@@ -31,6 +31,7 @@ from exporter.ask.lookups import Lookups, iris
 from exporter.ask.masked_elsewhere import masked_elsewhere
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
+from exporter.model.identifiers import TRUNCATED
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ _AFTER: Final[Mapping[str, AbstractSet[str]]] = {
 """What counts after ``until``, too: a read is one BEFORE by the mask that comes later, a tag of a whole table masks the
 columns on which its policy is ever enforced, and a column is asked for by a name that it gets later.
 """
+_CUT: Final = (TRUNCATED,)
 _REASONS: Final = {
-    ("TRUNCATED",): "cut by Snowflake ({})",
+    _CUT: "cut by Snowflake ({})",
     (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
 }
 """The reasons of ``ah:incomplete`` -> what an answer says of them."""
@@ -357,7 +359,8 @@ def _incomplete(asked: Asked) -> Iterator[str]:
     """How many queries in the time that is asked for lack something at a place that the question needs."""
     asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
     for reasons, why in _REASONS.items():
-        queries, lacking = set[str](), set[str]()
+        queries, lacking = _made_from_unknown(asked, asks_for) if reasons == _CUT else set[str](), set[str]()
+        lacking |= {"object_modified_by_ddl"} if queries else set()
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(unnamed.reasons(asked, place) if UNNAMED in reasons else ())):
                 for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
@@ -366,6 +369,20 @@ def _incomplete(asked: Asked) -> Iterator[str]:
                         lacking.add(place)
         if queries:
             yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+
+
+def _made_from_unknown(asked: Asked, asks_for: AbstractSet[str]) -> set[str]:
+    """For answers about lineage: the queries of which Snowflake cut what they cloned. Answers that need DDL count all
+    changes that were cut.
+    """
+    if "lineage" not in asks_for or "DDL" in asks_for:
+        return set()
+    cut = islice(asked.graph.with_text("ah:incomplete", f"object_modified_by_ddl {TRUNCATED}"), MOST)
+    return {
+        query
+        for query in cut
+        if _is_asked_for(asked, query, frozenset({"lineage"})) and clones.is_source_cut(asked.graph, query)
+    }
 
 
 def _lacks(asked: Asked, queries: set[str], why: str) -> str:

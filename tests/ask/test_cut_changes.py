@@ -13,13 +13,13 @@ import pytest
 
 from exporter.ask.questions import ask, find
 from tests.ask import stories
-from tests.ask.test_names import changed, thing
+from tests.ask.test_names import changed, copied, thing
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
 Json = dict[str, Any]
-A: Final = thing("A", 9)
+A, B, C = thing("A", 9), thing("B", 10), thing("C", 11)
 SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 5, "objectName": "OUT"}
 ON_A: Final[Json] = {
     "PRIVILEGES": ["SELECT"],
@@ -60,9 +60,39 @@ GRANTS: Final[dict[str, tuple[list[Json], str]]] = {
 }  # fmt: skip
 
 
+def made_from(**source: Any) -> Json:
+    return changed(B, "CREATE", **{f"cloneSource{name}": {"value": value} for name, value in source.items()})
+
+
+CLONES: Final[dict[str, tuple[list[Json], bool]]] = {
+    "source-cut": ([copied(A, C), made_from(Name="TRUNCATED", Id=-1, Domain="TRUNCATED")], True),
+    "properties-cut": ([copied(A, C), {"object_modified_by_ddl": {**B, "operationType": "CREATE",
+                                                                  "properties": "TRUNCATED"}}], True),
+    "source-known": ([copied(A, C), made_from(Name="D.S.A", Id=9, Domain="Table")], False),
+    "columns-cut": ([copied(A, C), changed(B, "CREATE", columns="TRUNCATED")], False),
+    "other-change-cut": ([copied(A, C), changed(B, columns="TRUNCATED")], False),
+}  # fmt: skip
+"""The story, and whether it may have a CLONE of anything."""
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return stories.told({name: story for name, (story, _) in GRANTS.items()}, tmp_path_factory.mktemp("cut"))
+    every = {name: each[0] for name, each in (*GRANTS.items(), *CLONES.items())}
+    return stories.told(every, tmp_path_factory.mktemp("cut"))
+
+
+@pytest.mark.parametrize("name", CLONES)
+def test_answers_about_lineage_say_that_the_source_of_a_clone_was_cut(name: str, told: Store) -> None:
+    for question, given in (
+        ("lineage-as-of", {"object_name": "D.S.B", "at": "2026-01-02"}),
+        ("column-copies", {"object_name": "D.S.A", "column_name": "C"}),
+        ("root-cause", {"object_name": "D.S.B", "column_name": "C"}),
+        ("downstream-users", {"object_name": "D.S.A"}),
+    ):
+        notes = ask(stories.of(name, told), find(question), given).notes
+        assert any(one.startswith("1 query was") and CUT in one for one in notes) == CLONES[name][1], (question, notes)
+    later = {"object_name": "D.S.B", "at": "2025-12-31"}
+    assert CUT not in str(ask(stories.of(name, told), find("lineage-as-of"), later).notes)
 
 
 @pytest.mark.parametrize("name", GRANTS)
