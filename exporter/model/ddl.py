@@ -69,7 +69,22 @@ def _of_group(place: Place, properties: Properties, without: frozenset[str] = fr
             yield from _of_columns(place, elements)
         else:
             for element, one in elements.items():
-                yield _of_element(place, name, element, one)
+                known = _known_as(name, element, one)
+                if known is not None and not _is_undecided(name, one):
+                    yield _of_element(place, name, known, one)
+
+
+def _known_as(name: str, element: str, one: Element) -> str | None:
+    """What an element is known as: a tag or policy whose name Snowflake cut by its id; None if there is nothing."""
+    if element != TRUNCATED:
+        return element
+    return None if _element_domain(name) is None else usable_id(one.atom("objectId"))
+
+
+def _is_undecided(name: str, one: Element) -> bool:
+    """Whether Snowflake cut whether a tag or policy is set or unset, and no value shows that it is set."""
+    is_held = _element_domain(name) is not None
+    return is_held and one.atom("subOperationType") == TRUNCATED and _element_value(one) is None
 
 
 def _of_columns(place: Place, columns: Mapping[str, Element]) -> Iterator[Setting]:
@@ -86,9 +101,19 @@ def _of_element(place: Place, name: str, element: str, one: Element) -> Setting:
     """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
     ident, domain = usable_id(one.atom("objectId")), _element_domain(name)
     key = None if domain is None else key_of(domain, ident, element)
-    operation, tag = one.atom("subOperationType"), one.atom("tagValue")
-    value = one.bare if one.inside is None else one.atom("value") if tag is None else tag
-    return Setting(*place, name, element, key, ident, None if operation is None else operation.upper(), value)
+    operation = _whole(one.atom("subOperationType"))
+    done = None if operation is None else operation.upper()
+    return Setting(*place, name, element, key, ident, done, _element_value(one))
+
+
+def _element_value(one: Element) -> str | None:
+    tag = one.atom("tagValue")
+    return _whole(one.bare if one.inside is None else one.atom("value") if tag is None else tag)
+
+
+def _whole(value: str | None) -> str | None:
+    """A value; None if Snowflake cut it."""
+    return None if value == TRUNCATED else value
 
 
 @lru_cache(maxsize=1_000)

@@ -100,7 +100,8 @@ class Join(Struct, array_like=True, frozen=True, gc=False):
 
 class Setting(Struct, array_like=True, frozen=True, gc=False):
     """An atomic property of a change (``element`` is None), or one element of a compound property. ``column_name``: the
-    column that it is set on, None for the object itself. ``element_key``: the object key of a tag or policy.
+    column that it is set on, None for the object itself. ``element_key``: the object key of a tag or policy; one
+    whose name Snowflake cut has its id as ``element``.
     ``sub_operation``: ADD, DROP, ALTER.
     """
 
@@ -113,6 +114,10 @@ class Setting(Struct, array_like=True, frozen=True, gc=False):
     element_id: str | None
     sub_operation: str | None
     value: str | None
+
+    def name_of_element(self) -> str | None:
+        """The name of the element; None if it is known by its id alone, because Snowflake cut the name."""
+        return None if self.element == self.element_id else self.element
 
 
 class Grant(Struct, array_like=True, frozen=True, gc=False):

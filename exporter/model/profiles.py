@@ -146,7 +146,7 @@ def _only_named(content: Content) -> Iterator[Thing]:
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()
-                yield _thing(setting.element_key, domain, setting.element_id, named(setting.element))
+                yield _thing(setting.element_key, domain, setting.element_id, named(setting.name_of_element()))
 
 
 def _thing(key: str, domain: str | None, object_id: str | None, name: str | None) -> Thing:

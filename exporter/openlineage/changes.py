@@ -11,7 +11,7 @@ from msgspec import Raw
 from exporter.model.answers import Tag
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import json_grants
-from exporter.model.identifiers import TRUNCATED, canonical_name
+from exporter.model.identifiers import TRUNCATED, canonical_name, usable_id
 from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
 from exporter.openlineage.inputs_and_outputs import Datasets, changes_dataset, dataset_of, is_rename
 
@@ -111,17 +111,23 @@ def _is_grant(setting: Setting) -> bool:
 
 
 def changes_tags(content: Content, keys: Collection[str]) -> bool:
-    """Whether the statement sets or unsets a tag of the objects ``keys`` or of their columns."""
+    """Whether the statement sets or unsets a tag of the objects ``keys`` or of their columns. To set one whose name
+    Snowflake cut says nothing of the tags that can be listed.
+    """
     return any(
-        setting.object_key in keys and setting.property == "tags" and setting.element is not None
+        setting.object_key in keys
+        and setting.property == "tags"
+        and (setting.name_of_element() is not None or setting.sub_operation == "DROP")
         for change in content.changes
         for setting in change.settings
     )
 
 
 def tags(of_objects: Iterable[Tag]) -> list[Json]:
-    """The tags of a dataset as its facet lists them; those on its columns have ``field``."""
-    by_tag = {(canonical_name(name), value, field) for name, value, field in of_objects}
+    """The tags of a dataset as its facet lists them; those on its columns have ``field``. One that is known by its id
+    alone is left out.
+    """
+    by_tag = {(canonical_name(name), value, field) for name, value, field in of_objects if usable_id(name) is None}
     return [
         without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
         for key, value, field in sorted(by_tag, key=nothing_first)

@@ -14,6 +14,7 @@ import pytest
 from exporter.ask.questions import ask, find
 from tests.ask import stories
 from tests.ask.test_names import changed, copied, thing
+from tests.openlineage import told as openlineage
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -73,11 +74,47 @@ CLONES: Final[dict[str, tuple[list[Json], bool]]] = {
     "other-change-cut": ([copied(A, C), changed(B, columns="TRUNCATED")], False),
 }  # fmt: skip
 """The story, and whether it may have a CLONE of anything."""
+ADD: Final[Json] = {"objectId": {"value": 3}, "subOperationType": "ADD", "tagValue": {"value": "v"}}
+
+
+def on_c(**properties: Any) -> Json:
+    return changed(A, columns={"C": properties})
+
+
+TAGGED: Final = [on_c(tags={"G.T.X": ADD})]
+TAGS: Final[dict[str, tuple[list[Json], str, list[tuple[str, str]]]]] = {
+    "value": ([on_c(tags={"G.T.X": {**ADD, "tagValue": {"value": "TRUNCATED"}}})], "G.T.X", [("ADD", "")]),
+    "name": ([on_c(tags={"TRUNCATED": {**ADD, "objectId": {"value": -1}}})], "", []),
+    "name-in-a-list": (
+        [changed(A, columns=[{"objectName": "C", "tags": [{"objectName": "TRUNCATED", "objectId": -1}]}])], "", [],
+    ),
+    "name-of-another": ([*TAGGED, on_c(tags={"TRUNCATED": {**ADD, "objectId": {"value": -1}}})], "G.T.X=v",
+                        [("ADD", "v")]),
+    # The id says which one is unset.
+    "name-with-an-id": (
+        [*TAGGED, on_c(tags={"TRUNCATED": {"objectId": {"value": 3}, "subOperationType": "DROP"}})], "",
+        [("ADD", "v"), ("DROP", "")],
+    ),
+    "encoded-twice": ([on_c(tags=json.dumps({"TRUNCATED": {**ADD, "objectId": {"value": -1}}}))], "", []),
+    # Whether it is set or unset then is not known: what was set holds.
+    "operation": (
+        [*TAGGED, on_c(tags={"G.T.X": {"objectId": {"value": 3}, "subOperationType": "TRUNCATED"}})], "G.T.X=v",
+        [("ADD", "v")],
+    ),
+    "operation-with-a-value": (
+        [*TAGGED, on_c(tags={"G.T.X": {**ADD, "subOperationType": "TRUNCATED", "tagValue": {"value": "w"}}})],
+        "G.T.X=w", [("", "w"), ("ADD", "v")],
+    ),
+}  # fmt: skip
+"""The story, the tags of the column C of A afterwards, and operation and value of each row of tag-history."""
+
+
+NONE: Final[dict[str, list[tuple[str, str]]]] = {"name-with-an-id": []}
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    every = {name: each[0] for name, each in (*GRANTS.items(), *CLONES.items())}
+    every = {name: each[0] for name, each in (*GRANTS.items(), *CLONES.items(), *TAGS.items())}
     return stories.told(every, tmp_path_factory.mktemp("cut"))
 
 
@@ -93,6 +130,40 @@ def test_answers_about_lineage_say_that_the_source_of_a_clone_was_cut(name: str,
         assert any(one.startswith("1 query was") and CUT in one for one in notes) == CLONES[name][1], (question, notes)
     later = {"object_name": "D.S.B", "at": "2025-12-31"}
     assert CUT not in str(ask(stories.of(name, told), find("lineage-as-of"), later).notes)
+
+
+@pytest.mark.parametrize("name", TAGS)
+def test_no_tag_and_no_value_is_what_stands_for_a_cut_one(name: str, told: Store) -> None:
+    _, tags, history = TAGS[name]
+    store = stories.of(name, told)
+    covered = ask(store, find("policy-coverage"), {"object_name": "D.S.A"})
+    asked_for = {"object_name": "D.S.A", "column_name": "C"}
+    changes = ask(store, find("tag-history"), asked_for)
+    assert "".join(row["tags"] or "" for row in covered.dicts()) == tags
+    assert sorted((row["operation"] or "", row["value"] or "") for row in changes.dicts()) == history
+    assert all(CUT in str(answer.notes) for answer in (covered, changes))
+
+
+@pytest.mark.parametrize("name", TAGS)
+def test_the_tags_of_the_output_are_those_that_are_known(name: str) -> None:
+    """docs/openlineage.md: an empty list says that the query unsets a tag and that none is left."""
+    story, tags, _ = TAGS[name]
+    begun = [
+        {**row, "query_id": f"q{number}", "query_start_time": f"2026-01-01T00:0{number}:00Z", "user_name": "ETL"}
+        for number, row in enumerate(story)
+    ]
+    events = [json.loads(text) for text in openlineage.texts(begun)]
+    (last,) = [
+        one
+        for one in events
+        if one.get("eventType") == "COMPLETE"
+        and one["run"]["facets"]["externalQuery"]["externalQueryId"] == f"q{len(story) - 1}"
+    ]
+    facet = last["outputs"][0]["facets"].get("tags")
+    key, _, value = tags.partition("=")
+    assert (facet and [(one["key"], one["value"]) for one in facet["tags"]]) == (
+        [(key, value)] if tags else NONE.get(name)
+    )
 
 
 @pytest.mark.parametrize("name", GRANTS)
