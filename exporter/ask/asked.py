@@ -1,19 +1,21 @@
-"""A question that was asked, as the notes on its answer see it, and the times of the record that it was asked of."""
+"""A question that was asked, as the notes on its answer see it: its things and times, the times of the record, and what
+the data of its answer went through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import Lookups
+from exporter.ask.lookups import Lookups, iris, literals
 from exporter.ask.parameters import ParameterValues, instant, values_of
 from exporter.ask.places import Places, places_of
 from exporter.ask.shipped import Question, is_shipped
-from exporter.ask.way import FOLLOWING, Way
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 if TYPE_CHECKING:
     from exporter.ask.answers import Answer
@@ -111,3 +113,157 @@ def record_begin(graph: Lookups) -> str:
 def in_utc(time: str) -> datetime:
     """A time of the graph. Times cannot be compared as texts, since they have fractions of any length."""
     return datetime.fromisoformat(time).astimezone(UTC)
+
+
+# --- what the data of an answer went through --------------------------------------------------------------------------
+
+
+_FOLLOWING_UP: Final = ("lineage-as-of", "root-cause", "page-up", "page-up-at", "page-column-up", "page-column-up-at")
+_FOLLOWING_DOWN: Final = (
+    *("column-copies", "downstream-users", "end-up", "sensitive-data-movement"),
+    *("page-down", "page-column-down"),
+)
+_FOLLOWING_ALL: Final = ("tag-reach", "unmasked-copies")
+FOLLOWING: Final = frozenset((*_FOLLOWING_UP, *_FOLLOWING_DOWN, *_FOLLOWING_ALL))
+"""All questions that follow data."""
+_FOLLOWING_FROM_READS: Final = "sensitive-data-movement"
+"""Its first step is a query that reads what is asked for."""
+_OF_COLUMNS: Final = (
+    *("column-copies", "root-cause", "tag-reach", "unmasked-copies"),
+    *("page-column-up", "page-column-up-at", "page-column-down"),
+)
+_STEPS: Final = ("prov:wasDerivedFrom", "ah:priorVersion", "ah:priorColumnVersion")
+_HOLDERS: Final = {
+    True: "?object (^ah:view/ah:sourceObject)? ?holder .",
+    False: "BIND(?object AS ?holder)",
+}
+"""Where the data is that is asked for, up or not: what a view or stream shows is in the objects behind it."""
+_STARTS: Final = """\
+SELECT DISTINCT ?start WHERE {
+  VALUES ?object { @objects@ }
+  @holder@
+  ?start prov:specializationOf ?holder .
+  @at@
+}
+"""
+_AT: Final = """\
+OPTIONAL { ?start prov:generatedAtTime ?made }
+      OPTIONAL { ?start ah:validUntil|prov:invalidatedAtTime ?ended }
+      FILTER(COALESCE(?made <= @time@, true) && COALESCE(?ended > @time@, true))
+      # What was there before the first row, only if no row wrote anything.
+      FILTER(BOUND(?made) || NOT EXISTS {
+        ?later prov:specializationOf ?holder ; prov:generatedAtTime ?later_made . FILTER(?later_made <= @time@)
+      })
+"""
+_STARTS_OF_COLUMNS: Final = """\
+SELECT DISTINCT ?start WHERE {
+  VALUES ?object { @objects@ }
+  @holder@
+  ?column ah:columnOf ?holder ; ah:matchName ?name .
+  FILTER(?holder != ?object || ?name IN (@columns@))
+  ?start prov:specializationOf ?column .
+}
+"""
+
+
+class Way:
+    """What the data of an answer went through. ``states``: versions of objects; ``columns``: versions of columns, None
+    where whole objects are followed. Both are empty for questions that are about all objects. ``asked_things``: the
+    objects that are asked for.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked, self._graph = asked, asked.graph
+        self.is_up = asked.name not in _FOLLOWING_DOWN
+        self.is_of_all = asked.name in _FOLLOWING_ALL
+        self.is_from_reads = asked.name == _FOLLOWING_FROM_READS
+        self.is_of_columns = asked.name in _OF_COLUMNS or "column_name" in asked.params
+        self.asked_things = set() if self.is_of_all or asked.is_of_page else _meant_then(asked)
+        self.states, self.columns = self._reached()
+
+    def _reached(self) -> tuple[set[str], set[str] | None]:
+        asked = self._asked
+        if self.is_of_all:
+            return set(), None
+        if asked.is_of_page:
+            place = asked.answer.columns.index("version")
+            found = {version for row in asked.answer.rows if (version := row[place])}
+            return (set(map(self.whole, found)), found) if self.is_of_columns else (found, None)
+        of_objects = self._select(_STARTS)
+        columns = self._select(_STARTS_OF_COLUMNS) if asked.values("column_name") else set()
+        columns = {column for column in columns if not self.is_up or self.whole(column) in of_objects}
+        if not columns:
+            return of_objects, None
+        if asked.name not in _OF_COLUMNS:  # the data of a column is followed to whole objects, too
+            named = _things_in_answer(asked)
+            of_objects = {state for state in of_objects if self.thing(state) in named}
+            return of_objects | set(map(self.whole, columns)), columns
+        return set(map(self.whole, columns)), columns
+
+    def _select(self, query: str) -> set[str]:
+        time = max(self._asked.times("at"), default=None)
+        at = "" if time is None else _AT.replace("@time@", f'"{time.isoformat()}"^^xsd:dateTime')
+        columns = ", ".join(literals([name]) for name in sorted(self._asked.match_names("column_name")))
+        terms = {"at": at, "columns": columns, "objects": iris(self.asked_things), "holder": _HOLDERS[self.is_up]}
+        return self._walk({row["start"] for row in self._graph.select(query, **terms)}) if self.asked_things else set()
+
+    def _walk(self, starts: set[str]) -> set[str]:
+        """All versions that the data of these came from, or went to, and themselves. Each is looked up once, which a
+        path in SPARQL does once for each start.
+        """
+        step = self._graph.objects if self.is_up else _backwards(self._graph)
+        return set(reachable(starts, lambda state: (other for term in _STEPS for other in step(state, term))))
+
+    def whole(self, column: str) -> str:
+        """The version of an object that a version of a column is part of."""
+        return self._graph.text(column, "dcterms:isPartOf") or ""
+
+    def thing(self, state: str) -> str:
+        """What a version is one of: an object, or a column."""
+        return self._graph.text(state, "prov:specializationOf") or ""
+
+    @cached_property
+    def things(self) -> set[str]:
+        """The objects that the data went through."""
+        return {self.thing(state) for state in self.states}
+
+    @cached_property
+    def begins(self) -> dict[str, str]:
+        """When the queries started that made the first of these states of each object; without those that were there
+        before the first row.
+        """
+        found: dict[str, list[str]] = {}
+        for state in self.states:
+            makers = self._graph.objects(state, "prov:wasGeneratedBy")
+            found.setdefault(self.thing(state), []).append(
+                next((time for maker in makers if (time := self._graph.text(maker, "prov:startedAtTime"))), "")
+            )
+        return {thing: min(times, key=datetime.fromisoformat) for thing, times in found.items() if all(times)}
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Their names, and those that are asked for."""
+        names = {match_name(holder.name) for thing in self.things for holder in self._graph.names_of(thing)}
+        return names | self._asked.match_names()
+
+
+def _backwards(graph: Lookups) -> Callable[[str, str], Iterator[str]]:
+    return lambda iri, term: graph.subjects(term, iri)
+
+
+def _meant_then(asked: Asked) -> set[str]:
+    """The objects that are asked for; with a time, those that had the name then, if any had."""
+    names, times = asked.match_names(), asked.times("at")
+    then = {
+        thing
+        for thing in asked.things
+        for holder in (asked.graph.names_of(thing) if names and times else ())
+        if match_name(holder.name) in names and any(map(holder.holds, times))
+    }
+    return then or set(asked.things)
+
+
+def _things_in_answer(asked: Asked) -> set[str]:
+    """The objects that are asked for, and those with a name in the answer."""
+    cells = {cell for row in asked.answer.rows for cell in row if cell}
+    return {*asked.things, *(holder.iri for cell in cells for holder in asked.graph.holders(cell))}

@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
+from exporter.ask.asked import FOLLOWING, Asked, Way
+from exporter.ask.lookups import Lookups
 from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
-from exporter.ask.way import FOLLOWING, Way
 from exporter.input.properties import is_of_source, read
 from exporter.model.effects import CREATES
 from exporter.model.identifiers import TRUNCATED, match_name
-
-if TYPE_CHECKING:
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _SHOWN: Final = 5
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)

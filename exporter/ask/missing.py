@@ -15,20 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask import (
     clones,
-    column_names,
     left_out,
+    masks,
     nameless,
-    policy_bodies,
     protection,
-    revokes,
     unnamed,
     unrecorded,
     views,
+    without_ids,
 )
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.masked_elsewhere import masked_elsewhere
+from exporter.ask.masks import masked_elsewhere
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 from exporter.model.identifiers import TRUNCATED
@@ -152,13 +151,13 @@ def explain(asked: Asked) -> list[str]:
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
-        notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [masked_elsewhere, _granted_on_all, revokes.not_counted]
+        notes += [protection.enforced_before, protection.of_wholes, masks.unknown_bodies]
+        notes += [masked_elsewhere, _granted_on_all, without_ids.revokes_not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, column_names.former_columns, column_names.letter_cases, _agents]
+        notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, _agents]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [nameless.given_twice]

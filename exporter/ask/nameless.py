@@ -3,7 +3,7 @@
 - A CREATE, DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
-- What is set, or set on something, without an id: :mod:`exporter.ask.set_by_name`.
+- What is set, or set on something, without an id: :mod:`exporter.ask.without_ids`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked
+from exporter.ask.asked import FOLLOWING, MOST, Asked
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.set_by_name import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
-from exporter.ask.way import FOLLOWING
+from exporter.ask.without_ids import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 

@@ -3,7 +3,10 @@
 A day needs of the days before it the state of the things that it mentions, and the messages for queries that end on it
 or later. If both are as they were when the day was made, its files and its state are too, and they are taken over. So
 the state at the end of a day that was made again is compared with that of the old DIR. A thing of which it differs
-affects the next day that mentions it; there the two are compared again.
+affects the next day that mentions it; there the two are compared again. A day keeps what is known at its end of the
+things that it mentions, so the receivers of its own state are those of which it read. There are two exceptions. What
+happened to schemas and databases is read only on days on which something ends or restores one. And where one was
+cloned, names are read that the day itself need not mention.
 
 These days are made in any case: those with new rows or lines; those with children of a query that changes; those with
 queries that the shapes refuse, since their state does not have what these mention; and all of them, once a day has
@@ -12,30 +15,127 @@ changed what days before it have used, or has no query any more: the period of D
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from exporter.pipeline.affected import (
-    AFFECTED,
-    CHANGED,
-    DUE,
-    EVENTS,
-    HAPPENED,
-    KNEW,
-    affected,
-    as_is,
-    as_was,
-    compare_states,
-    mentioned,
+from exporter.pipeline.answer import read_before
+from exporter.pipeline.clones import is_event
+from exporter.pipeline.merge_profiles import read_dataset
+from exporter.pipeline.messages import (
+    AT_RANK,
+    BEFORE,
+    THINGS,
+    Message,
+    To,
+    by_receiver,
+    decode,
+    encode,
+    order,
+    read_known,
 )
-from exporter.pipeline.messages import To
+from exporter.pipeline.outcome import Counts
 from exporter.pipeline.updates import end_of
 
 if TYPE_CHECKING:
     from exporter.engines.state import Store
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine
+
+KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, To.COPY, *THINGS)
+"""Receivers of the state of a day of which later days read the last messages for a key."""
+HAPPENED: Final = (To.CONTAINED, To.CLONED, To.CLONED_FROM)
+"""Receivers of which every day counts."""
+DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
+"""Receivers of messages for queries that end on a later day."""
+CHANGED: Final = "changed "
+"""Prefix of a count: the keys of a receiver whose state has changed."""
+EVENTS, AFFECTED = "events", "affected"
+"""Names of counts: what happened to schemas and databases on a day; keys of a day whose state before it has changed."""
+_WAS, _IS, _COMPARED, _MENTIONED = range(4)
+_READ: Final = {
+    (To.PROFILE, b""): read_known,
+    (To.DATASET, AT_RANK[0]): read_dataset,
+    (To.OBJECT, AT_RANK[BEFORE]): read_before,
+}
+"""By receiver and order: bodies with sets, which are written in any order."""
+
+
+class _Known(NamedTuple):
+    """Order and body of a message in the state of a day."""
+
+    order: bytes
+    body: bytes
+
+
+def as_was(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Messages of the state that a day had before, for :func:`compare_states`."""
+    for message in messages:
+        yield message._replace(order=AT_RANK[_WAS], body=encode(message[2:]))
+
+
+def as_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The same of the state that it has now."""
+    for message in messages:
+        yield message._replace(order=AT_RANK[_IS], body=encode(message[2:]))
+
+
+def compare_states(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+    """Whether the state of each receiver and key at the end of a day (``job.until``) has changed, for
+    :func:`affected`; and how many have, by receiver.
+    """
+    counts = Counts()
+    for (to, key), group in groupby(messages, by_receiver):
+        was, now = list[_Known](), list[_Known]()
+        for message in group:
+            (was if message.order[0] == _WAS else now).append(_Known(*decode(message.body)))
+        has_changed = not _is_same(to, was, now)
+        if has_changed:
+            counts.numbers[f"{CHANGED}{to}"] += 1
+        yield Message(to, key, order(_COMPARED, job.until), encode(has_changed))
+    yield counts.message()
+
+
+def _is_same(to: str, was: list[_Known], now: list[_Known]) -> bool:
+    """Whether messages mean the same. Of messages of one order the bodies have to be in the same order, too."""
+    if was == now:
+        return True
+    if [one.order for one in was] != [one.order for one in now]:
+        return False
+    pairs = [(one, other) for one, other in zip(was, now, strict=True) if one != other]
+    reads = [_READ.get((to, one.order)) for one, _ in pairs]
+    return all(
+        read is not None and read(one.body) == read(other.body) for read, (one, other) in zip(reads, pairs, strict=True)
+    )
+
+
+def mentioned(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """The receivers of which a day read, from its state; and how much happened to schemas and databases."""
+    counts = Counts()
+    for message in messages:
+        if message.to == To.CONTAINED:
+            counts.numbers[EVENTS] += is_event(message)
+        elif message.to not in HAPPENED:
+            yield Message(message.to, message.key, AT_RANK[_MENTIONED], b"")
+    yield counts.message()
+
+
+def affected(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Count the keys that a day mentions and whose state has changed. The messages of a key: what
+    :func:`compare_states` gave on each day, in order of time, of which the last one counts; and the mention.
+    """
+    counts = Counts()
+    for _, group in groupby(messages, by_receiver):
+        has_changed = False
+        for message in group:
+            if message.order[0] == _COMPARED:
+                has_changed = decode(message.body)
+            elif has_changed:
+                counts.numbers[AFFECTED] += 1
+                break
+    yield counts.message()
+
 
 Messages = TypeVar("Messages")
 _STATE: Final = (*KNEW, *HAPPENED)

@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from exporter.pipeline import rounds
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Counts, total
 from exporter.pipeline.read import Record, read
@@ -22,9 +23,6 @@ from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
 from exporter.system import files as compressed
 from exporter.system.progress import NoProgress
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 SMALL: Final = 16 << 20
 """Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""

@@ -22,18 +22,18 @@ from exporter.input import find
 from exporter.input.formats import uri
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_of
 from exporter.publish.publication import Publication
+from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from exporter.pipeline.job import ExportJob
     from exporter.publish.earlier import ExportInput
-    from exporter.system.progress import Progress
 
 
 Batches = Iterator[pa.RecordBatch]

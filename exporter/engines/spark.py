@@ -20,6 +20,7 @@ from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import seldom_collected
 from exporter.errors import UsageError
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.rounds import Step
@@ -28,8 +29,6 @@ from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from exporter.pipeline.job import ExportJob
 
 _CAUSES: Final = ("ModuleNotFoundError", "ImportError", "PYTHON_VERSION_MISMATCH", "Cannot run program")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +23,10 @@ from exporter.engines.changes import Changed
 from exporter.engines.local import write_texts
 from exporter.engines.state import Store, first_of, last_of
 from exporter.model.fact_tables import FACTS
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, is_text
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 _COLUMNS: Final = pa.list_(pa.struct([("column_name", pa.string()), ("column_id", pa.string())]))
 _AGENTS: Final = pa.list_(

@@ -19,12 +19,11 @@ from exporter.engines.spark import COLUMNS, SCHEMA, union
 from exporter.engines.state import Store
 from exporter.graph.writers import SAID_ONCE, SEPARATORS, subjects, triples, update
 from exporter.input.formats import uri
+from exporter.pipeline.job import ExportJob
 from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from exporter.pipeline.job import ExportJob
 
 
 def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> None:

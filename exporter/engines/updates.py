@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from exporter.engines.affected import Affected
+from exporter.engines.affected import DUE, HAPPENED, KNEW, Affected
 from exporter.engines.state import SPAN, THINGS_DAY, TOGETHER, Store, begin, first_of, last_of
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
-from exporter.pipeline.affected import DUE, HAPPENED, KNEW
 from exporter.pipeline.extract import exclude_quarantined
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number
@@ -50,7 +50,6 @@ from exporter.pipeline.write import JOBS
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
     from exporter.publish.earlier import ExportInput
 
 Messages = TypeVar("Messages")

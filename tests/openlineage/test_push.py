@@ -13,9 +13,9 @@ import pytest
 
 from exporter.cli import main
 from exporter.openlineage.push import command, http
-from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import TRIES
 from exporter.openlineage.push.delivery import MOST_SUSPECTS
+from exporter.openlineage.push.secrecy import Kind
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
 from tests.openlineage.pushing import counted, kept, push, texts
 

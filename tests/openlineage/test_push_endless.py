@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final, Self
 import pytest
 from openlineage.client.transport.http import HttpConfig
 
-from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.http import HttpSender
-from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.secrecy import Kind, Secrets
 from tests.openlineage.hostile import folder, history
 from tests.openlineage.pushing import counted, push
 

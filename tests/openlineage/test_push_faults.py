@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from exporter.openlineage.push.answers import BackendAnswer
+    from exporter.openlineage.push.secrecy import BackendAnswer
 
 EVENTS: Final = history(40, jobs=5)
 TOKEN: Final = "s3cr3t/T0ken+xyz"

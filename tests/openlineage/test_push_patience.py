@@ -11,9 +11,8 @@ import pytest
 from openlineage.client.transport.http import HttpConfig
 
 from exporter.cli import main
-from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.http import READ, HttpSender
-from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.secrecy import Kind, Secrets
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
 from tests.stores.servers import free_port

@@ -23,8 +23,7 @@ from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.cli import main
 from exporter.openlineage.push import backend
-from exporter.openlineage.push.answers import Kind, seconds
-from exporter.openlineage.push.secrecy import LONGEST_TEXT, WITHHELD, Secrets
+from exporter.openlineage.push.secrecy import LONGEST_TEXT, WITHHELD, Kind, Secrets, seconds
 from exporter.openlineage.push.transports import KafkaSender, as_event
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push, settings, texts

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from pyoxigraph import Store
 
 from exporter.errors import UsageError
-from exporter.graph.shapes import ontology_terms as terms
+from exporter.graph.shapes import classes as terms
 from exporter.graph.shapes.components import PARAMETERS, Parameters
 from exporter.graph.shapes.model import (
     RDF,

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind
 from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
+from exporter.openlineage.push.secrecy import TAKEN, BackendAnswer, Kind
 
 if TYPE_CHECKING:
     from exporter.openlineage.push.fit import Fit

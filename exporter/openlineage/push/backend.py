@@ -30,11 +30,10 @@ from openlineage.client.transport.transport import Transport, TransportFactory
 from openlineage.client.utils import import_from_string
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.answers import without_secrets
 from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.http import HttpSender
 from exporter.openlineage.push.profiles import profile_of
-from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.secrecy import Secrets, without_secrets
 from exporter.openlineage.push.transports import (
     KAFKA_WAIT,
     BrokerErrors,

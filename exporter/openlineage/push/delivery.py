@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.openlineage.push.answers import BackendAnswer, Kind
 from exporter.openlineage.push.attempts import AttemptResult, Attempts, Pace
 from exporter.openlineage.push.event import Json, facet, thing_of
 from exporter.openlineage.push.ledger import Ledger
+from exporter.openlineage.push.secrecy import BackendAnswer, Kind
 
 if TYPE_CHECKING:
     from exporter.openlineage.push.command import PushProgress

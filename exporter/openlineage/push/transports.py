@@ -13,9 +13,8 @@ from openlineage.client.facet_v2 import parent_run
 from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
-from exporter.openlineage.push.answers import TAKEN, BackendAnswer, Kind, of_status
 from exporter.openlineage.push.event import Json
-from exporter.openlineage.push.secrecy import Secrets
+from exporter.openlineage.push.secrecy import TAKEN, BackendAnswer, Kind, Secrets, of_status
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport

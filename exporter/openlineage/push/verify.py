@@ -24,12 +24,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from exporter.errors import UsageError
-from exporter.openlineage.push.answers import Kind
 from exporter.openlineage.push.attempts import Pace, Retries, Stopped
 from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, columns_of, datasets, facet, thing_of
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import TAKEN, Delivered
 from exporter.openlineage.push.plan import say
+from exporter.openlineage.push.secrecy import Kind
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
