@@ -17,7 +17,7 @@ from exporter.graph.store import load_digest
 from exporter.model.facts import QueryFacts
 from exporter.model.identifiers import TRUNCATED
 from exporter.model.views import UNKNOWN_STREAM
-from exporter.pipeline.messages import Fresh, Message, To, encode
+from exporter.pipeline.messages import Fresh, Message, To
 
 Example = tuple[str, int, str]
 """A place: file, number of the line or row, and which of both it is."""
@@ -55,7 +55,7 @@ def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tupl
 class Counts(Struct):
     """Counts of a partition, or their sums over several. ``numbers``: by name. ``begun``: the first start by account.
     ``last``: the last start of all, None without a query (microseconds since 1970). ``load``: a digest of the queries
-    for the name of the load, independent of their order. ``shapes``: (severity, shape) -> number of results.
+    for the name of the load, independent of their order. ``shapes``: severity -> shape -> number of results.
     ``unknown``: what is not understood.
     """
 
@@ -63,7 +63,7 @@ class Counts(Struct):
     begun: dict[str, int] = field(default_factory=dict)
     last: int | None = None
     load: int = 0
-    shapes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    shapes: dict[str, Counter[str]] = field(default_factory=dict)
     unknown: Unknown = field(default_factory=Unknown)
 
     def named(self, what: str) -> None:
@@ -90,10 +90,10 @@ class Counts(Struct):
 
     def result(self, severity: str, shape: str) -> None:
         """Count a result of validation."""
-        self.shapes[severity, shape] += 1
+        self.shapes.setdefault(severity, Counter())[shape] += 1
 
     def message(self) -> Message:
-        return Message(To.TALLY, "", b"", encode(self))
+        return Message(To.TALLY, "", b"", _encode(self))
 
     @classmethod
     def sum(cls, bodies: Iterable[bytes]) -> Counts:
@@ -110,7 +110,8 @@ class Counts(Struct):
             self.begun[account] = min(at, self.begun.get(account, at))
         self.last = max((number for number in (self.last, other.last) if number is not None), default=None)
         self.load ^= other.load
-        self.shapes.update(other.shapes)
+        for severity, numbers in other.shapes.items():
+            self.shapes.setdefault(severity, Counter()).update(numbers)
         for entry in other.unknown.entries():
             self.unknown.add(*entry)
         return self
@@ -122,11 +123,13 @@ class Counts(Struct):
 
     def violations(self) -> dict[str, int]:
         """The number of results that refuse a node, by shape."""
-        return {shape: number for (severity, shape), number in self.shapes.items() if severity not in ALLOWED}
+        severities = sorted(self.shapes.keys() - ALLOWED)
+        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
 
     def warnings(self) -> dict[str, int]:
         """The number of results that are only warnings, by shape."""
-        return {shape: number for (severity, shape), number in self.shapes.items() if severity in ALLOWED}
+        severities = sorted(self.shapes.keys() & ALLOWED)
+        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
 
 
 def _counter(_: type, read: dict[Any, int]) -> Counter[Any]:
@@ -134,6 +137,8 @@ def _counter(_: type, read: dict[Any, int]) -> Counter[Any]:
     return Counter(read)
 
 
+_encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
+"""Sorts names: they were counted in the order of the rows, which changes no byte."""
 _read_counts: Final = msgspec.msgpack.Decoder(Counts, dec_hook=_counter).decode
 _read_total: Final = msgspec.msgpack.Decoder(tuple[Counts, dict[str, int]], dec_hook=_counter).decode
 
@@ -166,7 +171,7 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
 
 def total(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export as a message."""
-    return Message(To.TALLY, "", b"", encode((counts, refused)))
+    return Message(To.TALLY, "", b"", _encode((counts, refused)))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
