@@ -31,7 +31,7 @@ from exporter.cli.commands import (
 from exporter.cli.messages import say, warn
 from exporter.errors import RefusedError, UsageError
 from exporter.system.progress import Progress
-from exporter.system.terminal import bare, message
+from exporter.system.terminal import bare, message, print_result
 
 # --- to show it -------------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ def _report(folder: Path, *, out: Path, since: str | None, config: Path | None) 
     with _require_packages("report", "serve"):
         from exporter.serve.report import write
     write(folder, out, since, load_serve(config), say)
-    print(out)
+    print_result(str(out), f"the report was written to {out}")
     return 0
 
 

@@ -161,7 +161,10 @@ def _setting_text(value: Any) -> str:
 
 
 def runs(folder: Path) -> list[dict[str, Any]]:
-    """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it."""
+    """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it, or its
+    log is lost.
+    """
+    refuse_incomplete(folder, LOG, "the list of runs")
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
         raise no_export(folder)

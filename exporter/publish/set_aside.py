@@ -45,13 +45,14 @@ class _Quarantine:
     """The quarantined rows of an export, read twice: a row that several runs were given unchanged, as from a file that
     lies in the inputs of every day, is one row, of the first of these runs.
 
-    Raises UsageError if the folder was not made by an export, or lacks a file of its quarantine.
+    Raises UsageError if the folder was not made by an export, or lacks a file of its quarantine, or its log.
     """
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
             raise no_export(folder)
-        refuse_incomplete(folder, "quarantine", "the list")
+        for needed in ("quarantine", LOG):
+            refuse_incomplete(folder, needed, "the list")
         self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
         for entry, run in self._of_all_runs():

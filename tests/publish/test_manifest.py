@@ -190,6 +190,7 @@ def _lost_in_update(tmp_path: Path) -> Path:
         ),
         ("events/**/*.ndjson", [["push", "{out}"], ["push", "{out}", "--dry-run"]]),
         ("quarantine/**/*.ndjson", [["quarantine", "{out}"], ["quarantine", "{out}", "--rows"], ["log", "{out}"]]),
+        ("log.json", [["quarantine", "{out}"], ["log", "{out}"]]),
     ],
 )
 def test_nothing_is_read_from_an_export_that_lacks_a_file(
