@@ -132,12 +132,8 @@ def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None,
 
     report = export(settings, progress, warn_below, hints=options["engine"] is None)
     text = report.json() if as_json else messages.summary(report, settings)
-    done = (
-        "nothing was published, as --dry-run asks"
-        if settings.dry_run
-        else f"the export was published in {settings.out}"
-    )
-    print_result(text, done)
+    published = f"the export was published in {settings.out}"
+    print_result(text, "nothing was published, as --dry-run asks" if settings.dry_run else published)
     return 1 if report.violations or (settings.strict and (report.quarantined or report.not_understood)) else 0
 
 

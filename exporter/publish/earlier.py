@@ -161,8 +161,8 @@ def _setting_text(value: Any) -> str:
 
 
 def runs(folder: Path) -> list[dict[str, Any]]:
-    """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it, or its
-    log is lost.
+    """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it, or
+    its log is lost.
     """
     refuse_incomplete(folder, LOG, "the list of runs")
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)

@@ -322,16 +322,14 @@ def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
     what is left would be wrong without a word. Other files in the folder are not looked at, and a folder without the
     manifest of an export is not checked.
 
-    ``part``: the file in DIR that is needed, or the folder, such as ``graph``. ``what``: what would lack their content, such
-    as ``answers``. ``do``: what a person can do beside an export of all rows, as the sentence goes on.
+    ``part``: the file in DIR that is needed, or the folder, such as ``graph``. ``what``: what would lack their content,
+    such as ``answers``. ``do``: what a person can do beside an export of all rows, as the sentence goes on.
     """
     steady(folder, lambda: _refuse_incomplete(folder, part, what, do))
 
 
 def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
-    needed = [
-        file for file in of_export(read(folder)) or () if file["path"] == part or file["path"].startswith(f"{part}/")
-    ]
+    needed = [file for file in of_export(read(folder)) or () if f"{file['path']}/".startswith(f"{part}/")]
     wrong = [(file["path"], why) for file in needed if (why := _of_other_size(folder, file))]
     if not wrong:
         return
