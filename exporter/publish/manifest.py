@@ -319,8 +319,8 @@ def _problems(folder: Path) -> Iterator[str]:
 
 def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
     """Raise UsageError if a file of an export is missing, or has another size than its manifest says: an answer from
-    what is left would be wrong without a word. Other files in the folder are not looked at, and a folder without the
-    manifest of an export is not checked.
+    what is left would be wrong without a word; also if the manifest of an export is damaged. Other files in the folder
+    are not looked at, and a folder without a manifest is not checked.
 
     ``part``: the file in DIR that is needed, or the folder, such as ``graph``. ``what``: what would lack their content,
     such as ``answers``. ``do``: what a person can do beside an export of all rows, as the sentence goes on.
@@ -329,7 +329,13 @@ def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
 
 
 def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
-    needed = [file for file in of_export(read(folder)) or () if f"{file['path']}/".startswith(f"{part}/")]
+    manifest = read(folder)
+    files = of_export(manifest)
+    if manifest is not None and files is None and (folder / _REPORT).is_file():
+        raise UsageError(
+            f"{folder / NAME}: is damaged, so the files of the export are not known. Export the rows again{do}"
+        )
+    needed = [file for file in files or () if f"{file['path']}/".startswith(f"{part}/")]
     wrong = [(file["path"], why) for file in needed if (why := _of_other_size(folder, file))]
     if not wrong:
         return

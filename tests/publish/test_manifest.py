@@ -215,6 +215,26 @@ def test_nothing_is_read_from_an_export_that_lacks_a_file(
     assert not (tmp_path / "out.html").exists()
 
 
+@pytest.mark.parametrize("damage", ["", "x", "[]", "{}", '{"format": "access-history-exporter", "files": null}'])
+def test_nothing_is_read_where_the_manifest_is_damaged(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = _lost_in_update(tmp_path)
+    (out / "manifest.json").write_text(damage, encoding="utf-8")
+    for command in (["query", "who-accessed", str(out), "--object-name", "D.S.T"], ["push", str(out), "--dry-run"]):
+        capsys.readouterr()
+        assert main(command) == 2
+        assert f"{out}/manifest.json: is damaged" in capsys.readouterr().err
+
+
+def test_a_folder_of_turtle_may_have_a_manifest_of_its_own(tmp_path: Path) -> None:
+    out = _lost_in_update(tmp_path)
+    shutil.copytree(out / "graph", tmp_path / "turtle")
+    (tmp_path / "turtle" / "manifest.json").write_text("[]", encoding="utf-8")
+    with Graph(tmp_path / "turtle") as graph:
+        assert graph.ask("user-history", user_name="LATER").rows
+
+
 def test_scripts_are_told_too_and_can_ask_what_is_left(tmp_path: Path) -> None:
     out = _lost_in_update(tmp_path)
     next((out / "graph/day=2026-09-02").glob("*.ttl")).unlink()
