@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -23,6 +23,8 @@ from exporter.model.effects import CREATES
 from exporter.model.identifiers import TRUNCATED, match_name
 
 _SHOWN: Final = 5
+_NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
+"""The properties of a change that give an object another name."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
@@ -69,13 +71,30 @@ ORDER BY ?time ?target ?source
 
 def is_source_cut(graph: Lookups, query: str) -> bool:
     """Whether Snowflake cut the source of what a query made, so that it may be a CLONE of anything."""
-    for change in graph.subjects("dcterms:isPartOf", query):
-        if graph.text(change, "ah:operation") in CREATES:
-            properties = graph.text(change, "ah:properties")
-            given = read(properties).atoms
-            if properties == TRUNCATED or TRUNCATED in (value for name, value in given.items() if is_of_source(name)):
-                return True
-    return False
+    created = [change for change, operation in _changes(graph, query) if operation in CREATES]
+    return any(_is_cut(graph, change, lambda name: bool(is_of_source(name))) for change in created)
+
+
+def may_move(graph: Lookups, query: str) -> bool:
+    """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: all of it
+    is missing, or what it says of names.
+    """
+    changes = _changes(graph, query)
+    return not changes or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
+
+
+def _changes(graph: Lookups, query: str) -> list[tuple[str, str]]:
+    """The changes of a query on record, with their operations."""
+    changes = graph.subjects("dcterms:isPartOf", query)
+    return [(change, operation) for change in changes if (operation := graph.text(change, "ah:operation"))]
+
+
+def _is_cut(graph: Lookups, change: str, is_meant: Callable[[str], bool]) -> bool:
+    """Whether Snowflake cut one of these properties of a change, or all of them."""
+    properties = graph.text(change, "ah:properties")
+    return properties == TRUNCATED or TRUNCATED in (
+        value for name, value in read(properties).atoms.items() if is_meant(name)
+    )
 
 
 class _Gap(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 _ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
+_DDL: Final = "object_modified_by_ddl"
 _NEEDED_BY: Final = {
     "direct_objects_accessed": _ACCESSES,
     "base_objects_accessed": _ACCESSES,
     "objects_modified": _ACCESSES - {"reads"},
     "policies_referenced": frozenset({"policies"}),
     "provider_policies_referenced": frozenset({"policies"}),
-    "object_modified_by_ddl": frozenset({"DDL"}),
+    _DDL: frozenset({"DDL"}),
 }
 """Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
 _BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
@@ -358,8 +359,8 @@ def _incomplete(asked: Asked) -> Iterator[str]:
     """How many queries in the time that is asked for lack something at a place that the question needs."""
     asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
     for reasons, why in _REASONS.items():
-        queries, lacking = _made_from_unknown(asked, asks_for) if reasons == _CUT else set[str](), set[str]()
-        lacking |= {"object_modified_by_ddl"} if queries else set()
+        queries, lacking = set(_by_unknown_change(asked, asks_for, reasons)), set[str]()
+        lacking |= {_DDL} if queries else set()
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(unnamed.reasons(asked, place) if UNNAMED in reasons else ())):
                 for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
@@ -370,18 +371,26 @@ def _incomplete(asked: Asked) -> Iterator[str]:
             yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
 
 
-def _made_from_unknown(asked: Asked, asks_for: AbstractSet[str]) -> set[str]:
-    """For answers about lineage: the queries of which Snowflake cut what they cloned. Answers that need DDL count all
-    changes that were cut.
+def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
+    """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
+    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there.
     """
-    if "lineage" not in asks_for or "DDL" in asks_for:
-        return set()
-    cut = islice(asked.graph.with_text("ah:incomplete", f"object_modified_by_ddl {TRUNCATED}"), MOST)
-    return {
-        query
-        for query in cut
-        if _is_asked_for(asked, query, frozenset({"lineage"})) and clones.is_source_cut(asked.graph, query)
-    }
+    of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
+    if "DDL" in asks_for or not (of_names or "lineage" in asks_for):
+        return
+    for reason in reasons:
+        for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
+            if of_names and clones.may_move(asked.graph, query):
+                counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
+            else:
+                is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)
+                counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
+            if counts:
+                yield query
+
+
+def _times(asked: Asked, query: str) -> list[datetime]:
+    return [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
 
 
 def _lacks(asked: Asked, queries: set[str], why: str) -> str:
@@ -401,7 +410,7 @@ def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset(
         related = [query, *graph.objects(query, "ah:rootQuery"), *graph.objects(query, "dcterms:isPartOf")]
         if set(ids).isdisjoint(ident for iri in related for ident in graph.objects(iri, "ah:queryId")):
             return False
-    times = [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
+    times = _times(asked, query)
     is_before = asked.since is not None and max(times, default=asked.since) < asked.since
     is_after = asked.until is not None and min(times, default=asked.until) > asked.until
     counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))

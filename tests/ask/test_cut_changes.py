@@ -31,6 +31,7 @@ ON_A: Final[Json] = {
 OBJECT_CUT: Final[Json] = {"SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"}
 IN_S: Final[Json] = {"SECURABLE_OBJECT_SCOPE": "D.S", "SECURABLE_OBJECT_SCOPE_DOMAIN": "Schema"}
 CUT: Final = "cut by Snowflake (object_modified_by_ddl)"
+_DDL: Final = "(object_modified_by_ddl"
 NOT_UNDERSTOOD: Final = "not understood in full (object_modified_by_ddl"
 
 
@@ -112,9 +113,29 @@ TAGS: Final[dict[str, tuple[list[Json], str, list[tuple[str, str]]]]] = {
 NONE: Final[dict[str, list[tuple[str, str]]]] = {"name-with-an-id": []}
 
 
+def of_a(operation: str = "ALTER", **properties: Any) -> list[Json]:
+    return [copied(A, C), changed(A, operation, **properties)]
+
+
+ALL_CUT: Final[Json] = {"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}
+NAMES: Final[dict[str, tuple[list[Json], bool]]] = {
+    "name-by-swap": (of_a(swapTargetName={"value": "TRUNCATED"}, swapTargetId={"value": -1}), True),
+    "new-name": (of_a(objectName={"value": "TRUNCATED"}), True),
+    "name-in-properties": ([copied(A, C), {"object_modified_by_ddl": {**A, "operationType": "ALTER",
+                                                              "properties": "TRUNCATED"}}], True),
+    "operation-on-a-name": (of_a("TRUNCATED"), True),
+    "what-is-dropped": ([copied(A, C), changed({**ALL_CUT, "objectDomain": "Table"}, "DROP")], True),
+    "all-of-it": ([copied(A, C), {"object_modified_by_ddl": ALL_CUT}], True),
+    "name-of-a-tag": (of_a(tags={"TRUNCATED": {**ADD, "objectId": {"value": -1}}}), False),
+    "comment-on-a-name": (of_a(comment={"value": "TRUNCATED"}), False),
+    "name-whole": (of_a(objectName={"value": "D.S.B"}), False),
+}  # fmt: skip
+"""The story, and whether what is cut may have dropped A, or given it another name."""
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    every = {name: each[0] for name, each in (*GRANTS.items(), *CLONES.items(), *TAGS.items())}
+    every = {name: each[0] for name, each in (*GRANTS.items(), *CLONES.items(), *TAGS.items(), *NAMES.items())}
     return stories.told(every, tmp_path_factory.mktemp("cut"))
 
 
@@ -130,6 +151,22 @@ def test_answers_about_lineage_say_that_the_source_of_a_clone_was_cut(name: str,
         assert any(one.startswith("1 query was") and CUT in one for one in notes) == CLONES[name][1], (question, notes)
     later = {"object_name": "D.S.B", "at": "2025-12-31"}
     assert CUT not in str(ask(stories.of(name, told), find("lineage-as-of"), later).notes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_about_a_name_say_that_it_may_mean_something_else(name: str, told: Store) -> None:
+    for question, given in (
+        ("who-accessed", {"object_name": "D.S.A"}),
+        ("who-accessed", {"object_name": "D.S.A", "since": "2026-01-02"}),
+        ("writers", {"object_name": "D.S.C"}),
+        ("lineage-as-of", {"object_name": "D.S.A", "at": "2026-01-02"}),
+        ("downstream-users", {"object_name": "D.S.A"}),
+        ("unused-objects", {"since": "2026-01-02"}),
+    ):
+        notes = ask(stories.of(name, told), find(question), given).notes
+        assert any(one.startswith("1 query was") and _DDL in one for one in notes) == NAMES[name][1], (question, notes)
+    earlier = {"object_name": "D.S.A", "until": "2025-12-31"}
+    assert _DDL not in str(ask(stories.of(name, told), find("who-accessed"), earlier).notes)
 
 
 @pytest.mark.parametrize("name", TAGS)
