@@ -160,3 +160,10 @@ def test_a_share_is_opened_to_accounts_and_closed() -> None:
     assert told({"accountsToAdd": "acc1"}, operation="ALTER") == [to("ACC1")]
     assert told({"accountsToAdd": {"value": "TRUNCATED"}}, operation="ALTER") == []
     assert told({"accountsToAdd": {"value": ["acc1"]}}, {**SHARE, "objectDomain": "Listing"}, "ALTER") == []
+
+
+@pytest.mark.parametrize("value", ["TRUNCATED", ["TRUNCATED"], ["TRUNCATED", "acc1"], '["acc1","TRUNCATED"]'])
+def test_accounts_of_which_some_are_cut_close_a_share_to_none(value: Any) -> None:
+    """docs/input.md, "Rows that Snowflake truncated": nothing is revoked by the part that was cut."""
+    listed = ["of/share/5/to/account-object/name/ACC1"] if "acc1" in value else []
+    assert told({"accountsToSet": {"value": value}}, operation="ALTER") == listed
