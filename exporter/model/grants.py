@@ -158,8 +158,8 @@ def unknown_forms(changed: Thing, operation: str, properties: Properties) -> Ite
         is_understood = any(each) and all(_is_understood(changed, one) for one in json_grants(text) if one)
         yield from unknown or ([] if is_understood else [name])
     for name in _ACCOUNTS:
-        given = known_text(properties.atoms.get(name))
-        if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):
+        given = properties.atoms.get(name)
+        if given is not None and any(each != TRUNCATED and _account(each) is None for each in _listed(given)):
             yield name
 
 

@@ -55,6 +55,8 @@ GRANTS: Final[dict[str, tuple[list[Json], str]]] = {
     "accounts": ([*GRANTED, changed(SHARE, accountsToRemove={"value": '["TRUNCATED"]'})], CUT),
     "accounts-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": "TRUNCATED"})], CUT),
     "one-of-the-accounts-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": ["O.NEW", "TRUNCATED"]})], CUT),
+    "empty-account": ([*GRANTED, changed(SHARE, accountsToRemove={"value": [""]})], NOT_UNDERSTOOD),
+    "empty-account-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": ["O.NEW", ""]})], NOT_UNDERSTOOD),
     "revoke-without-properties": ([*GRANTED, share("REVOKE")], NOT_UNDERSTOOD),
     "revoke-of-nothing": ([*GRANTED, changed(SHARE, "REVOKE", revoke={"value": None})], NOT_UNDERSTOOD),
     "second-of-two-revokes": (

@@ -167,3 +167,10 @@ def test_accounts_of_which_some_are_cut_close_a_share_to_none(value: Any) -> Non
     """docs/input.md, "Rows that Snowflake truncated": nothing is revoked by the part that was cut."""
     listed = ["of/share/5/to/account-object/name/ACC1"] if "acc1" in value else []
     assert told({"accountsToSet": {"value": value}}, operation="ALTER") == listed
+
+
+@pytest.mark.parametrize("name", ["accountsToSet", "accountsToAdd", "accountsToRemove"])
+@pytest.mark.parametrize("value", ["", " ", [""], [" ", ""], '[""]'])
+def test_an_empty_text_is_no_account(value: Any, name: str) -> None:
+    """docs/fields.md: empty texts count as missing. So does the account that stood there: it can be any."""
+    assert told({name: {"value": value}}, operation="ALTER") == []
