@@ -42,6 +42,7 @@ _SEVERAL: Final = ("PRIVILEGES", "ROLES")
 """The members of a grant that have several values."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _several: Final = msgspec.json.Decoder(list[Raw]).decode
+_quoted: Final = re.compile('"[^"]*"')
 _parts: Final = re.compile(
     rf"{GRANTED}privilege/(?P<privilege>[^/]+)/(?P<place>on.*)/to/(?P<grantee>.+)", re.DOTALL
 ).fullmatch
@@ -284,5 +285,6 @@ def _listed(text: str) -> list[str | None]:
 
 
 def _account(text: str | None) -> Thing | None:
-    """The account that a text names; None if it names none, or Snowflake cut it."""
-    return thing_of("ACCOUNT", None, text)
+    """The account that a text names; None if it names none, or several with commas, or Snowflake cut it."""
+    are_several = text is not None and "," in _quoted.sub("", text)
+    return None if are_several else thing_of("ACCOUNT", None, text)

@@ -78,6 +78,8 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl(objectDomain="Share", given={"accountsToAdd": ["A.B", ""]}), "property accountsToAdd"),
         (ddl(objectDomain="Share", given={"accountsToRemove": {"value": [" "]}}), "property accountsToRemove"),
         (ddl(objectDomain="Share", given={"accountsToSet": ""}), "property accountsToSet"),
+        (ddl(objectDomain="Share", given={"accountsToAdd": {"value": "A, B"}}), "property accountsToAdd"),
+        (ddl(objectDomain="Share", given={"accountsToRemove": "A,TRUNCATED"}), "property accountsToRemove"),
         (ddl("GRANT", objectDomain="Share", given={"grant": "SELECT ON D.S.T"}), "property grant"),
         (ddl("GRANT", objectDomain="Share", given={"grant": {"value": ["SELECT", "D.S.T"]}}), "property grant"),
         (ddl("REVOKE", objectDomain="Share", given={"revoke": {"PRIVILEGES": ["SELECT"]}}), "property revoke"),
