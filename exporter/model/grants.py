@@ -42,6 +42,7 @@ _SEVERAL: Final = ("PRIVILEGES", "ROLES")
 """The members of a grant that have several values."""
 _elements: Final = msgspec.json.Decoder(list[dict[str, Raw] | None] | dict[str, Raw]).decode
 _several: Final = msgspec.json.Decoder(list[Raw]).decode
+_quoted: Final = re.compile('"[^"]*"')
 _parts: Final = re.compile(
     rf"{GRANTED}privilege/(?P<privilege>[^/]+)/(?P<place>on.*)/to/(?P<grantee>.+)", re.DOTALL
 ).fullmatch
@@ -158,8 +159,8 @@ def unknown_forms(changed: Thing, operation: str, properties: Properties) -> Ite
         is_understood = any(each) and all(_is_understood(changed, one) for one in json_grants(text) if one)
         yield from unknown or ([] if is_understood else [name])
     for name in _ACCOUNTS:
-        given = known_text(properties.atoms.get(name))
-        if given is not None and given.startswith(("{", "[")) and not _is_of_names(given.encode()):
+        given = properties.atoms.get(name)
+        if given is not None and any(each != TRUNCATED and _account(each) is None for each in _listed(given)):
             yield name
 
 
@@ -258,28 +259,32 @@ def _role(name: str) -> Thing | None:
 
 
 def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
-    """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts."""
+    """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts, unless some of its
+    accounts are not known: any account can be one of them.
+    """
     if changed.kind != "share":
         return
     for name, is_revoked in _ACCOUNTS.items():
         text = properties.atoms.get(name)
         if text is None:
             continue
-        if name == "accountsToSet":
+        accounts = [_account(each) for each in _listed(text)]
+        if name == "accountsToSet" and None not in accounts:
             yield Grant(None, changed, None, None, is_revoked=True)
-        for account in _listed(text):
-            thing = thing_of("ACCOUNT", None, account)
-            if thing is not None:
-                yield Grant(None, changed, None, thing, is_revoked)
+        yield from (Grant(None, changed, None, account, is_revoked) for account in accounts if account is not None)
 
 
-def _listed(text: str) -> list[str]:
-    """The accounts in a JSON array; any other text is one account, except an object."""
-    if text.startswith("{"):
-        return []
-    if not text.startswith("["):
+def _listed(text: str) -> list[str | None]:
+    """The texts in a JSON array, None for its other elements; any other text is the only one, but JSON is none."""
+    if not text.startswith(("{", "[")):
         return [text]
     try:
-        return _names(Raw(text.encode()))
-    except msgspec.DecodeError:
-        return []
+        return [as_text(raw) if bytes(raw).startswith(b'"') else None for raw in _several(text)]
+    except (msgspec.DecodeError, RecursionError):
+        return [None]
+
+
+def _account(text: str | None) -> Thing | None:
+    """The account that a text names; None if it names none, or several with commas, or Snowflake cut it."""
+    are_several = text is not None and "," in _quoted.sub("", text)
+    return None if are_several else thing_of("ACCOUNT", None, text)

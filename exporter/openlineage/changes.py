@@ -162,12 +162,13 @@ def _known(name: str, value: bytes) -> str | None:
     return None if text == "-1" and name == "ID" else text
 
 
-def _as_texts(value: bytes) -> list[str | None] | None:
-    """An array of texts, or a single text, as an array; None for null."""
-    if value.startswith(b"["):
-        return [_as_text(bytes(element)) for element in _elements(value)]
-    text = _as_text(value)
-    return None if text is None else [text]
+def _as_texts(value: bytes) -> list[str] | None:
+    """An array of texts, or a single text, as an array; null and what Snowflake cut is left out. None if nothing is
+    left.
+    """
+    each = _elements(value) if value.startswith(b"[") else [value]
+    texts = [text for text in (_as_text(bytes(element)) for element in each) if text is not None]
+    return texts if texts or not each else None
 
 
 def _as_text(value: bytes) -> str | None:

@@ -54,6 +54,10 @@ GRANTS: Final[dict[str, tuple[list[Json], str]]] = {
     ),
     "one-of-two-revokes": ([*GRANTED, share("REVOKE", [{"ROLES": ["D.R"]}, {**ON_A, **OBJECT_CUT}])], CUT),
     "accounts": ([*GRANTED, changed(SHARE, accountsToRemove={"value": '["TRUNCATED"]'})], CUT),
+    "accounts-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": "TRUNCATED"})], CUT),
+    "one-of-the-accounts-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": ["O.NEW", "TRUNCATED"]})], CUT),
+    "empty-account": ([*GRANTED, changed(SHARE, accountsToRemove={"value": [""]})], NOT_UNDERSTOOD),
+    "empty-account-to-set": ([*GRANTED, changed(SHARE, accountsToSet={"value": ["O.NEW", ""]})], NOT_UNDERSTOOD),
     "revoke-without-properties": ([*GRANTED, share("REVOKE")], NOT_UNDERSTOOD),
     "revoke-of-nothing": ([*GRANTED, changed(SHARE, "REVOKE", revoke={"value": None})], NOT_UNDERSTOOD),
     "second-of-two-revokes": (
@@ -222,7 +226,10 @@ def test_a_grant_or_revoke_that_was_cut_is_not_taken_in_silence(name: str, told:
 def test_what_was_cut_takes_no_grant_back(name: str, told: Store) -> None:
     """Which one it was cannot be known: the note says it."""
     rows = ask(stories.of(name, told), find("exposure"), {"object_name": "D.S.A"}).dicts()
-    assert {(row["object_name"], row["privilege"]) for row in rows} >= {("D.S.A", "SELECT")}
+    assert {(row["object_name"], row["privilege"], row["grantee"]) for row in rows} >= {
+        ("D.S.A", "SELECT", "OUT"),
+        ("D.S.A", "SELECT", "O.ACC"),
+    }
 
 
 def test_grants_that_are_whole_are_complete(told: Store) -> None:

@@ -160,3 +160,28 @@ def test_a_share_is_opened_to_accounts_and_closed() -> None:
     assert told({"accountsToAdd": "acc1"}, operation="ALTER") == [to("ACC1")]
     assert told({"accountsToAdd": {"value": "TRUNCATED"}}, operation="ALTER") == []
     assert told({"accountsToAdd": {"value": ["acc1"]}}, {**SHARE, "objectDomain": "Listing"}, "ALTER") == []
+
+
+@pytest.mark.parametrize("value", ["TRUNCATED", ["TRUNCATED"], ["TRUNCATED", "acc1"], '["acc1","TRUNCATED"]'])
+def test_accounts_of_which_some_are_cut_close_a_share_to_none(value: Any) -> None:
+    """docs/input.md, "Rows that Snowflake truncated": nothing is revoked by the part that was cut."""
+    listed = ["of/share/5/to/account-object/name/ACC1"] if "acc1" in value else []
+    assert told({"accountsToSet": {"value": value}}, operation="ALTER") == listed
+
+
+@pytest.mark.parametrize("name", ["accountsToSet", "accountsToAdd", "accountsToRemove"])
+@pytest.mark.parametrize("value", ["", " ", [""], [" ", ""], '[""]'])
+def test_an_empty_text_is_no_account(value: Any, name: str) -> None:
+    """docs/fields.md: empty texts count as missing. So does the account that stood there: it can be any."""
+    assert told({name: {"value": value}}, operation="ALTER") == []
+
+
+@pytest.mark.parametrize("name", ["accountsToSet", "accountsToAdd", "accountsToRemove"])
+@pytest.mark.parametrize("value", ["acc1, acc2", "acc1,TRUNCATED", '"a",acc2', '"a,b', ["acc1,acc2"]])
+def test_a_text_with_commas_is_neither_an_account_nor_a_list(value: Any, name: str) -> None:
+    assert told({name: {"value": value}}, operation="ALTER") == []
+
+
+@pytest.mark.parametrize("value", ['"a,b"', ['"a,b"']])
+def test_a_comma_in_quotes_is_part_of_a_name(value: Any) -> None:
+    assert told({"accountsToAdd": value}, operation="ALTER") == ["of/share/5/to/account-object/name/%22a%2Cb%22"]

@@ -23,12 +23,13 @@ CASES: list[tuple[str, Any, list[dict[str, Any]]]] = [
     ("grant", [{"PRIVILEGES": ["A"]}, {"PRIVILEGES": ["B"]}],
      [{"operation": "GRANT", "privileges": ["A"]}, {"operation": "GRANT", "privileges": ["B"]}]),
     ("grant", {"PRIVILEGES": ["A", None, 1, {"x": [2]}], "ROLES": []},
-     [{"operation": "GRANT", "privileges": ["A", None, "1", '{"x":[2]}'], "roles": []}]),
+     [{"operation": "GRANT", "privileges": ["A", "1", '{"x":[2]}'], "roles": []}]),
     ("grant", {"PRIVILEGES": None, "ROLES": 5, "SECURABLE_OBJECT_NAME": True},
      [{"operation": "GRANT", "roles": ["5"], "objectName": "true"}]),
     # What Snowflake cut is no name.
     ("grant", {"PRIVILEGES": ["A", "TRUNCATED"], **ON, "SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"},
-     [{"operation": "GRANT", "privileges": ["A", None], "objectDomain": "Table"}]),
+     [{"operation": "GRANT", "privileges": ["A"], "objectDomain": "Table"}]),
+    ("grant", {"PRIVILEGES": ["TRUNCATED"], "ROLES": "TRUNCATED", **ON}, [{"operation": "GRANT", **TOLD_ON}]),
     ("grant", [{"ROLES": "R"}, None], [{"operation": "GRANT", "roles": ["R"]}, {"operation": "GRANT"}]),
 ]  # fmt: skip
 

@@ -107,6 +107,20 @@ def test_every_event_that_an_example_expects_is_what_its_schemas_say(folder: Pat
     assert [fault for facet in facets for fault in faults(facet, facet["_schemaURL"])] == []
 
 
+@needs_the_specification
+@pytest.mark.parametrize("cut", ["TRUNCATED", ["TRUNCATED"], ["SELECT", "TRUNCATED"], [None]])
+def test_a_grant_of_which_snowflake_cut_a_part_is_what_its_schema_says(cut: Any) -> None:
+    share = {"objectDomain": "Share", "objectId": 5, "objectName": "OUT", "operationType": "GRANT"}
+    grant = {"PRIVILEGES": cut, "ROLES": cut, "SECURABLE_OBJECT_DOMAIN": "View", "SECURABLE_OBJECT_NAME": "D.S.V"}
+    ddl = {**share, "properties": {"grant": {"value": grant}}}
+    begun = {"query_id": "q", "query_start_time": "2026-01-01T00:00:00Z", "user_name": "U"}
+    facets = [
+        one for text in told.texts([{**begun, "object_modified_by_ddl": ddl}]) for one in told.facets(json.loads(text))
+    ]
+    assert "accessHistory_ddl" in {key for key, _ in facets}
+    assert [fault for _, facet in facets for fault in faults(facet, facet["_schemaURL"])] == []
+
+
 def test_our_facets_hold_no_field_that_their_schema_does_not_name() -> None:
     """Our schemas are open, as those of the specification are, so a field left out of them would pass unseen."""
     for event in every():
