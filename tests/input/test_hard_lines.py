@@ -50,8 +50,11 @@ def test_another_array_is_no_change(value: Any) -> None:
     assert problems(line_of(object_modified_by_ddl=json.dumps(value))) == expected
 
 
-def test_agents_that_were_truncated_are_one_that_says_nothing() -> None:
-    assert read(line_of(agents_info="TRUNCATED"))["agents_info"] == [{}]
+@pytest.mark.parametrize("value", ["TRUNCATED", CUT, json.dumps(CUT)])
+def test_agents_that_were_truncated_are_one_of_which_all_was_cut(value: Any) -> None:
+    found = read(line_of(agents_info=value))
+    assert found["agents_info"] == [{"agentType": "TRUNCATED", "agentId": "-1", "agentName": "TRUNCATED"}]
+    assert found["unknown_columns"] is None
 
 
 @pytest.mark.parametrize(
