@@ -306,10 +306,16 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
 
 
 def _agents(asked: Asked) -> Iterator[str]:
-    """What the answer about agents lacks: rows that name no agent, and agents without type, id and name."""
+    """What the answer about agents lacks: rows that name no agent, agents that Snowflake cut, and agents without type,
+    id and name.
+    """
     if asked.name != left_out.OF_AGENTS:
         return
-    if not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
+    every = islice(asked.graph.with_text("ah:incomplete", f"agents_info {TRUNCATED}"), MOST)
+    cut = {query for query in every if _is_asked_for(asked, query)}
+    if cut:
+        yield _lacks(asked, cut, _REASONS[_CUT].format("agents_info"))
+    elif not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
         yield (
             "No row names an agent (agents_info): no agent took part in a query, or the rows were recorded or unloaded "
             "without this column."

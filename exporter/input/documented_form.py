@@ -6,8 +6,9 @@ everything that :mod:`exporter.input.json_reader` reads. Common JSON readers tur
 nothing.
 
 A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
-the word that Snowflake writes in place of a truncated list. An object field accepts only an object. A field that no
-document has stays as it is, and is counted (:func:`unknown_members`). Results are cached, because statements recur.
+the word that Snowflake writes in place of a truncated list. An object field accepts only an object, and the column of a
+DDL change also what Snowflake writes in place of a truncated column. A field that no document has stays as it is, and
+is counted (:func:`unknown_members`). Results are cached, because statements recur.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, de
 TRUNCATED: Final = "TRUNCATED"
 SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]
 """A column that Snowflake replaced as a whole (view, "Truncated records")."""
+_SENTINEL_TEXTS: Final = {name: str(value) for name, value in SENTINEL[0].items()}
 _NAMES: Final = ("columnName", "objectName", "policyName", "joinType")
 """A truncated list inside a column becomes one element, named ``TRUNCATED`` by those of these fields that it has."""
 _MOST_BRACKETS: Final = 200
@@ -261,6 +263,8 @@ def _is_known(content: bytes) -> bool:
 def _unknown_of_content(content: bytes) -> dict[str, str]:
     values_of: dict[str, set[str]] = {}
     for (name, kind), value in zip(COLUMNS.items(), _decode_columns(content), strict=True):
+        if name == "agents_info" and _is_sentinel(bytes(value).decode()):  # an object, which is no agent
+            continue
         for path, data in _unknown(name, kind, bytes(value)):
             text = json_reader.canonical_json(json_reader.parse(data.decode()))
             if text not in _EMPTY:
@@ -355,10 +359,12 @@ def _without_quotes(text: str) -> str:
 
 def _documented(name: str, value: Value) -> Any:
     """A structured column in the documented form. Raises MisfitError, which says what it contains instead."""
-    if value == TRUNCATED and name != _CHANGE:
-        return SENTINEL
+    if value == TRUNCATED:
+        return SENTINEL[0] if name == _CHANGE else SENTINEL
     expected = "an object" if name == _CHANGE else "an array"
     kind = _kind_of_value(value)
+    if name == _CHANGE and kind == "an array" and _is_sentinel(value):
+        return SENTINEL[0]
     if kind not in {None, expected}:
         raise MisfitError(f"{kind}, but {expected} is expected")
     try:
@@ -367,6 +373,17 @@ def _documented(name: str, value: Value) -> Any:
         raise
     except (NotJsonError, MisfitError):
         raise MisfitError(f"{expected} that does not match Snowflake's documentation of the column") from None
+
+
+def _is_sentinel(value: Value) -> bool:
+    """Whether it is the array that Snowflake writes in place of a whole column, or its JSON."""
+    try:
+        array = json_reader.parse(value) if isinstance(value, str) else value
+    except NotJsonError:
+        return False
+    if not isinstance(array, Elements) or len(array) != 1 or not isinstance(array[0], Members):
+        return False
+    return {name: plain_text(member) for name, member in array[0]} == _SENTINEL_TEXTS
 
 
 def _kind_of_value(value: Value) -> str | None:

@@ -157,7 +157,8 @@ _EMPTY: Final = frozenset({b"null", b'""', b"[]", b"{}"})
 
 
 def decode(content: bytes) -> Document:
-    """``Row.content`` -> its document. A change in which all is empty is none: tools write ``{}`` for NULL. Raises
+    """``Row.content`` -> its document. A change in which all is empty is none: tools write ``{}`` for NULL. Agents that
+    Snowflake cut as a whole are one of which all is cut: it writes an object for them, not an agent. Raises
     msgspec.DecodeError (ValidationError if a field has the wrong type).
     """
     document = _decode_document(content)
@@ -166,6 +167,8 @@ def decode(content: bytes) -> Document:
         members = _decode(_decode_values(content)[STRUCTURED.index("object_modified_by_ddl")])
         if _EMPTY.issuperset(map(bytes, members.values())):
             document.change = None
+    if document.agents == [AgentDocument()] and _SENTINEL in bytes(_decode_values(content)[_AT_AGENTS]):
+        document.agents = [AgentDocument("TRUNCATED", -1, "TRUNCATED")]
     return document
 
 
@@ -191,6 +194,9 @@ STRUCTURED: Final = (
     "agents_info",
 )
 """The columns of a row that contain JSON; ``content`` of :class:`Row` is an array of their values in this order."""
+
+_SENTINEL: Final = b'"TRUNCATED"'
+_AT_AGENTS: Final = STRUCTURED.index("agents_info")
 
 
 class Line(Struct, gc=False, forbid_unknown_fields=True):

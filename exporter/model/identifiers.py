@@ -66,6 +66,7 @@ _is_stored: Final = re.compile(r"[A-Z_][A-Z0-9_$]*").fullmatch
 _gaps: Final = re.compile(r"[ \t\n\x0b\f\r_]+")
 _id: Final = re.compile(r"0*([1-9][0-9]*)(?:[.]0+)?").fullmatch
 _gives_none: Final = re.compile(r"(?:-?0+|-1)(?:[.]0+)?").fullmatch
+_is_cut_id: Final = re.compile(r"-1(?:[.]0+)?").fullmatch
 _is_system_view: Final = re.compile(r'(?:.*[.])?("?)([$]SYS_VIEW_[0-9]+)\1', re.IGNORECASE | re.DOTALL).fullmatch
 _LAST_OF_SYSTEM_VIEWS: Final = (*"0123456789", *(f'{digit}"' for digit in "0123456789"))
 _is_no_id: Final = re.compile(r"[-0-9.]*").fullmatch
@@ -114,6 +115,11 @@ def usable_id(text: str | None) -> str | None:
 def is_no_id(text: str | None) -> bool:
     """Whether a row gives no id by it: None, blank, 0, -1 or the sentinel of a truncated record (view, "objectId")."""
     return text is None or named(text) is None or _gives_none(text) is not None
+
+
+def is_cut_id(text: str | None) -> bool:
+    """Whether it is what Snowflake writes in place of an id that it cut, -1 (view, "Truncated records")."""
+    return text is not None and _is_cut_id(text) is not None
 
 
 def id_as_name(text: str | None) -> str | None:

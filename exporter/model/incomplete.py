@@ -39,7 +39,17 @@ from exporter.input.row import (
 from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
 from exporter.model.grants import are_cut, unknown_forms
-from exporter.model.identifiers import FUNCTIONS, TABLES, TRUNCATED, VIEWS, is_no_id, normal_domain, parts_of, usable_id
+from exporter.model.identifiers import (
+    FUNCTIONS,
+    TABLES,
+    TRUNCATED,
+    VIEWS,
+    is_cut_id,
+    is_no_id,
+    normal_domain,
+    parts_of,
+    usable_id,
+)
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
@@ -68,8 +78,7 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
         doubtful += [place for one in guarded if any(_new_kinds(one))]
         yield from {f"{place} {unnamed(kind)}" for one in guarded for _, kind in _nameless_policies(one)}
     yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(doubtful))
-    if any(agent is None or _is_nobody(agent) for agent in document.agents or ()):
-        yield f"agents_info {UNNAMED}"
+    yield from (f"agents_info {reason}" for reason in dict.fromkeys(map(_of_agent, document.agents or ())) if reason)
     if document.change is not None:
         reasons = _of_incomplete(document.change, properties, may_be_cut=may_be_cut)
         yield from (f"{_CHANGE} {reason}" for reason in reasons)
@@ -167,8 +176,14 @@ def _has_no_id(given: Text, domain: Text = None) -> bool:
     return is_no_id(ident) or (_is_blank(domain) and usable_id(ident) is None)
 
 
-def _is_nobody(agent: AgentDocument) -> bool:
-    return all(known_text(value) is None for value in (agent.agent_type, agent.agent_id, agent.agent_name))
+def _of_agent(agent: AgentDocument | None) -> str | None:
+    """What a row does not say of an agent; None where nothing was cut, and something calls it by."""
+    if agent is None:
+        return UNNAMED
+    given = (agent.agent_type, agent.agent_id, agent.agent_name)
+    if TRUNCATED in given or is_cut_id(text(agent.agent_id)):
+        return TRUNCATED
+    return UNNAMED if all(known_text(value) is None for value in given) else None
 
 
 def _is_blank(value: Text) -> bool:

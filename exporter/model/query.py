@@ -35,7 +35,7 @@ from exporter.model.facts import (
     Thing,
     Write,
 )
-from exporter.model.identifiers import TRUNCATED, named, parts_of, stored_as
+from exporter.model.identifiers import TRUNCATED, is_cut_id, named, parts_of, stored_as
 from exporter.model.incomplete import incomplete
 from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
 from exporter.model.views import may_have_system_views, with_streams
@@ -96,7 +96,10 @@ def _content(document: Document, unknown: list[str], *, may_be_cut: bool) -> Con
 def _agent(document: AgentDocument | None) -> Agent:
     if document is None:
         return Agent(None, None, None)
-    return Agent(known_text(document.agent_type), known_text(document.agent_id), known_text(document.agent_name))
+    agent_id = known_text(document.agent_id)
+    return Agent(
+        known_text(document.agent_type), None if is_cut_id(agent_id) else agent_id, known_text(document.agent_name)
+    )
 
 
 def merged(contents: Sequence[Content]) -> Content:

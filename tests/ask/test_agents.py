@@ -135,6 +135,27 @@ def test_an_agent_of_which_the_row_says_nothing_is_told(out: Path) -> None:
     assert note not in asked(out, until="2026-03-07").notes
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"agentType": "CORTEX_AGENT", "agentId": -1, "agentName": "TRUNCATED"},
+        {"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"},
+    ],
+)
+def test_agents_that_were_cut_are_told_and_named_by_nothing(cut: Json, tmp_path: Path) -> None:
+    out = exported(tmp_path, [read(8, [of(TABLE, "MAIL")], agents_info=[cut])])
+    assert exports.report(out)["truncated"] == 1
+    for answer in (asked(out), asked(out, agent_name="D.S.HELPER")):
+        about = [note for note in answer.notes if "cut by Snowflake (agents_info)" in note]
+        assert about == [
+            "1 query was cut by Snowflake (agents_info), so the answer may lack what it did; the first is q8."
+        ]
+        assert not any(note.startswith("No row names an agent") for note in answer.notes)
+    assert not any("cut by Snowflake" in note for note in asked(out, until="2026-03-07").notes)
+    assert [row[:2] for row in asked(out).rows] == ([(None, "CORTEX_AGENT")] if "agentType" in cut else [])
+    assert not any("id/-1" in term for triple in exports.triples(out) for term in map(str, triple))
+
+
 def test_policies_that_were_cut_are_told(out: Path) -> None:
     assert any("cut by Snowflake (policies_referenced)" in note and "q5" in note for note in asked(out).notes)
 

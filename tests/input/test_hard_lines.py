@@ -10,6 +10,7 @@ import pytest
 from exporter.input import row as documents
 from exporter.input.reading import read_line, rows_of_document
 from exporter.input.row import Row
+from exporter.model.query import content_of
 from tests.input.bad_rows import ARRAYS, GOOD
 from tests.input.plain_rows import BASE, DAMAGED, NOT_JSON, TOO_DEEP, first_of, line_of, problems, raw_line, read
 
@@ -18,6 +19,7 @@ THING: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
 # --- what Snowflake cut ----------------------------------------------------------------------------------------------
 
 SENTINEL: Final = [{"objectDomain": "TRUNCATED", "objectId": "-1", "objectName": "TRUNCATED"}]
+CUT: Final = [{**SENTINEL[0], "objectId": -1}]
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -27,8 +29,32 @@ def test_a_column_that_was_truncated_is_the_sentinel(name: str, value: Any) -> N
     assert cut in (SENTINEL, [{**SENTINEL[0], "objectDomain": "Table"}])
 
 
-def test_agents_that_were_truncated_are_one_that_says_nothing() -> None:
-    assert read(line_of(agents_info="TRUNCATED"))["agents_info"] == [{}]
+@pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', CUT, json.dumps(CUT), CUT[0]])
+def test_a_change_that_was_truncated_as_a_whole_is_the_object_of_the_sentinel(value: Any) -> None:
+    """View, "Truncated records": the sentinel is an array, though the column has an object."""
+    line = line_of(object_modified_by_ddl=value)
+    found, row = read(line), read_line(line)
+    assert isinstance(row, Row)
+    assert content_of(row.content).incomplete == ("object_modified_by_ddl TRUNCATED",)
+    assert found["object_modified_by_ddl"] == SENTINEL[0]
+    assert found["direct_objects_accessed"] == [{**THING, "objectId": "1"}]
+    assert found["unknown_columns"] is None
+
+
+@pytest.mark.parametrize(
+    "value", [[], [*CUT, *CUT], [{**CUT[0], "operationType": "DROP"}], [{**CUT[0], "objectId": 1}]]
+)
+def test_another_array_is_no_change(value: Any) -> None:
+    expected = ["object_modified_by_ddl contains an array, but an object is expected"]
+    assert problems(line_of(object_modified_by_ddl=value)) == expected
+    assert problems(line_of(object_modified_by_ddl=json.dumps(value))) == expected
+
+
+@pytest.mark.parametrize("value", ["TRUNCATED", CUT, json.dumps(CUT)])
+def test_agents_that_were_truncated_are_one_of_which_all_was_cut(value: Any) -> None:
+    found = read(line_of(agents_info=value))
+    assert found["agents_info"] == [{"agentType": "TRUNCATED", "agentId": "-1", "agentName": "TRUNCATED"}]
+    assert found["unknown_columns"] is None
 
 
 @pytest.mark.parametrize(

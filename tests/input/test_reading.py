@@ -60,7 +60,7 @@ def test_every_bad_row_is_quarantined_with_its_reason(text: str, words: str) -> 
         (line_of(base_objects_accessed=[{"locations": "TRUNCATED"}]), [f"base_objects_accessed {UNLIKE}"]),
         (line_of(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
         (
-            line_of(object_modified_by_ddl="TRUNCATED"),
+            line_of(object_modified_by_ddl="CREATE"),
             ["object_modified_by_ddl contains text, but an object is expected"],
         ),
         (

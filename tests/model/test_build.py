@@ -114,6 +114,25 @@ def test_agents_keep_their_order() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("given", "kept", "places"),
+    [
+        ({"agentType": "A", "agentId": -1, "agentName": "TRUNCATED"}, ("A", None, None), ["agents_info TRUNCATED"]),
+        ({"agentType": "A", "agentId": "-1"}, ("A", None, None), ["agents_info TRUNCATED"]),
+        ({"agentType": "TRUNCATED", "agentId": 5, "agentName": "N"}, (None, "5", "N"), ["agents_info TRUNCATED"]),
+        ({"agentName": "TRUNCATED"}, (None, None, None), ["agents_info TRUNCATED"]),
+        ({"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}, (None, None, None),
+         ["agents_info TRUNCATED"]),
+        ({"agentType": "A", "agentId": -15, "agentName": "TRUNCATED_1"}, ("A", "-15", "TRUNCATED_1"), []),
+        ({}, (None, None, None), ["agents_info UNNAMED"]),
+    ],
+)  # fmt: skip
+def test_no_agent_is_known_by_what_was_cut_of_it(given: Any, kept: tuple[str | None, ...], places: list[str]) -> None:
+    content = facts_of(row(agents_info=[given])).content
+    assert content.agents == (Agent(*kept),)
+    assert list(content.incomplete) == places
+
+
 def test_of_several_lists_of_agents_the_greatest_is_kept() -> None:
     a, b, nobody = {"agentType": "A"}, {"agentType": "B"}, {}
     lists: list[list[Any]] = [[a], [a, nobody], [nobody, b], []]
