@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.answers import Carried, SettingKey, SettingOfQuery, Tag
 from exporter.model.grants import is_of_several, takes_back
+from exporter.model.identifiers import usable_id
 
 if TYPE_CHECKING:
     from exporter.model.object_state import Absence, Drop, Take
@@ -118,10 +119,17 @@ class SettingsInForce:
 
     def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Outcome]:
         """Apply a setting. Gives the settings that it ends."""
+        setting = self._named(setting)
         for key in self._replaced(requester, setting):
             yield from self._end(key, at)
         if setting.names:
             self._held[setting.key] = SettingInForce(requester, setting, at)
+
+    def _named(self, setting: SettingOfQuery) -> SettingOfQuery:
+        """A tag whose name Snowflake cut, by the name with which it was set here before; it is known by its id."""
+        former = self._held.get(setting.key)
+        is_cut = setting.property_name == "tags" and len(setting.names) == 1 and usable_id(setting.names[0]) is not None
+        return setting if former is None or not is_cut else setting._replace(names=former.setting.names[:1])
 
     def _replaced(self, requester: Requester, setting: SettingOfQuery) -> list[SettingKey]:
         """The settings that this one replaces; several if all privileges, or grants on all objects, are revoked. A

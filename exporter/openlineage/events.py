@@ -183,11 +183,13 @@ def _outputs(query: QueryFacts, of_statement: StatementParts, answers: Answers, 
 def _facets_of_run(output: OutputParts, query_id: str, answers: Answers, producer: str) -> Json:
     """The facets of an output that differ from run to run. ``tags``: all that are in force after the run, so that they
     stay with a backend that takes each run for a new state of the dataset. Only where the run takes the last one away
-    the list is empty: datasets that never had tags need no facet.
+    the list is empty: datasets that never had tags need no facet, and tags without a known name may be left.
     """
     in_force = [tag for key in output.bearers for tag in answers.tags.get(key, ())] if answers.tags else []
+    listed = tags(in_force)
+    is_told = bool(listed) or (output.changes_tags and not in_force)
     return {
-        **(facets.facet("tags", {"tags": tags(in_force)}, producer) if in_force or output.changes_tags else {}),
+        **(facets.facet("tags", {"tags": listed}, producer) if is_told else {}),
         **(facets.facet("version", {"datasetVersion": query_id}, producer) if output.is_written else {}),
     }
 

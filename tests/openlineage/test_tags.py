@@ -224,13 +224,47 @@ def shown(event: Json) -> dict[str, set[Any] | None]:
     }
 
 
+def found_of(account: Account) -> dict[str, dict[str, set[Any] | None]]:
+    """As :attr:`Account.expected`, from the events."""
+    events = [json.loads(text) for text in told.texts(account.rows)]
+    ended = [event for event in events if event.get("eventType") == "COMPLETE"]
+    return {event["run"]["facets"]["externalQuery"]["externalQueryId"]: shown(event) for event in ended}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_after_each_statement_an_output_has_the_tags_that_hold_then(seed: int) -> None:
     account = Account(seed)
     account.draw(120)
     account.rng.shuffle(account.rows)
-    events = [json.loads(text) for text in told.texts(account.rows)]
-    ended = [event for event in events if event.get("eventType") == "COMPLETE"]
-    found = {event["run"]["facets"]["externalQuery"]["externalQueryId"]: shown(event) for event in ended}
+    found = found_of(account)
     assert found == account.expected
     assert sum(bool(tags) for each in found.values() for tags in each.values()) > 0
+
+
+def altered(account: Account, expected: set[Any] | None, column: str | None, tag: str, **of_tag: Any) -> None:
+    of_tag = {"subOperationType": "ADD", "objectId": {"value": 501}, **of_tag}
+    said = {"tags": {tag: of_tag}}
+    account.alter({"T": expected}, "T", **(said if column is None else {"columns": {column: said}}))
+
+
+@pytest.mark.parametrize("column", [None, "A"])
+def test_a_tag_whose_name_was_cut_has_the_name_with_which_it_was_set_before(column: str | None) -> None:
+    """docs/input.md, "Rows that Snowflake truncated": it is known by its id."""
+    account = Account(0)
+    low, high = ({("DB.S.PII", value, column)} for value in ("low", "high"))
+    altered(account, low, column, "DB.S.PII", tagValue={"value": "low"})
+    altered(account, high, column, "TRUNCATED", tagValue={"value": "high"})
+    altered(account, high, column, "TRUNCATED", tagValue={"value": "high"})
+    written = {**account.thing("T"), "columns": [{"columnName": "A"}]}
+    account.row({"T": high}, objects_modified=[written])
+    altered(account, set(), column, "TRUNCATED", subOperationType="DROP")
+    assert found_of(account) == account.expected
+
+
+@pytest.mark.parametrize("column", [None, "A"])
+def test_no_empty_list_is_said_where_a_tag_without_a_known_name_is_left(column: str | None) -> None:
+    account = Account(0)
+    altered(account, None, column, "TRUNCATED", tagValue={"value": "low"})
+    account.row({"T": None}, objects_modified=[{**account.thing("T"), "columns": [{"columnName": "A"}]}])
+    altered(account, {("DB.S.PII", "high", column)}, column, "DB.S.PII", tagValue={"value": "high"})
+    assert found_of(account) == account.expected
