@@ -62,7 +62,7 @@ def _serve(  # noqa: PLR0913 - the options of the command
     from exporter.cli.configuration import load_serve
 
     with _require_packages("serve", "serve"):
-        from exporter.serve.access import is_loopback
+        from exporter.serve.listening import is_loopback
         from exporter.serve.server import ServeOptions, serve
     if auth is None and not is_loopback(host):
         warning = f"Other machines can reach {host}, and read who queried what"
@@ -116,7 +116,7 @@ REPORT.group(
 def _mcp(folder: Path, *, http: bool | None, host: str, port: int) -> int:
     with _require_packages("mcp", "mcp"):
         from exporter.mcp.server import on_http, on_streams
-        from exporter.serve.access import is_loopback
+        from exporter.serve.listening import is_loopback
     if not http:
         on_streams(folder, say)
         return 0

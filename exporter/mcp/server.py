@@ -1,6 +1,6 @@
 """The server for assistants: the Model Context Protocol on standard input and output, or by streamable HTTP.
 
-It only reads. Whose requests the HTTP server answers: :mod:`exporter.serve.access`. On standard output there is only
+It only reads. Whose requests the HTTP server answers: :mod:`exporter.serve.listening`. On standard output there is only
 the protocol. The server ends when its client closes standard input; the processes that answer end with it.
 """
 
@@ -33,7 +33,7 @@ from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lookups import LINEAGE, LOOKUPS, of_question
 from exporter.mcp.model import FILES, QUESTION, read
 from exporter.mcp.tool import Arguments, Json, Tool
-from exporter.serve.access import address, listening, names_of, refusal
+from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The server: it opens the graph's store, starts the processes that answer, and serves the pages until it is stopped.
 
-Whose requests it answers: :mod:`exporter.serve.access`, and :mod:`exporter.serve.access` for those of other machines.
+Whose requests it answers: :mod:`exporter.serve.listening`, and :mod:`exporter.serve.login` for those of other machines.
 No answer allows other sites to read it. Names in rows may hold anything: templates escape them. If one should get
 through, the browser runs only what the policy allows.
 """
@@ -28,10 +28,11 @@ from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.errors import ExporterError
 from exporter.serve import tables
-from exporter.serve.access import Check, address, check_of, listening, names_of, refusal
 from exporter.serve.forms import forms
 from exporter.serve.lineage.address import start
 from exporter.serve.lineage.page import lineage_page
+from exporter.serve.listening import address, listening, names_of, refusal
+from exporter.serve.login import Check, check_of
 from exporter.serve.objects import objects
 from exporter.serve.overview import browse, overview, warm
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers

@@ -22,7 +22,7 @@ import pytest
 from werkzeug.security import generate_password_hash
 
 from exporter import cli
-from exporter.serve.access import check_of
+from exporter.serve.login import check_of
 from exporter.serve.server import make
 from tests.graph.shape_graphs import VALID
 from tests.serve.conftest import sited

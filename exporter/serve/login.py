@@ -1,108 +1,26 @@
-"""Where a server listens, whose requests it answers, and who may use its pages.
+"""Who may use the pages: a name and a password in a file, or a name that a proxy has checked. All see the same.
 
-A server is for the user of this machine, and has no login unless it is asked for one. A page of another site that is
-open in the same browser must not be able to read it. So the host name of a request has to be one of this machine
-(another site could point its own name here), and requests from pages of other sites are refused. The rules are the same
-for pages and for assistants.
-
-A login is a name and a password in a file, or a name that a proxy has checked; all see the same. ``basic:FILE``: HTTP
-Basic authentication (RFC 7617). The file has a line ``NAME:HASH`` for each user; a hash is one that
-``werkzeug.security.generate_password_hash`` makes: scrypt (RFC 7914) with a salt. Hashes are compared in constant time,
-and an unknown name takes as long as a wrong password. ``header:NAME``: the proxy in front sends the name of the user in
-this header; nobody else may reach the server. Neither passwords nor hashes are in a message or a log.
+``basic:FILE``: HTTP Basic authentication (RFC 7617). The file has a line ``NAME:HASH`` for each user; a hash is one
+that ``werkzeug.security.generate_password_hash`` makes: scrypt (RFC 7914) with a salt. Hashes are compared in constant
+time, and an unknown name takes as long as a wrong password. ``header:NAME``: the proxy in front sends the name of the
+user in this header; nobody else may reach the server. Neither passwords nor hashes are in a message or a log.
 """
 
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from hashlib import blake2b
-from ipaddress import ip_address
 from pathlib import Path
 from secrets import token_bytes
 from threading import BoundedSemaphore, Lock
 from typing import Final
-from urllib.parse import urlsplit
 
 from flask import Response, request
 from werkzeug.security import check_password_hash, generate_password_hash
 
 from exporter.errors import UsageError
 from exporter.system import files
-
-# --- hosts and sites --------------------------------------------------------------------------------------------------
-
-
-Header = Callable[[str], str | None]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can reach a server at ``host``."""
-    with suppress(ValueError):
-        return ip_address(host.strip("[]")).is_loopback
-    return host.lower() == "localhost"
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens at an address. Raises UsageError where that is not possible."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise UsageError(f"{host}:{port}: {error.strerror or error}; give another --host or --port.") from error
-
-
-def address(host: str, listens: socket.socket) -> str:
-    """``http://127.0.0.1:7878``: where a server at ``host`` is reached."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listens.getsockname()[1]}"
-
-
-def names_of(host: str) -> frozenset[str]:
-    """The names by which a server that listens at ``host`` may be asked, besides any address."""
-    names = {"localhost", host.lower()}
-    if not is_loopback(host):
-        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
-    return frozenset(names)
-
-
-def refusal(names: AbstractSet[str] | None, method: str, header: Header) -> tuple[int, str] | None:
-    """Why a request is refused, as status and text; None if it is not. ``names``: of :func:`names_of`; None where the
-    server has a login: then any name is right, because a browser sends a login only to the name that it was
-    given at. ``header``: gives a header of the request.
-    """
-    host = header("Host") or ""
-    name = ""
-    with suppress(ValueError):
-        name = (urlsplit(f"//{host}").hostname or "").lower()
-    if names is not None and not _is_address(name) and name not in names:
-        return 421, f"This server is not called {host!r}. Use its address or localhost."
-    if _is_from_elsewhere(host, method, header):
-        return 403, "Requests from pages of other sites are refused."
-    return None
-
-
-def _is_address(host: str) -> bool:
-    """Whether it is an IP address: unlike a name, nobody can make it point to another machine."""
-    with suppress(ValueError):
-        return bool(ip_address(host))
-    return False
-
-
-def _is_from_elsewhere(host: str, method: str, header: Header) -> bool:
-    """Whether a page of another site sent the request, by the browser's headers. Following a link from there is
-    allowed.
-    """
-    if (header("Sec-Fetch-Site") or "none") not in {"none", "same-origin"}:
-        return not (method == "GET" and header("Sec-Fetch-Mode") == "navigate")
-    origin = header("Origin")
-    return origin is not None and origin.partition("://")[2] != host
-
-
-# --- users ------------------------------------------------------------------------------------------------------------
-
 
 Check = Callable[[], Response | None]
 
