@@ -198,7 +198,6 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
 
 
 _REVOKES_SHOWN: Final = 5
-_Revoke = dict[str, str]
 _REVOKES: Final = """\
 SELECT DISTINCT ?changed ?domain ?id ?name ?properties ?time ?query_id WHERE {
   VALUES ?property { "revoke" "accountsToRemove" "accountsToSet" }
@@ -247,21 +246,21 @@ def revokes_not_counted(asked: Asked) -> Iterator[str]:
         )
 
 
-def _sentence(revoke: _Revoke, held: _Revoke) -> str:
+def _sentence(revoke: _Row, held: _Row) -> str:
     """``SELECT on D.S.T was revoked from OUT (query q7, 2026-03-04T04:00:00Z)``."""
     what = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
     query = f"query {revoke['query_id']}, " if revoke["query_id"] else ""
     return f"{what} was revoked from {held['whom']} ({query}{revoke['time']})"
 
 
-def _is_asked_for(asked: Asked, held: _Revoke) -> bool:
+def _is_asked_for(asked: Asked, held: _Row) -> bool:
     """Whether a grant is of what is asked for, or of a role or share by which somebody in the answer has it."""
     if not asked.things or held["object"] in asked.things:
         return True
     return not held["privilege"] and any(row["grantee"] == held["whom"] for row in asked.answer.dicts())
 
 
-def _held_after(graph: Lookups, revoke: _Revoke) -> Iterator[_Revoke]:
+def _held_after(graph: Lookups, revoke: _Row) -> Iterator[_Row]:
     """The grants that hold after a revoke that may have been meant to end them."""
     changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
     every = () if changed is None else grants(changed, read(revoke["properties"]))
@@ -272,7 +271,7 @@ def _held_after(graph: Lookups, revoke: _Revoke) -> Iterator[_Revoke]:
             yield held
 
 
-def _may_end(graph: Lookups, revoked: Grant, held: _Revoke, time: datetime) -> bool:
+def _may_end(graph: Lookups, revoked: Grant, held: _Row, time: datetime) -> bool:
     if revoked.privilege not in {ANY, held["privilege"] or None}:
         return False
     if revoked.grantee is not None and not _may_be(graph, revoked.grantee, held["grantee"], time):
