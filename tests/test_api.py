@@ -311,6 +311,14 @@ def test_messages_have_the_words_of_python(out: Path) -> None:
             graph.ask("who-accessed", object_id=11, since="x")
 
 
+def test_numbers_and_texts_that_python_cannot_write_are_refused(out: Path) -> None:
+    with exporter.Graph(out) as graph:
+        with pytest.raises(exporter.UsageError, match=r"^object_id is a number of too many digits"):
+            graph.ask("who-accessed", object_id=10**5000)
+        with pytest.raises(exporter.UsageError, match=r"^the query is not UTF-8 text"):
+            graph.sparql('SELECT ("\ud800" AS ?half) {}')
+
+
 def test_what_is_no_graph_and_no_question_is_refused(out: Path) -> None:
     wrong: list[Any] = [None, 5, b"graph"]
     for value in wrong:

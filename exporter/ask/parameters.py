@@ -185,7 +185,10 @@ def texts_of(name: str, given: object) -> list[str]:
     for item in items:
         if isinstance(item, bool) or not isinstance(item, str | Number | date):
             raise UsageError(f"{name} must be a text, a number, a time, or a list of these, but is {described(item)}.")
-    texts = [item.isoformat() if isinstance(item, date) else str(item) for item in items]
+    try:
+        texts = [item.isoformat() if isinstance(item, date) else str(item) for item in items]
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        raise UsageError(f"{name} is a number of too many digits.") from None
     refuse_empty(name, texts)
     return texts
 

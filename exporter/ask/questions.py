@@ -208,6 +208,8 @@ def in_words(name: str) -> Iterator[None]:
         yield
     except SyntaxError as error:
         raise UsageError(f"{name} is not valid SPARQL 1.1: {error_message(error)}") from error
+    except UnicodeEncodeError:  # a half of a surrogate pair
+        raise UsageError(f"{name} is not UTF-8 text.") from None
     except OSError as error:
         raise UsageError(f"{name} reads something outside of the graph, which is not allowed: {error}") from error
     except RuntimeError as error:

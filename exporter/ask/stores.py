@@ -162,7 +162,8 @@ def key(graph: Path) -> str:
 
 def refuse_incomplete(graph: Path) -> None:
     """Raise UsageError if ``graph`` is an export that lacks a file of its graph, or has another one in its place."""
-    manifest.refuse_incomplete(graph, "graph", "answers", f", or give {graph / 'graph'} to ask what is left")
+    for part in ("graph", "export.ttl"):
+        manifest.refuse_incomplete(graph, part, "answers", f", or give {graph / 'graph'} to ask what is left")
 
 
 @contextmanager

@@ -81,6 +81,8 @@ def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
     log = _read(place, LOG, list)
     if manifest is None:
         raise UsageError(f"{place.shown}: has no manifest.json, so it was not made by an export; give another --out")
+    if not isinstance(manifest.get("settings"), dict):
+        raise damaged(f"{place.shown}: manifest.json", place.shown)
     if log is None:
         raise UsageError(
             f"{place.shown}: was made without --update and does not contain its rows; make it once with all rows, "

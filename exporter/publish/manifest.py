@@ -11,10 +11,11 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.system.files import syntax_of
 from exporter.system.folders import MARK, steady
 
 Json = dict[str, Any]
@@ -27,7 +28,10 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PART: Final = "part-"
 _MARK: Final = re.compile(r"-[0-9a-f]{12}(?=(\.[^/.]*)+$)")
 """The mark in a file's name whose plain name was taken (:mod:`exporter.engines.hadoop`)."""
-_REPORT: Final = "report.json"
+_BESIDE: Final = (("report.json",), ("log.json",), ("export.ttl", "graph"))
+"""What an export writes beside its manifest: a folder with one of these groups is an export, or what is left of one."""
+_READ: Final = (".ttl", ".nt", ".jsonld", ".ndjson")
+"""The endings of the files in the folders of DIR that are read, all of a folder together."""
 DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
@@ -85,7 +89,7 @@ def entries(manifest: str | None) -> list[Json] | None:
         return [
             {"path": str(file["path"]), "bytes": int(file["bytes"]), "sha256": str(file["sha256"])} for file in files
         ]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -298,13 +302,10 @@ def problems(folder: Path) -> list[str]:
 
 def _problems(folder: Path) -> Iterator[str]:
     manifest = read(folder)
-    if manifest is None:
-        if (folder / _REPORT).is_file():
-            yield f"{folder / NAME}: is missing or cannot be read, so the files of the export are not known"
-        return
-    files = entries(manifest)
+    files = of_export(manifest)
     if files is None:
-        yield f"{folder / NAME}: is damaged, so the files of the export are not known"
+        if manifest is not None or _is_left(folder):
+            yield _without_manifest(folder, manifest)
         return
     expected = _expected(files)
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -317,10 +318,20 @@ def _problems(folder: Path) -> Iterator[str]:
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 
+def _is_left(folder: Path) -> bool:
+    """Whether a folder without a manifest of an export is what is left of one, as after a copy that did not end."""
+    return any(all((folder / name).exists() for name in group) for group in _BESIDE)
+
+
+def _without_manifest(folder: Path, manifest: str | None) -> str:
+    why = "is missing or cannot be read" if manifest is None else "is damaged"
+    return f"{folder / NAME}: {why}, so the files of the export are not known"
+
+
 def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
-    """Raise UsageError if a file of an export is missing, or has another size than its manifest says: an answer from
-    what is left would be wrong without a word; also if the manifest of an export is damaged. Other files in the folder
-    are not looked at, and a folder without a manifest is not checked.
+    """Raise UsageError if a file of an export is missing, or has another size than its manifest says, or if there is a
+    file of the kind that is read which the manifest does not name: an answer would be wrong without a word. Also if the
+    manifest of an export is lost or damaged. A folder that is no export is not checked.
 
     ``part``: the file in DIR that is needed, or the folder, such as ``graph``. ``what``: what would lack their content,
     such as ``answers``. ``do``: what a person can do beside an export of all rows, as the sentence goes on.
@@ -331,28 +342,38 @@ def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
 def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
     manifest = read(folder)
     files = of_export(manifest)
-    if manifest is not None and files is None and (folder / _REPORT).is_file():
-        raise UsageError(
-            f"{folder / NAME}: is damaged, so the files of the export are not known. Export the rows again{do}"
-        )
-    needed = [file for file in files or () if f"{file['path']}/".startswith(f"{part}/")]
-    wrong = [(file["path"], why) for file in needed if (why := _of_other_size(folder, file))]
-    if not wrong:
+    if files is None:
+        if _is_left(folder):
+            raise UsageError(f"{_without_manifest(folder, manifest)}. Export the rows again{do}")
         return
-    (path, why), more = wrong[0], len(wrong) - 1
-    others = f" (and {more:,} more files of {part} are not as the export wrote them)" if more else ""
-    raise UsageError(f"{folder / path}: {why}{others}, so {what} would lack what it held. Export the rows again{do}")
+    needed = {path: file for path, file in _expected(files).items() if f"{path}/".startswith(f"{part}/")}
+    wrong = [(path, why) for path, file in needed.items() if (why := _of_other_size(folder / path, file["bytes"]))]
+    if wrong:
+        (path, why), more = wrong[0], len(wrong) - 1
+        others = f" (and {more:,} more files of {part} are not as the export wrote them)" if more else ""
+        raise UsageError(
+            f"{folder / path}: {why}{others}, so {what} would lack what it held. Export the rows again{do}"
+        )
+    present = (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*"))
+    other = min((path for path in present if path not in needed and syntax_of(PurePath(path)) in _READ), default=None)
+    if other is not None:
+        raise UsageError(
+            f"{folder / other}: is not in {NAME}, so it is not part of the export, but {what} would have what it holds"
+            f". Move it elsewhere, or export the rows again{do}"
+        )
 
 
-def _of_other_size(folder: Path, file: Json) -> str | None:
+def _of_other_size(path: Path, size: int) -> str | None:
     """Why a file is not the one that the manifest lists, as far as its size says so; None if it may be."""
     try:
-        size = (folder / file["path"]).stat().st_size
+        status = path.stat()
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    return None if size == file["bytes"] else f"has {size:,} bytes, but {NAME} says {file['bytes']:,}"
+    if not stat.S_ISREG(status.st_mode):
+        return "is not a file"
+    return None if status.st_size == size else f"has {status.st_size:,} bytes, but {NAME} says {size:,}"
 
 
 def _difference(folder: Path, file: Json) -> str | None:

@@ -200,9 +200,12 @@ class Publication:
         return self._place.read(name) if self._place.exists() else None
 
     def beginning(self, name: str) -> str:
-        """The beginning of the first file in a folder of the new DIR; empty if there is none."""
-        names = self.names(name)
-        return self._place.beginning(self.path(names[0]), _BEGINNING) if names else ""
+        """The beginning of the first file in a folder of the new DIR, if possible of one that is not in the old DIR;
+        empty if there is none.
+        """
+        before = set(self.names_before(name))
+        first = min(self.names(name), key=lambda path: (path in before, path), default=None)
+        return "" if first is None else self._place.beginning(self.path(first), _BEGINNING)
 
     def text(self, name: str, content: str) -> None:
         """Write a small file to the new DIR."""

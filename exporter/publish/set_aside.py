@@ -51,7 +51,7 @@ class _Quarantine:
     def __init__(self, folder: Path) -> None:
         if not (folder / "report.json").is_file():
             raise no_export(folder)
-        for needed in ("quarantine", LOG):
+        for needed in ("quarantine", LOG, f"{STATE}/rows"):
             refuse_incomplete(folder, needed, "the list")
         self._folder, self._keeps_rows = folder, (folder / LOG).is_file()
         self._first_run, query_ids = dict[bytes, int](), set[str]()
@@ -132,8 +132,11 @@ def _accepting_runs(folder: Path, query_ids: set[str]) -> dict[str, int]:
     """Query id -> the last run that accepted a row of the query."""
     latest: dict[str, int] = {}
     for path in sorted((folder / STATE / "rows").glob("*/*.parquet")) if query_ids else ():
-        for query_id, order in _rows_of(path, query_ids):
-            latest[query_id] = max(latest.get(query_id, 0), time_and_query(order)[0])
+        try:
+            for query_id, order in _rows_of(path, query_ids):
+                latest[query_id] = max(latest.get(query_id, 0), time_and_query(order)[0])
+        except (OSError, ValueError, LookupError, NotImplementedError):  # what Arrow says of damaged files
+            raise damaged(f"{path}:", folder) from None
     return latest
 
 

@@ -180,6 +180,16 @@ def test_outputs_about_all_rows_at_once_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_the_reasons_why_nothing_can_be_added_are_those_of_this_run(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = exports.ndjson([{**ROWS[0], "query_id": None}], tmp_path / "more.ndjson")
+    capsys.readouterr()
+    assert exports.export([rows], out, "--update") == 2
+    printed = capsys.readouterr().err
+    assert f"reasons: query_id is missing ({rows}, line 1). Give --allow-empty" in printed
+
+
 def test_a_dry_run_says_what_would_be_new_and_writes_nothing(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

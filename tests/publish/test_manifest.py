@@ -45,6 +45,10 @@ def change(path: Path) -> None:
     path.write_bytes(content)
 
 
+def _set(path: Path, **values: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
 def test_what_an_export_left_and_a_push_added_is_right(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (out / "push" / "backend").mkdir(parents=True)
     (out / "push" / "backend" / "ledger.txt").touch()
@@ -64,6 +68,9 @@ def test_what_an_export_left_and_a_push_added_is_right(out: Path, capsys: pytest
         (lambda out: (out / "manifest.json").unlink(), "manifest.json: is missing"),
         (lambda out: (out / "manifest.json").write_text("{"), "manifest.json: is damaged"),
         (lambda out: (out / "manifest.json").write_text('{"files": [1]}'), "manifest.json: is damaged"),
+        (lambda out: (out / "manifest.json").write_text("[" * 100_000), "manifest.json: is damaged"),
+        (lambda out: _set(out / "manifest.json", format="other"), "manifest.json: is damaged"),
+        (lambda out: _set(out / "manifest.json", version=None), "manifest.json: is damaged"),
     ],
 )
 def test_each_damage_is_named_and_exit_1(
@@ -153,8 +160,10 @@ _LOST: Final = {
     "removed": lambda path: path.unlink(),
     "emptied": lambda path: path.write_bytes(b""),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
 }
 """What can happen to a file of an export after it was written."""
+_SAID: Final = {"removed": "is missing", "a folder": "is not a file"}
 
 
 _CONTRACT: Final = """
@@ -191,6 +200,8 @@ def _lost_in_update(tmp_path: Path) -> Path:
         ("events/**/*.ndjson", [["push", "{out}"], ["push", "{out}", "--dry-run"]]),
         ("quarantine/**/*.ndjson", [["quarantine", "{out}"], ["quarantine", "{out}", "--rows"], ["log", "{out}"]]),
         ("log.json", [["quarantine", "{out}"], ["log", "{out}"]]),
+        ("export.ttl", [["query", "user-history", "{out}", "--user-name", "LATER"]]),
+        ("state/rows/**/*.parquet", [["quarantine", "{out}"], ["quarantine", "{out}", "--rows"]]),
     ],
 )
 def test_nothing_is_read_from_an_export_that_lacks_a_file(
@@ -210,7 +221,7 @@ def test_nothing_is_read_from_an_export_that_lacks_a_file(
     for command in commands:
         assert main([word.replace("{out}", str(out)) for word in command]) == 2, command
         printed = capsys.readouterr()
-        assert f"{damaged}: {'is missing' if how == 'removed' else 'has '}" in printed.err, command
+        assert f"{damaged}: {_SAID.get(how, 'has ')}" in printed.err, command
         assert printed.out == "", command
     assert not (tmp_path / "out.html").exists()
 
@@ -225,6 +236,93 @@ def test_nothing_is_read_where_the_manifest_is_damaged(
         capsys.readouterr()
         assert main(command) == 2
         assert f"{out}/manifest.json: is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("way", ["removed", "a folder", "a link to nothing"])
+@pytest.mark.parametrize("beside", ["all", "export.ttl", "log.json", "report.json"])
+def test_nothing_is_read_from_a_copy_that_has_no_manifest_yet(
+    beside: str, way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = _lost_in_update(tmp_path)
+    (out / "manifest.json").unlink()
+    if way == "a folder":
+        (out / "manifest.json").mkdir()
+    elif way == "a link to nothing":
+        (out / "manifest.json").symlink_to("nothing")
+    for name in ("export.ttl", "log.json", "report.json"):
+        if beside not in {"all", name}:
+            (out / name).unlink()
+    for command in (["query", "who-accessed", str(out), "--object-name", "D.S.T"], ["push", str(out), "--dry-run"]):
+        capsys.readouterr()
+        assert main(command) == 2
+        printed = capsys.readouterr()
+        assert f"{out}/manifest.json: is missing or cannot be read" in printed.err
+        assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        ("graph/more.ttl", [["query", "user-history", "{out}", "--user-name", "LATER"], ["mcp", "{out}"]]),
+        ("graph/day=2026-09-02/more.ttl.gz", [["query", "user-history", "{out}", "--user-name", "LATER"]]),
+        ("events/more.ndjson", [["push", "{out}"], ["push", "{out}", "--dry-run"]]),
+        ("quarantine/more.ndjson", [["quarantine", "{out}"], ["quarantine", "{out}", "--rows"], ["log", "{out}"]]),
+    ],
+)
+def test_what_the_manifest_does_not_name_is_not_read_as_a_part_of_the_export(
+    name: str,
+    commands: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
+    out = _lost_in_update(tmp_path)
+    (out / name).touch()
+    for command in commands:
+        capsys.readouterr()
+        assert main([word.replace("{out}", str(out)) for word in command]) == 2, command
+        printed = capsys.readouterr()
+        assert f"{out / name}: is not in manifest.json, so it is not part of the export" in printed.err, command
+        assert printed.out == "", command
+
+
+def test_what_is_not_read_may_lie_beside(tmp_path: Path) -> None:
+    out = _lost_in_update(tmp_path)
+    for name in ("README.txt", "graph/README.txt", "graph/.part-00000.ttl.crc", "more.ttl"):
+        (out / name).write_text("notes", encoding="utf-8")
+    with Graph(out) as graph:
+        assert graph.ask("user-history", user_name="LATER").rows
+
+
+def test_graph_and_export_node_without_the_export_can_be_asked(tmp_path: Path) -> None:
+    out = _lost_in_update(tmp_path)
+    shutil.copytree(out / "graph", tmp_path / "turtle")
+    shutil.copy(out / "export.ttl", tmp_path / "turtle")
+    with Graph(tmp_path / "turtle") as graph:
+        assert graph.ask("user-history", user_name="LATER").rows
+
+
+def test_rows_in_the_state_that_are_damaged_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = _lost_in_update(tmp_path)
+    again = {"query_id": GOOD["query_id"], "query_start_time": "x", "user_name": "U"}
+    assert exports.export([exports.ndjson([again], tmp_path / "again.ndjson")], out, "--update", "--allow-empty") == 0
+    rows = min(out.glob("state/rows/**/*.parquet"))
+    rows.write_bytes(b"PAR1" + b"x" * (rows.stat().st_size - 8) + b"PAR1")
+    capsys.readouterr()
+    assert main(["quarantine", str(out)]) == 2
+    assert f"{rows}: is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", [None, [1]])
+def test_an_update_of_a_manifest_without_settings_is_refused(
+    settings: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = _lost_in_update(tmp_path)
+    _set(out / "manifest.json", settings=settings)
+    capsys.readouterr()
+    assert exports.export([exports.ndjson([GOOD], tmp_path / "more.ndjson")], out, "--update") == 2
+    assert "manifest.json is damaged" in capsys.readouterr().err
 
 
 def test_a_folder_of_turtle_may_have_a_manifest_of_its_own(tmp_path: Path) -> None:

@@ -172,11 +172,11 @@ def _opened(folder: Path, closing: ExitStack) -> list[tuple[Path, IO[bytes]]]:
     """
     with suppress(FileNotFoundError):
         before = folder.stat() if folder.exists() else None
+        refuse_incomplete(folder, "events", "a push")
         paths = compressed.find_files(folder / "events", ".ndjson")
         files: list[tuple[Path, IO[bytes]]] = [(path, closing.enter_context(path.open("rb"))) for path in paths]
         if before is None or os.path.samestat(before, folder.stat()):
             if files:
-                refuse_incomplete(folder, "events", "a push")
                 return files
             if not folder.is_dir():
                 raise UsageError(f"{folder}: there is no such folder; give the one that exporter export wrote")
