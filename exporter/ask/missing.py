@@ -19,6 +19,7 @@ from exporter.ask import (
     masks,
     nameless,
     protection,
+    requests,
     unnamed,
     unrecorded,
     views,
@@ -31,7 +32,7 @@ from exporter.ask.masks import masked_elsewhere
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 from exporter.model.identifiers import TRUNCATED
-from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED
+from exporter.model.incomplete import ACCOUNTS, NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -163,7 +164,7 @@ def explain(asked: Asked) -> list[str]:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [nameless.given_twice]
         notes += [_shared]
-    notes += [_incomplete]
+    notes += [_incomplete, _of_unknown_request, _of_unknown_account]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
 
 
@@ -377,6 +378,26 @@ def _incomplete(asked: Asked) -> Iterator[str]:
             yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
 
 
+def _of_unknown_request(asked: Asked) -> Iterator[str]:
+    """A note on queries of which Snowflake cut the parent or the root."""
+    queries, places = requests.cut(asked)
+    if queries:
+        yield _lacks(asked, queries, _REASONS[_CUT].format(", ".join(places)))
+
+
+def _of_unknown_account(asked: Asked) -> Iterator[str]:
+    """A note on queries of which Snowflake cut the account: what they did may be of another one."""
+    needs, queries, places = asked.question.needs, set[str](), list[str]()
+    for place in ACCOUNTS if needs else ():
+        every = islice(asked.graph.with_text("ah:incomplete", f"{place} {TRUNCATED}"), MOST)
+        cut = {query for query in every if _is_asked_for(asked, query, needs)}
+        places += [place] if cut else []
+        queries |= cut
+    if queries:
+        why = _REASONS[_CUT].format(", ".join(sorted(places)))
+        yield _lacks(asked, queries, why, ", or have it as of another account")
+
+
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
     """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
     lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there.
@@ -399,12 +420,12 @@ def _times(asked: Asked, query: str) -> list[datetime]:
     return [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
 
 
-def _lacks(asked: Asked, queries: set[str], why: str) -> str:
+def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> str:
     count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
     queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
     first_id = asked.graph.text(min(queries), "ah:queryId")
     the_first = f"; the first is {first_id}." if first_id else "."
-    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{the_first}"
+    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{otherwise}{the_first}"
 
 
 def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset()) -> bool:

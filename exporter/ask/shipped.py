@@ -31,7 +31,7 @@ GROUPS: Final = (
 """What the shipped questions are about, in the order of ``docs/questions.md``."""
 VALUES: Final = {
     "group": GROUPS,
-    "needs": ("reads", "writes", "lineage", "policies", "DDL"),
+    "needs": ("reads", "writes", "lineage", "policies", "DDL", "requests"),
     "daily reads": ("same", "rows by day", "left out"),
     "aggregated queries": ("same", "rows without id", "counted", "left out"),
 }
@@ -44,7 +44,8 @@ class Question:
     """``asks``: the question in words; ``query``: the SPARQL text of the file at ``path``.
 
     The rest is what the file says of itself. ``group``: one of :data:`GROUPS`. ``needs``: the parts of rows that the
-    answer is made of; the part ``lineage`` is reads and writes that are followed from one object to another.
+    answer is made of; the part ``lineage`` is reads and writes that are followed from one object to another, and
+    ``requests`` which query ran which other one.
     ``daily_reads``: how it answers a graph of ``--reads daily``: ``same`` as of single reads, with ``rows by day``, or
     reads are ``left out``. ``aggregated_queries``: as what AGGREGATE_ACCESS_HISTORY counts: the ``same`` as single
     queries, with ``rows without id``, every call ``counted``, or ``left out``. Empty where it says nothing.

@@ -19,6 +19,7 @@ from exporter.input import aggregates, documented_form, json_reader, limits
 from exporter.input.documented_form import (
     DAMAGED,
     NOTHING,
+    TRUNCATED,
     fits,
     is_damaged,
     plain_text,
@@ -61,6 +62,8 @@ _decode_text: Final = msgspec.json.Decoder(str).decode
 _check: Final = msgspec.json.Decoder(Raw).decode
 _IDS: Final = ("query_id", "parent_query_id", "root_query_id")
 _NO_ID: Final = "query_id is missing"
+_CUT_IDS: Final = (TRUNCATED, "-1")
+"""What Snowflake writes in place of an id that it cut. Rows of several queries would be one query."""
 _OF_ROWS: Final = ("query_id", "query_start_time")
 """What a problem begins with that rows of ACCESS_HISTORY alone have."""
 _NO_CALLS: Final = "interval_start_time, interval_end_time and calls are missing"
@@ -102,7 +105,7 @@ def _read(text: str) -> Row | Unreadable | None:
     content = b"[%b]" % b",".join(_structured_of(line))
     start = parse_time(str(line.query_start_time))
     has_names = line.query_id.strip(" ") and line.user_name.strip(" ") and not _has_made_id(line)
-    if start is None or not has_names or not fits(content):
+    if start is None or not has_names or line.query_id in _CUT_IDS or not fits(content):
         return _read_unusual(text)
     members = unknown_members(content)
     texts: dict[str, Any] = dict(zip(TEXTS, _texts_of(line), strict=True))
@@ -221,6 +224,7 @@ def _row_or_problems(
         "query_start_time is missing" if not time.strip(" ") else None,
         f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
         "user_name is missing" if not user.strip(" ") else None,
+        f"query_id was cut by Snowflake ({query_id})" if query_id in _CUT_IDS else None,
         *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
     ]
     problems_found = tuple(problem for problem in problems if problem)

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from exporter.input.properties import MEMBERS_OF_GRANT, Properties, as_text, member_of_grant
 from exporter.model.facts import Grant, Thing
-from exporter.model.identifiers import TRUNCATED, is_qualified, normal_domain, segment
+from exporter.model.identifiers import TRUNCATED, is_qualified, normal_domain, segment, usable_id
 from exporter.model.objects import containers, known_text, thing_of
 
 GRANTED: Final = "granted/"
@@ -171,7 +171,26 @@ def _says_what(properties: Properties) -> bool:
 
 def _is_understood(changed: Thing, raws: dict[str, Raw]) -> bool:
     is_cut = _is_object_cut(raws) or any(_SENTINEL in bytes(raw).decode() for raw in raws.values())
-    return is_cut or any(_of_one(changed, raws, is_revoked=False))
+    return is_cut or (any(_of_one(changed, raws, is_revoked=False)) and not _lacks_text(raws))
+
+
+def _lacks_text(raws: dict[str, Raw]) -> bool:
+    """Whether an empty text is in the place of the kind or name of an object that the grant gives, or of a privilege or
+    role. Where the grant gives none of these, an empty text says no more than a missing one.
+    """
+    given = {name: bytes(raw) for name, raw in raws.items()}
+    blank = {name for name, value in given.items() if _is_blank(value)}
+    ident = raws.get("SECURABLE_OBJECT_ID")
+    has_id = ident is not None and usable_id(as_text(ident)) is not None
+    has_name = "SECURABLE_OBJECT_NAME" in given.keys() - blank
+    lacks_kind = "SECURABLE_OBJECT_DOMAIN" in blank and (has_id or has_name)
+    lists = (_several(given[name]) for name in _SEVERAL if given.get(name, b"").startswith(b"["))
+    lacks_one = any(_is_blank(bytes(element)) for elements in lists for element in elements)
+    return lacks_kind or (has_id and "SECURABLE_OBJECT_NAME" in blank) or lacks_one
+
+
+def _is_blank(value: bytes) -> bool:
+    return value.startswith(b'"') and not value.strip(b'" ')
 
 
 def _unknown_members(raws: dict[str, Raw]) -> Iterator[str]:

@@ -122,6 +122,17 @@ def is_cut_id(text: str | None) -> bool:
     return text is not None and _is_cut_id(text) is not None
 
 
+def whole(text: str | None) -> str | None:
+    """The value of a column that is a text; None if it is missing, blank, or what Snowflake writes in place of a value
+    that it cut: the sentinel, or -1.
+
+    >>> whole("ACME"), whole("TRUNCATED"), whole("-1"), whole(" ")
+    ('ACME', None, None, None)
+    """
+    known = named(text)
+    return None if is_cut_id(known) else known
+
+
 def id_as_name(text: str | None) -> str | None:
     """The id if it is not a number: for a user stage it is the user's name. Otherwise None."""
     return None if text is None or _is_no_id(text) else named(text)

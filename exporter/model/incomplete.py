@@ -13,7 +13,7 @@ Names of columns, tags and other things that users named are not in the results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +21,7 @@ import msgspec
 
 from exporter.input.properties import Properties, read
 from exporter.input.row import (
+    JSON_TEXTS,
     AgentDocument,
     ChangeDocument,
     Document,
@@ -38,6 +39,7 @@ from exporter.input.row import (
 )
 from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
+from exporter.model.facts import Content
 from exporter.model.grants import are_cut, unknown_forms
 from exporter.model.identifiers import (
     FUNCTIONS,
@@ -49,6 +51,7 @@ from exporter.model.identifiers import (
     normal_domain,
     parts_of,
     usable_id,
+    whole,
 )
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
 
@@ -57,6 +60,11 @@ _SENTINEL: Final = f'"{TRUNCATED}"'
 _SENTINEL_BYTES: Final = _SENTINEL.encode()
 _CHANGE: Final = "object_modified_by_ddl"
 _OF_POLICIES: Final = ("policies_referenced", "provider_policies_referenced")
+REQUESTS: Final = ("parent_query_id", "root_query_id")
+"""The columns that say of which request a query is."""
+ACCOUNTS: Final = ("organization_name", "account_name")
+"""The columns that say in which account a query ran."""
+_OF_ACCOUNTS: Final = frozenset(f"{name} {TRUNCATED}" for name in ACCOUNTS)
 UNNAMED: Final = "UNNAMED"
 NOT_UNDERSTOOD: Final = "NOT_UNDERSTOOD"
 
@@ -104,6 +112,30 @@ def _lacks_object(change: ChangeDocument) -> bool:
     if known_text(change.object_name) is not None:
         return False
     return _has_no_id(change.object_id, change.object_domain) or _operation(change) == "REPLACE"
+
+
+def cut_columns(rows: Iterable[Row], kept: Mapping[str, str | None]) -> tuple[str, ...]:
+    """``COLUMN TRUNCATED`` for each column of text that Snowflake cut in a row of a query, if no row of it has the
+    value; and for JSON in which something was cut. ``kept``: the values of the query by column.
+    """
+    places = dict[str, None]()
+    for row in rows:
+        for name, value in kept.items():
+            if value is None and _is_cut_text(getattr(row, name)):
+                places[name] = None
+        places |= {name: None for name in JSON_TEXTS if _SENTINEL in (kept[name] or "")}
+        if row.calls is not None and _is_cut_text(row.query_parameterized_hash):
+            places["query_parameterized_hash"] = None
+    return tuple([f"{name} {TRUNCATED}" for name in places])
+
+
+def _is_cut_text(given: str | None) -> bool:
+    return given == TRUNCATED or is_cut_id(given)
+
+
+def is_account_cut(content: Content) -> bool:
+    """Whether Snowflake cut a name of the account that a query ran in, so that it counts as of the exported one."""
+    return not _OF_ACCOUNTS.isdisjoint(content.incomplete)
 
 
 def unnamed(domain: Text) -> str:
@@ -225,7 +257,7 @@ def not_understood(row: Row) -> tuple[str, ...]:
     ``event_source NAME``; sorted.
     """
     of_content = _of_content(row.content) if len(row.content) > _SHORT else _kept(row.content)
-    source = known_text(row.event_source)
+    source = whole(row.event_source)
     is_new = source is not None and source.strip(" ").lower() not in KNOWN_EVENT_SOURCES
     if row.unknown_columns is None and not is_new:
         return of_content

@@ -21,10 +21,14 @@ NamePeriod = tuple[str, int, int, int | None]
 """
 
 
+CUT_NAME: Final = (2, "")
+"""Among the names that a query shows or gives: a SWAP gives one that Snowflake cut, so the present name ends."""
+
+
 class NameHistory:
     """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
-    another object takes it, or when the object is dropped. Another spelling of the name is no other name: the first one
-    stays.
+    another object takes it, when the object is dropped, or when a SWAP gives one that is unknown. Another spelling of
+    the name is no other name: the first one stays.
     """
 
     def __init__(self, names: Iterable[NamePeriod] = ()) -> None:
@@ -45,7 +49,7 @@ class NameHistory:
 
     def add(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
         """Add the names that a query shows or gives at its start, in order of time: (0, name) if it only shows the
-        name, (1, name) if it gives it.
+        name, (1, name) if it gives it; or :data:`CUT_NAME`.
         """
         if at != self._at:
             self._append_pending()
@@ -63,7 +67,9 @@ class NameHistory:
 
     def _append_pending(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
-            if self._held and match_name(self._held[-1][0]) == match_name(name) and self._held[-1][3] is None:
+            if not name:
+                self._held[-1:] = [(*held[:3], self._at if held[3] is None else held[3]) for held in self._held[-1:]]
+            elif self._held and match_name(self._held[-1][0]) == match_name(name) and self._held[-1][3] is None:
                 self._held[-1] = *self._held[-1][:2], self._at, None
             else:
                 self._held.append((name, self._at, self._at, None))

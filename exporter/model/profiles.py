@@ -19,7 +19,7 @@ from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
-from exporter.model.object_state import ATTRIBUTES, ContainerEvent, NameAndAccount, Profile
+from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
@@ -32,7 +32,8 @@ _recent: Final[Recent[ContentAttributes]] = Recent(_CONTENTS)
 
 SeenNames = tuple[tuple[int, str], ...]
 """The names of an object in the rows of a query, sorted: (0, name) if the rows only show it, (1, name) if the query
-gives it by RENAME or SWAP. A name that is both counts as given. A given name is later than the others.
+gives it by RENAME or SWAP. A name that is both counts as given. A given name is later than the others. One that is
+unknown, because Snowflake cut the name of the partner of a SWAP, is :data:`exporter.model.object_state.CUT_NAME`.
 """
 Values = dict[AttributeValue, None] | tuple[()]
 """Values, each once. The empty tuple stands for no values: it needs no memory, and most fields are empty."""
@@ -103,7 +104,15 @@ def _attributes_of(content: Content) -> ContentAttributes:
             by_key[key].creates = effect.creates
     of_objects = {key: by_key[key] for key in sorted(by_key)}
     names = {key: _names(attributes) for key, attributes in of_objects.items() if attributes.names or attributes.given}
+    for change in content.changes:
+        if _has_unknown_name(change) and not of_objects[change.thing.key].given:
+            names[change.thing.key] = (*names.get(change.thing.key, ()), CUT_NAME)
     return ContentAttributes(of_objects, names, _containers(names))
+
+
+def _has_unknown_name(change: Change) -> bool:
+    """Whether the change gives its object a name that Snowflake cut: that of the partner of a SWAP."""
+    return change.swap_id is not None and change.swap_name is None and change.thing.object_id is not None
 
 
 def _add_change(change: Change, attributes: Attributes) -> None:

@@ -35,8 +35,8 @@ from exporter.model.facts import (
     Thing,
     Write,
 )
-from exporter.model.identifiers import TRUNCATED, is_cut_id, named, parts_of, stored_as
-from exporter.model.incomplete import incomplete
+from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, whole
+from exporter.model.incomplete import cut_columns, incomplete
 from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
@@ -96,10 +96,7 @@ def _content(document: Document, unknown: list[str], *, may_be_cut: bool) -> Con
 def _agent(document: AgentDocument | None) -> Agent:
     if document is None:
         return Agent(None, None, None)
-    agent_id = known_text(document.agent_id)
-    return Agent(
-        known_text(document.agent_type), None if is_cut_id(agent_id) else agent_id, known_text(document.agent_name)
-    )
+    return Agent(known_text(document.agent_type), whole(text(document.agent_id)), known_text(document.agent_name))
 
 
 def merged(contents: Sequence[Content]) -> Content:
@@ -225,18 +222,20 @@ _TRUNCATE: Final = "TRUNCATE_TABLE"
 """The ``query_type`` of TRUNCATE TABLE."""
 _MOST_PARTS: Final = 3
 _truncating: Final[Recent[Content]] = Recent(1_000)
+_cut: Final[Recent[dict[tuple[str, ...], Content]]] = Recent(1_000)
 
 
 def account_of(row: Row, default: str) -> str:
-    """The account of a row, ORG-ACCOUNT: the row's own in ORGANIZATION_USAGE, otherwise ``default``. Organization names
-    have no hyphen; one in the data is escaped, so that two different pairs never give the same account.
+    """The account of a row, ORG-ACCOUNT: the row's own in ORGANIZATION_USAGE, otherwise ``default``, also if Snowflake
+    cut one of its names. Organization names have no hyphen; one in the data is escaped, so that two different pairs
+    never give the same account.
     """
-    if row.organization_name is None or row.account_name is None:
+    organization, account = whole(row.organization_name), whole(row.account_name)
+    if organization is None or account is None:
         return default
-    organization = row.organization_name
     if "-" in organization or "%" in organization:
         organization = organization.replace("%", "%25").replace("-", "%2D")
-    return f"{organization}-{row.account_name}"
+    return f"{organization}-{account}"
 
 
 def disagree(rows: Sequence[Row]) -> bool:
@@ -300,9 +299,10 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
     if len(rows) > 1:
         row, content = _as_one(rows), merged([content_of(row.content) for row in rows])
         kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
-    content = _with_history(content, history)
+    texts = dict(zip(TEXTS, map(whole, _texts_of(row)), strict=True))
+    content = _with_history(_with_cut(content, cut_columns(rows, texts)), history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
-        hash_ = named(row.query_parameterized_hash)
+        hash_ = whole(row.query_parameterized_hash)
         history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
     return QueryFacts(
         account,
@@ -310,7 +310,7 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
         row.start,
         row.user_name,
         content,
-        **dict(zip(TEXTS, map(named, _texts_of(row)), strict=True)),
+        **texts,
         row_count=len(rows),
         history=history,
         unknown_columns=tuple(sorted(kept)),
@@ -329,7 +329,7 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
-    return min([one for one in map(named, texts) if one is not None], default=None)
+    return min([one for one in map(whole, texts) if one is not None], default=None)
 
 
 _AGENT: Final = ("agentType", "agentId", "agentName")
@@ -347,12 +347,26 @@ def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
-    texts = {name: value for name, value in zip(TEXTS, map(named, _texts_of(row)), strict=True) if value is not None}
+    texts = {name: value for name, value in zip(TEXTS, map(whole, _texts_of(row)), strict=True) if value is not None}
     texts["query_start_time"] = iso_micros(row.start)
     if agents:
         documents = [dict(zip(_AGENT, astuple(agent), strict=True)) for agent in agents]
         texts["agents_info"] = msgspec.json.encode(documents).decode()
     return texts
+
+
+def _with_cut(content: Content, places: tuple[str, ...]) -> Content:
+    """The content with further places of the row that Snowflake cut. Of the same content and places the result is
+    always the same object, because caches compare contents by identity.
+    """
+    if not places:
+        return content
+    known = _cut.get(content)
+    if known is None:
+        known = _cut.keep(content, {})
+    if places not in known:
+        known[places] = replace(content, incomplete=tuple(sorted({*content.incomplete, *places})))
+    return known[places]
 
 
 def _with_history(content: Content, history: History) -> Content:

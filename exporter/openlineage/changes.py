@@ -11,7 +11,7 @@ from msgspec import Raw
 from exporter.model.answers import Tag
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import json_grants
-from exporter.model.identifiers import TRUNCATED, canonical_name, usable_id
+from exporter.model.identifiers import TRUNCATED, canonical_name, named, usable_id
 from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
 from exporter.openlineage.inputs_and_outputs import Datasets, changes_dataset, dataset_of, is_rename
 
@@ -163,8 +163,8 @@ def _known(name: str, value: bytes) -> str | None:
 
 
 def _as_texts(value: bytes) -> list[str] | None:
-    """An array of texts, or a single text, as an array; null and what Snowflake cut is left out. None if nothing is
-    left.
+    """An array of texts, or a single text, as an array; null, empty texts and what Snowflake cut are left out. None if
+    nothing is left.
     """
     each = _elements(value) if value.startswith(b"[") else [value]
     texts = [text for text in (_as_text(bytes(element)) for element in each) if text is not None]
@@ -172,10 +172,10 @@ def _as_texts(value: bytes) -> list[str] | None:
 
 
 def _as_text(value: bytes) -> str | None:
-    """A text; other JSON as its text without white space; None for null, and where Snowflake cut the text."""
+    """A text; other JSON as its text without white space; None for null, an empty text, and one that Snowflake cut."""
     if value in {b"null", _SENTINEL}:
         return None
-    return _text(value) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
+    return named(_text(value)) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
 
 
 def _order_of_grants(grants: list[Json]) -> Any:

@@ -22,6 +22,7 @@ from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
 from exporter.model.facts import History, QueryFacts, beyond
+from exporter.model.incomplete import is_account_cut
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, attributes_of
 from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
@@ -158,7 +159,8 @@ class People:
 
     def add(self, facts: QueryFacts) -> None:
         """Add those of a query. Most are known from earlier queries, so they are looked up first."""
-        who = facts.account, facts.user_name, facts.organization_name, facts.account_locator
+        is_cut = "cut" if is_account_cut(facts.content) else None
+        who = facts.account, facts.user_name, facts.organization_name, facts.account_locator, is_cut
         if who not in self._known or facts.content.agents:
             self._known.add(who)
             self._messages.update(people(facts))

@@ -20,7 +20,7 @@ from exporter.input.reading import read_line, read_row
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
 from exporter.model.facts import History
-from exporter.model.identifiers import named
+from exporter.model.identifiers import whole
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
 from exporter.pipeline.messages import Message, To, encode, order
@@ -390,5 +390,5 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
 
 def relatives(row: Row) -> list[tuple[str, str]]:
     """Role and id of the parent and the root in a row."""
-    each = (AS_PARENT, named(row.parent_query_id)), (AS_ROOT, named(row.root_query_id))
+    each = (AS_PARENT, whole(row.parent_query_id)), (AS_ROOT, whole(row.root_query_id))
     return [(role, query_id) for role, query_id in each if query_id is not None]

@@ -19,6 +19,7 @@ from exporter.ask.answers import Row
 from exporter.ask.questions import select
 from exporter.graph.terms import PREFIXES
 from exporter.input.times import parse_time
+from exporter.model.facts import TEXTS
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 PROLOGUE: Final = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 _REMOVING: Final = ("DELETE", "TRUNCATE")
 """The beginnings of ``query_type`` of queries that fill nothing."""
+_OF_QUERY: Final = ", ".join(f'"{name}"' for name in TEXTS)
+"""Columns that say nothing of what a query read or wrote."""
 _AT_ONCE: Final = 200
 """Objects in one question."""
 _PERIOD: Final = f"""{PROLOGUE}SELECT (MIN(?time) AS ?first) (MAX(?time) AS ?last) WHERE {{
@@ -46,7 +49,7 @@ WHERE {{
   OPTIONAL {{ ?query ah:queryType ?type }}
   BIND(EXISTS {{ ?version ah:objectName ?name }} AS ?wrote)
   BIND(EXISTS {{ ?version ah:wroteColumn ?column }} AS ?columns)
-  BIND(EXISTS {{ ?query ah:incomplete ?part }} AS ?cut)
+  BIND(EXISTS {{ ?query ah:incomplete ?part FILTER(STRBEFORE(?part, " ") NOT IN ({_OF_QUERY})) }} AS ?cut)
   BIND(EXISTS {{ ?query ah:hasChange ?change . ?change ah:changedObject ?target ; ah:madeFromName ?from }} AS ?cloned)
 }}"""
 _READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base WHERE {{

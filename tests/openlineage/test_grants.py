@@ -30,6 +30,9 @@ CASES: list[tuple[str, Any, list[dict[str, Any]]]] = [
     ("grant", {"PRIVILEGES": ["A", "TRUNCATED"], **ON, "SECURABLE_OBJECT_ID": -1, "SECURABLE_OBJECT_NAME": "TRUNCATED"},
      [{"operation": "GRANT", "privileges": ["A"], "objectDomain": "Table"}]),
     ("grant", {"PRIVILEGES": ["TRUNCATED"], "ROLES": "TRUNCATED", **ON}, [{"operation": "GRANT", **TOLD_ON}]),
+    # Nor is an empty text.
+    ("grant", {"PRIVILEGES": ["A", ""], "ROLES": [" "], "SECURABLE_OBJECT_DOMAIN": "", "SECURABLE_OBJECT_ID": 7},
+     [{"operation": "GRANT", "privileges": ["A"], "objectId": "7"}]),
     ("grant", [{"ROLES": "R"}, None], [{"operation": "GRANT", "roles": ["R"]}, {"operation": "GRANT"}]),
 ]  # fmt: skip
 

@@ -28,6 +28,7 @@ from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.facts import Agent, Content, QueryFacts
 from exporter.model.identifiers import canonical_name, kind_of, match_name, segment
+from exporter.model.incomplete import is_account_cut
 
 if TYPE_CHECKING:
     from exporter.graph.nodes.versions import QueryContext
@@ -100,7 +101,9 @@ class Standing(Struct, frozen=True):
 
 
 def standing(facts: QueryFacts) -> Standing:
-    """What a query says about the account that it ran in."""
+    """What a query says about the account that it ran in: nothing, if Snowflake cut which one that was."""
+    if is_account_cut(facts.content):
+        return Standing(facts.account, organization_of(facts.account))
     named = facts.organization_name
     return Standing(facts.account, organization_of(facts.account) if named is None else named, facts.account_locator)
 
