@@ -157,7 +157,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [masked_elsewhere, _granted_on_all, without_ids.revokes_not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
-        notes += [clones.clones]
+        notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, _agents]
         if not asked.answer.rows:

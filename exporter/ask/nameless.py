@@ -11,20 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
+from exporter.ask import elements
 from exporter.ask.answers import first_of
 from exporter.ask.asked import FOLLOWING, MOST, Asked
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.without_ids import SAME_NAME, given_without_id, has_mixed_ids, sentence, settings_by_name
+from exporter.ask.renamings import Key, Renaming, linked_names, renamings_of
+from exporter.ask.without_ids import SAME_NAME, SET_BY, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.model.identifiers import match_name
-from exporter.system.reachable import reachable
 
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
 _Row = dict[str, str]
-_Key = tuple[str, str]
-"""An account and a name as it is compared."""
+
+
+def on_page(asked: Asked) -> Iterator[str]:
+    """Notes on rows that give no id of a tag or policy, for the part of a page that has those of an object."""
+    if asked.name in SET_BY:
+        yield from _renamed(asked, ())
+        yield from settings_by_name(asked)
 
 
 def objects_by_name(asked: Asked) -> Iterator[str]:
@@ -60,8 +66,11 @@ def given_twice(asked: Asked) -> Iterator[str]:
 
 def uncertain_things(asked: Asked) -> set[str]:
     """The objects that are asked for of which rows without an id may say more."""
-    names = set().union(*(renaming.ends for renaming in _relevant(asked)))
+    renamings = [*renamings_of(asked)]
+    names = set().union(*(renaming.ends for renaming in _relevant(asked, renamings)))
     renamed = {thing for thing in asked.things if names & {holder.key for holder in asked.graph.names_of(thing)}}
+    if asked.name == elements.OF_MASKS:
+        renamed |= {thing for thing in asked.things if elements.renamed(asked, renamings, [thing])}
     return renamed | (set(given_without_id(asked)) & set(asked.things))
 
 
@@ -182,41 +191,16 @@ _AS_IT_WAS: Final = frozenset(
     }
 )
 """Questions about single rows, which have the names of their time; and the one that lists renames and swaps."""
-_BY_NAME: Final = """\
-SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
-  { ?change ah:newName ?new } UNION { ?change ah:swappedWithName ?swapped }
-  ?change ah:changedObject ?nameless ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
-  FILTER NOT EXISTS { ?nameless ah:objectId ?id }
-  OPTIONAL { ?change ah:objectName ?own_name }
-  OPTIONAL { ?nameless rdfs:label ?label }
-  BIND(COALESCE(?own_name, ?label) AS ?name)
-  FILTER(BOUND(?name))
-  OPTIONAL { ?query ah:queryId ?query_id }
-}
-ORDER BY ?time ?name
-"""
-
-
-class _Renaming(NamedTuple):
-    """A RENAME or SWAP of an object without an id: its time, its account, its two names as written, and the same in
-    sentences; for a SWAP from both sides.
-    """
-
-    time: datetime
-    account: str
-    names: tuple[str, str]
-    sentences: tuple[str, ...]
-
-    @property
-    def ends(self) -> set[_Key]:
-        return {(self.account, match_name(name)) for name in self.names}
 
 
 def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     """A note on each RENAME and SWAP whose row gives no id of the object, where a name of it is asked for or answered,
-    unless one of ``earlier_notes`` says it.
+    or it is a tag or policy on what is asked for, unless one of ``earlier_notes`` says it.
     """
-    relevant = _relevant(asked)
+    renamings = [*renamings_of(asked)] if asked.name not in _AS_IT_WAS else []
+    by_its_names = _relevant(asked, renamings)
+    found = {*by_its_names, *elements.renamed(asked, renamings, asked.about)}
+    relevant = [renaming for renaming in renamings if renaming in found]
     said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
     sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})
     fresh = list(dict.fromkeys(sentences))
@@ -225,7 +209,7 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     asked_names = _asked_names(asked, relevant)
     others = dict.fromkeys(
         asked.graph.called(name, renaming.account, renaming.time)
-        for renaming in relevant
+        for renaming in by_its_names
         for name in renaming.names
         if (renaming.account, match_name(name)) not in asked_names
     )
@@ -237,11 +221,10 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _relevant(asked: Asked) -> list[_Renaming]:
+def _relevant(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]:
     """The renamings of what is asked for or answered, and of the names that these lead to or come from, in order."""
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
-    renamings = [*_renamings(asked)]
     if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
     asked_names = _asked_names(asked, renamings)
@@ -249,26 +232,12 @@ def _relevant(asked: Asked) -> list[_Renaming]:
     holders = [holder for name in _names_in_answer(asked) if renamings for holder in asked.graph.holders(name)]
     holders += [holder for thing in (asked.followed if renamings else ()) for holder in asked.graph.names_of(thing)]
     starts = asked_names | {holder.key for holder in holders if not holder.ident and holder.account in accounts}
-    by_name: dict[_Key, list[_Renaming]] = {}
-    for renaming in renamings:
-        for end in renaming.ends:
-            by_name.setdefault(end, []).append(renaming)
-    reached = reachable(starts, lambda name: (end for renaming in by_name.get(name, ()) for end in renaming.ends))
-    return [renaming for renaming in renamings if renaming.ends & reached.keys()]
+    reached = linked_names(starts, renamings)
+    return [renaming for renaming in renamings if renaming.ends & reached]
 
 
-def _asked_names(asked: Asked, renamings: Sequence[_Renaming]) -> set[_Key]:
+def _asked_names(asked: Asked, renamings: Sequence[Renaming]) -> set[Key]:
     """The names of what is asked for, and those that are asked for, in the accounts of these objects, else in all."""
     names = {holder.key for thing in asked.things for holder in asked.graph.names_of(thing)}
     accounts = {account for account, _ in names} or {renaming.account for renaming in renamings}
     return names | {(account, name) for account in accounts for name in asked.match_names()}
-
-
-def _renamings(asked: Asked) -> Iterator[_Renaming]:
-    """All renames and swaps without an id until the time that is asked for, in order."""
-    for row in asked.graph.select(_BY_NAME):
-        time = datetime.fromisoformat(row["time"])
-        if asked.until is None or time <= asked.until:
-            name, other = names = row["name"], row["swapped"] or row["new"]
-            texts = [sentence(row, name, other), *([sentence(row, other, name)] if row["swapped"] else [])]
-            yield _Renaming(time, row["nameless"].rsplit("/", 3)[0], names, tuple(texts))

@@ -186,10 +186,16 @@ SELECT DISTINCT ?thing ?name ?column ?column_iri ?tag ?tag_iri ?since ?until ?is
   BIND(EXISTS {
     ?rename ah:changedObject ?thing ; ah:newName|ah:swappedWithName ?other ; prov:startedAtTime ?until .
     FILTER NOT EXISTS { ?thing ah:objectId ?id }
+  } || EXISTS {
+    ?rename ah:changedObject ?tag_iri ; ah:newName ?other ; prov:startedAtTime ?time .
+    FILTER(?since <= ?time && ?time <= ?until)
+    FILTER NOT EXISTS { ?tag_iri ah:objectId ?id }
   } AS ?is_moved)
 }
 """
-"""``?is_moved``: it is on an object without an id that got another name then, and took the tag with it."""
+"""``?is_moved``: it is on an object without an id that got another name then, and took the tag with it; or the tag has
+no id and got another name before, so what ended it may be of another tag.
+"""
 
 
 def tags_of_another_time(asked: Asked) -> Iterator[str]:

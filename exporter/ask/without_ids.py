@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,7 @@ from exporter.input.properties import read
 from exporter.model.facts import Grant, Thing
 from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
-from exporter.model.objects import thing_of
+from exporter.model.objects import containers, thing_of
 
 if TYPE_CHECKING:
     from exporter.ask.asked import Asked
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 SAME_NAME: Final = "ah:sameNameAs"
+_CONTAINERS: Final = ("Schema", "Database")
 _SHOWN: Final = 5
 """How many objects and changes a note lists at most."""
 _Row = dict[str, str]
@@ -69,13 +70,14 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
 
 
 SET_BY: Final[Mapping[str, str]] = {
+    "page-settings": "ah:TagSetting ah:PolicySetting",
     "policy-coverage": "ah:TagSetting ah:PolicySetting",
     "tag-history": "ah:TagSetting",
     "tag-reach": "ah:TagSetting",
     "unmasked-copies": "ah:TagSetting ah:PolicySetting",
     "unmasked-reads": "ah:TagSetting ah:PolicySetting",
 }
-"""Question -> the classes of the settings that it is about."""
+"""Question, or that of a part of pages -> the classes of the settings that it is about."""
 _SET: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
   VALUES ?class { @classes@ }
@@ -98,7 +100,7 @@ def given_without_id(asked: Asked) -> dict[str, str]:
     if asked.name not in SET_BY or not has_mixed_ids(asked.graph):
         return {}
     rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
-    return {row["thing"]: row["name"] for row in rows if not asked.things or row["thing"] in asked.things}
+    return {row["thing"]: row["name"] for row in rows if not asked.about or row["thing"] in asked.about}
 
 
 _SET_BY_NAME: Final = """\
@@ -147,9 +149,22 @@ SELECT DISTINCT ?tag WHERE {
 
 
 def _with_tags(asked: Asked) -> set[str]:
-    """The objects that are asked for, and the tags of them and of what they are in: a policy on a tag covers them."""
-    tags = asked.graph.select(_TAGS, things=iris(asked.things)) if asked.things else ()
-    return {*asked.things, *(row["tag"] for row in tags)}
+    """The objects that are asked for, what they are in, and the tags of all these: a policy on a tag covers them."""
+    about = {*asked.about, *containers_of(asked.graph, asked.about)}
+    tags = asked.graph.select(_TAGS, things=iris(about)) if about else ()
+    return {*about, *(row["tag"] for row in tags)}
+
+
+def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
+    """The schemas and databases that objects are in, or were, by the names that they had."""
+    holders = {holder for thing in things for holder in graph.names_of(thing) if holder.domain not in _CONTAINERS}
+    return {
+        around.iri
+        for account, name in {holder.key for holder in holders}
+        for one in containers("table", name)
+        for around in graph.holders(one.name or "")
+        if around.account == account and around.domain in _CONTAINERS
+    }
 
 
 _ELEMENTS_CHANGED: Final = """\
@@ -357,7 +372,7 @@ SELECT DISTINCT ?object ?label ?spelled ?other WHERE {
 
 def letter_cases(asked: Asked) -> Iterator[str]:
     """Tags and policies count for the spelling of a column with which rows set them."""
-    if asked.name not in {*SET_BY, "agent-reads"}:
+    if asked.name not in {*SET_BY, "agent-reads"} or asked.is_of_page:
         return
     name_of: dict[tuple[str, ...], str] = {}
     for row in asked.graph.select(_CASES):

@@ -1,0 +1,183 @@
+"""What answers about one object say of its tags and policies that were renamed, dropped or unset without ids.
+
+docs/questions.md, "Why an answer is empty, or short". Each case is a separate account of one export; query ``qN``
+starts at minute N. A tag or policy whose rows give no id is known by its name alone, so the answer does not follow its
+RENAME.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter import serve
+from exporter.ask.lookups import Lookups
+from exporter.ask.questions import ask, find
+from tests.ask import stories
+from tests.ask.test_names import asked, at, changed, read, thing
+
+if TYPE_CHECKING:
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+PAGE: Final = Path(serve.__file__).parent / "queries" / "page-settings.rq"
+A: Final = thing("A", 5, columns=("C", "F"))
+OTHER: Final = thing("OTHER", 6)
+SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectId": 70, "objectName": "D.S"}
+DATABASE: Final[Json] = {"objectDomain": "Database", "objectId": 71, "objectName": "D"}
+ADD: Final[Json] = {"subOperationType": "ADD"}
+DROP: Final[Json] = {"subOperationType": "DROP"}
+
+
+def tag(name: str = "PII") -> Json:
+    return {"objectDomain": "Tag", "objectName": f"G.T.{name}"}
+
+
+def policy(name: str = "MASK", kind: str = "MASKING_POLICY") -> Json:
+    return {"objectDomain": kind, "objectName": f"G.P.{name}"}
+
+
+def tagged(name: str = "PII", how: Json = ADD) -> Json:
+    return {"tags": {f"G.T.{name}": {**how, "tagValue": {"value": "high"}} if how == ADD else how}}
+
+
+def masked(name: str = "MASK", how: Json = ADD) -> Json:
+    return {"maskingPolicies": {f"G.P.{name}": how}}
+
+
+def on_c(**what: Json) -> Json:
+    return changed(A, columns={"C": what})
+
+
+def called(element: Json, name: str) -> Json:
+    return changed(element, objectName={"value": name})
+
+
+MASK_ON_TAG: Final = changed(tag(), **masked())
+TAG_RENAMED: Final = called(tag(), "G.T.P2")
+POLICY_RENAMED: Final = called(policy(), "G.P.M2")
+READ: Final = [read(A, "BEN")]
+OF_TAG: Final = "G.T.PII was renamed to G.T.P2"
+OF_POLICY: Final = "G.P.MASK was renamed to G.P.M2"
+BOTH: Final = frozenset({"policy-coverage", "unmasked-reads"})
+COVERAGE: Final = frozenset({"policy-coverage"})
+READS: Final = frozenset({"unmasked-reads"})
+NO: Final = frozenset[str]()
+RENAMED: Final[dict[str, tuple[list[Json], str, frozenset[str]]]] = {
+    # The tag is P2 from then on, and another one is made of its former name, and dropped.
+    "tag-of-column": (
+        [MASK_ON_TAG, on_c(**tagged()), TAG_RENAMED, changed(tag(), "CREATE"), changed(tag(), "DROP")], OF_TAG, BOTH,
+    ),
+    "tag-of-table": ([MASK_ON_TAG, changed(A, **tagged()), TAG_RENAMED], OF_TAG, BOTH),
+    "tag-of-schema": ([MASK_ON_TAG, changed(SCHEMA, **tagged()), TAG_RENAMED], OF_TAG, BOTH),
+    "tag-of-database": ([MASK_ON_TAG, changed(DATABASE, **tagged()), TAG_RENAMED], OF_TAG, BOTH),
+    "mask-of-column": ([on_c(**tagged(), **masked()), POLICY_RENAMED, changed(policy(), "DROP")], OF_POLICY, BOTH),
+    "mask-of-tag": ([MASK_ON_TAG, on_c(**tagged()), POLICY_RENAMED], OF_POLICY, BOTH),
+    # The mask is set on the tag under its later name.
+    "masked-later": ([on_c(**tagged()), TAG_RENAMED, changed(tag("P2"), **masked())], OF_TAG, BOTH),
+    # The tag with the mask gets its name from another one before it is set: by the name alone, it has no mask.
+    "masked-before": (
+        [changed(tag("OLD"), **masked()), called(tag("OLD"), "G.T.PII"), on_c(**tagged())],
+        "G.T.OLD was renamed to G.T.PII", BOTH,
+    ),
+    # Only what has a tag is in policy-coverage.
+    "mask-without-a-tag": ([on_c(**masked()), POLICY_RENAMED], OF_POLICY, READS),
+    # Without a mask under any name, reads are no matter of the tag.
+    "tag-without-a-mask": ([on_c(**tagged()), TAG_RENAMED], OF_TAG, COVERAGE),
+    "row-access": (
+        [changed(A, **tagged(), rowAccessPolicies={"G.P.ROWS": ADD}),
+         called(policy("ROWS", "ROW_ACCESS_POLICY"), "G.P.R2")],
+        "G.P.ROWS was renamed to G.P.R2", COVERAGE,
+    ),
+    # What the row cannot concern.
+    "on-another-table": ([on_c(**tagged(), **masked()), changed(OTHER, **tagged("LOW")), called(tag("LOW"), "G.T.P2")],
+                         "G.T.LOW was renamed", NO),
+    "unset-before": ([on_c(**tagged()), on_c(**tagged(how=DROP)), TAG_RENAMED, MASK_ON_TAG], OF_TAG, NO),
+    "set-after": ([TAG_RENAMED, changed(tag(), "CREATE"), MASK_ON_TAG, on_c(**tagged())], OF_TAG, NO),
+    "unset-mask": ([on_c(**tagged(), **masked()), on_c(**masked(how=DROP)), POLICY_RENAMED], OF_POLICY, NO),
+}  # fmt: skip
+"""The story, its rename, and the questions about A that it can concern."""
+ID: Final[Json] = {"objectId": {"value": 80}}
+WITH_ID: Final[Json] = {**tag(), "objectId": 80}
+MIXED: Final[dict[str, list[Json]]] = {
+    name: [changed(WITH_ID, **masked()), changed(around, tags={"G.T.PII": {**ADD, **ID}}), *READ, done]
+    for name, around, done in (
+        ("schema-dropped", SCHEMA, changed(tag(), "DROP")),
+        ("schema-renamed", SCHEMA, TAG_RENAMED),
+        ("database-dropped", DATABASE, changed(tag(), "DROP")),
+        ("column-dropped", A, changed(tag(), "DROP")),
+    )
+} | {"other-schema": [
+    changed({**SCHEMA, "objectId": 72, "objectName": "D.S2"}, tags={"G.T.PII": {**ADD, **ID}}), *READ,
+    changed(tag(), "DROP"),
+]}  # fmt: skip
+"""The tag is set with its id on what A is in, and dropped or renamed without."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    told = {name: [*rows, *READ] for name, (rows, *_) in RENAMED.items()}
+    return stories.told({**told, **MIXED}, tmp_path_factory.mktemp("elements"))
+
+
+def notes(question: str, story: str, whole: Store, **given: Any) -> str:
+    return "\n".join(asked(question, stories.of(story, whole), **given).notes)
+
+
+@pytest.mark.parametrize("question", sorted(BOTH))
+@pytest.mark.parametrize("given", [{"object_name": "D.S.A"}, {"object_id": "5", "domain": "Table"}])
+@pytest.mark.parametrize("story", RENAMED)
+def test_the_rename_of_a_tag_or_policy_of_the_object_is_told(
+    story: str, given: Json, question: str, whole: Store
+) -> None:
+    _, said, questions = RENAMED[story]
+    told = notes(question, story, whole, **given)
+    assert (said in told) == (question in questions)
+    assert said in notes(question, story, whole)
+    assert "Ask for G." not in told
+
+
+def test_of_a_column_only_what_is_on_it_is_told(whole: Store) -> None:
+    for column, is_told in {"C": True, "F": False}.items():
+        told = notes("unmasked-reads", "mask-of-column", whole, object_name="D.S.A", column_name=column)
+        assert (OF_POLICY in told) == is_told
+
+
+def test_until_then_it_is_not_told(whole: Store) -> None:
+    for minute, is_told in {2.5: False, 3.5: True}.items():
+        told = notes("policy-coverage", "tag-of-column", whole, object_name="D.S.A", at=at(minute))
+        assert (OF_TAG in told) == is_told
+
+
+def test_a_tag_that_was_renamed_is_not_said_to_have_ended(whole: Store) -> None:
+    """That another tag of its former name was dropped later says nothing of it."""
+    for given in ({"object_name": "D.S.A"}, {}):
+        assert "Earlier ones ended" not in notes("policy-coverage", "tag-of-column", whole, **given)
+    assert "Earlier ones ended" in notes("policy-coverage", "unset-before", whole, object_name="D.S.A")
+
+
+def test_nobody_is_said_to_read_in_clear_what_its_tag_may_mask(whole: Store) -> None:
+    """With ids, it is masked through the tag under its other name."""
+    for story in ("masked-later", "masked-before"):
+        assert "in clear" not in notes("unmasked-reads", story, whole, object_name="D.S.A")
+    assert "in clear" in notes("unmasked-reads", "tag-without-a-mask", whole, object_name="D.S.A")
+
+
+@pytest.mark.parametrize("story", [*RENAMED, *MIXED])
+def test_pages_and_the_tool_object_tell_it_of_the_tags_and_policies_that_they_list(story: str, whole: Store) -> None:
+    """Whatever the policies are, and with the tags of the schema and database."""
+    graph = stories.of(story, whole)
+    told = "\n".join(ask(graph, find(str(PAGE)), {"object": next(Lookups(graph).with_text("ah:objectId", "5"))}).notes)
+    if story in MIXED:
+        assert ("Rows name a tag or policy with its id and without" in told) == (story != "other-schema")
+    else:
+        assert (RENAMED[story][1] in told) == (RENAMED[story][2] != NO)
+
+
+@pytest.mark.parametrize("question", sorted(BOTH))
+@pytest.mark.parametrize("story", MIXED)
+def test_a_tag_of_its_schema_that_ends_in_the_other_form_is_told(story: str, question: str, whole: Store) -> None:
+    told = notes(question, story, whole, object_name="D.S.A")
+    assert ("Rows name a tag or policy with its id and without" in told) == (story != "other-schema")
