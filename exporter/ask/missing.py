@@ -400,9 +400,14 @@ def _of_unknown_account(asked: Asked) -> Iterator[str]:
 
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
     """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
-    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there.
+    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there; a CREATE to
+    those that go past helpers. Of answers that need DDL, a RENAME or SWAP before ``since``, where it may have given
+    what is new since then its name.
     """
     of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
+    if asked.name == nameless.OF_FIRST_TIMES and _is_new_by_name(asked):
+        cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
+        yield from (query for query in islice(cut, MOST) if clones.may_move(asked.graph, query))
     if "DDL" in asks_for or not (of_names or "lineage" in asks_for):
         return
     for reason in reasons:
@@ -412,8 +417,22 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
             else:
                 is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)
                 counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
+                counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
             if counts:
                 yield query
+
+
+def _is_new_by_name(asked: Asked) -> bool:
+    """Whether something that is known by its name alone was read or copied for the first time."""
+    names = {row["object_name"] or "" for row in nameless.first_times(asked)}
+    return any(not holder.ident for name in names for holder in asked.graph.holders(name))
+
+
+def _is_bridged(asked: Asked) -> bool:
+    """Whether the answer goes past helpers: what is behind one was filled into it before ``since``, too, and only the
+    row that created it says that it is one (docs/openlineage.md, "Helpers").
+    """
+    return "bridged" in asked.values("helpers")
 
 
 def _times(asked: Asked, query: str) -> list[datetime]:
@@ -441,4 +460,4 @@ def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset(
     is_before = asked.since is not None and max(times, default=asked.since) < asked.since
     is_after = asked.until is not None and min(times, default=asked.until) > asked.until
     counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
-    return (not is_before or counts_before) and (not is_after or counts_after)
+    return (not is_before or counts_before or _is_bridged(asked)) and (not is_after or counts_after)

@@ -39,6 +39,7 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
     yield from earlier_notes
     yield from _renamed(asked, earlier_notes)
     yield from settings_by_name(asked)
+    yield from _made_anew(asked)
 
 
 _TWICE: Final = """\
@@ -187,10 +188,14 @@ OF_ALL: Final = frozenset(
 _AS_IT_WAS: Final = frozenset(
     {
         *("ancestors", "enforced-policy", "joins", "masking-policies", "policy-access", "row-access-policies"),
-        *("changes", "statements-of-request", "user-history"),
+        *("statements-of-request", "user-history"),
     }
 )
-"""Questions about single rows, which have the names of their time; and the one that lists renames and swaps."""
+"""Questions about single rows, which have the names of their time."""
+OF_FIRST_TIMES: Final = "changes"
+_COPY: Final = "new copy"
+_FIRST_TIMES: Final = ("new reader", _COPY)
+"""What the question has of objects that were not read or copied before, under the names that they had then."""
 
 
 def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
@@ -225,6 +230,8 @@ def _relevant(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]
     """The renamings of what is asked for or answered, and of the names that these lead to or come from, in order."""
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
+    if asked.name == OF_FIRST_TIMES:
+        return _of_first_times(asked, renamings)
     if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
     asked_names = _asked_names(asked, renamings)
@@ -236,8 +243,67 @@ def _relevant(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]
     return [renaming for renaming in renamings if renaming.ends & reached]
 
 
+def _of_first_times(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]:
+    """Those of ``renamings`` by which a reader or copy may be new that is not. The source of a copy is not in the
+    answer: it may have been renamed as well as the copy.
+    """
+    rows = first_times(asked) if renamings else []
+    if not rows:
+        return []
+    last = max(datetime.fromisoformat(row["query_start_time"] or "") for row in rows)
+    holders = [holder for row in rows for holder in asked.graph.holders(row["object_name"] or "")]
+    linked = linked_names({holder.key for holder in holders if not holder.ident}, renamings)
+    is_of_copies = any(row["change"] == _COPY for row in rows)
+    return [one for one in renamings if one.time <= last and (is_of_copies or one.ends & linked)]
+
+
+def first_times(asked: Asked) -> list[dict[str, str | None]]:
+    """The rows of ``changes`` that say what was read or copied for the first time."""
+    return [row for row in islice(asked.answer.dicts(), MOST) if row["change"] in _FIRST_TIMES]
+
+
 def _asked_names(asked: Asked, renamings: Sequence[Renaming]) -> set[Key]:
     """The names of what is asked for, and those that are asked for, in the accounts of these objects, else in all."""
     names = {holder.key for thing in asked.things for holder in asked.graph.names_of(thing)}
     accounts = {account for account, _ in names} or {renaming.account for renaming in renamings}
     return names | {(account, name) for account in accounts for name in asked.match_names()}
+
+
+# --- made anew by name ------------------------------------------------------------------------------------------------
+
+_MADE: Final = """\
+SELECT DISTINCT ?thing ?operation ?time ?query_id WHERE {
+  VALUES ?thing { @things@ }
+  VALUES ?operation { "CREATE" "REPLACE" }
+  ?change ah:changedObject ?thing ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time
+"""
+
+
+def _made_anew(asked: Asked) -> Iterator[str]:
+    """A note on what was made anew, of which rows give no id, and which was read in clear before or after a mask: with
+    ids, it is another object, of which the masks of the former one say nothing.
+    """
+    if asked.name != elements.OF_MASKS:
+        return
+    rows = (row for row in islice(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
+    names = {row["object_name"] or "" for row in rows}
+    first_seen = {
+        holder.iri: asked.graph.names_of(holder.iri)[0]
+        for name in names
+        for holder in asked.graph.holders(name)
+        if not holder.ident
+    }
+    made = [
+        sentence({**row, "swapped": ""}, first_seen[row["thing"]].name, "")
+        for row in asked.graph.select(_MADE, things=iris(first_seen))
+        if datetime.fromisoformat(row["time"]) > datetime.fromisoformat(first_seen[row["thing"]].since)
+    ]
+    if made:
+        yield (
+            f"By rows that give no id of the object, {first_of(made, _SHOWN)}. Such an object is known by its name "
+            "alone: the reads BEFORE and AFTER in the answer may be of one that never had the mask, which was set on "
+            "another one of its name."
+        )
