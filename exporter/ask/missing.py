@@ -56,7 +56,7 @@ _BEFORE: Final[Mapping[str, AbstractSet[str]]] = {
     "end-up": frozenset({"lineage", "DDL"}),
     "unmasked-copies": frozenset({"lineage", "policies", "DDL"}),
     "unmasked-reads": frozenset({"policies", "DDL"}),
-    "unused-objects": frozenset({"reads"}),
+    "unused-objects": frozenset({"reads", "writes"}),
 }
 """What counts before ``since``, too: copies and masks from before, views that were replaced, who is a reader already,
 and when something was last read.
