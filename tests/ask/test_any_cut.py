@@ -16,6 +16,8 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -41,10 +43,6 @@ RAW: Final = frozenset({INCOMPLETE, f"{AH}properties", f"{AH}value"})
 """What the graph has as the row gives it, or says of what was cut."""
 RAW_OF_EVENTS: Final = frozenset({"properties", "places"})
 SENTINEL_IN_IRI: Final = re.compile(r"TRUNCATED|/-1(?:[/#]|$)")
-
-
-MOST: Final = 2
-"""Questions that the test asks of each case."""
 
 
 class Case(NamedTuple):
@@ -88,9 +86,9 @@ def _kind_of_place(case: Case) -> tuple[object, ...]:
     return case.form, case.cut.kind, names[0], names[-1]
 
 
-def faults(chosen: Sequence[Case], folder: Path, *, most: int | None = None) -> Iterator[str]:
-    """What is wrong with the export of these cases, and with the answers of each, one line each. ``most``: how many of
-    the questions of its story a case is asked, other ones than the case before it.
+def faults(chosen: Sequence[Case], folder: Path, asked: Sequence[Sequence[Asking]] | None = None) -> Iterator[str]:
+    """What is wrong with the export of these cases, and with the answers of each, one line each. ``asked``: what each
+    case is asked; None for all questions of its story.
     """
     rows: list[Json] = []
     for number, case in enumerate(chosen):
@@ -108,10 +106,9 @@ def faults(chosen: Sequence[Case], folder: Path, *, most: int | None = None) -> 
         account = f"CASE{number}"
         if account in set_aside:
             continue
-        graph, every = graphs[account], ASKED[case.story]
+        graph = graphs[account]
         yield from (f"{case}: {fault}" for fault in _named(graph, events[account]))
-        asked = every if most is None else [every[(number * most + at) % len(every)] for at in range(most)]
-        for asking in asked:
+        for asking in ASKED[case.story] if asked is None else asked[number]:
             whole = asker.answer(asking, graphs[accounts[case.story]], accounts[case.story])
             if _is_told(whole):
                 yield f"{case.story}: {asking} has a note on whole rows"
@@ -201,8 +198,53 @@ def _in_events(value: Any, path: str = "event") -> Iterator[str]:
         yield f"{path} {value}"
 
 
+def _one_each(chosen: Sequence[Case]) -> list[list[Asking]]:
+    """One question for each case: of the cases of a story, each has the next one."""
+    each = {case.story: cycle(ASKED[case.story]) for case in chosen}
+    return [[next(each[case.story])] for case in chosen]
+
+
 def test_no_cut_is_silent(tmp_path: Path) -> None:
-    assert list(faults(sample(cases(STORIES)), tmp_path, most=MOST)) == []
+    chosen = sample(cases(STORIES))
+    assert list(faults(chosen, tmp_path, _one_each(chosen))) == []
+
+
+@cache
+def _cases_of(story: str) -> dict[str, Case]:
+    return {str(case): case for case in cases([story])}
+
+
+NOT_NOTED: Final[list[tuple[str, Asking]]] = [
+    # That B is there is said by the row that wrote it alone.
+    (
+        "called, before 2178, row 3: objects_modified (whole column)",
+        ("unused-objects", {"since": "2026-09-04"}),
+    ),
+    # A view is replaced, and comes back by an UNDROP; the rows give its id, and not that it is a view.
+    (
+        "view, before 2178, row 4: object_modified_by_ddl.objectDomain (text)",
+        ("downstream-users", {"object_name": "D.S.A"}),
+    ),
+    (
+        "view, before 2178, row 4: object_modified_by_ddl.objectDomain (text)",
+        ("lineage-as-of", {"object_name": "D.S.V", "at": "2026-09-20"}),
+    ),
+    (
+        "view, before 2178, row 7: object_modified_by_ddl.objectDomain (text)",
+        ("lineage-as-of", {"object_id": "4", "domain": "View", "at": "2026-09-20"}),
+    ),
+    # By its id, too, an object has no data after a DROP.
+    (
+        "dropped, before 2178, row 6: object_modified_by_ddl (whole column)",
+        ("lineage-as-of", {"object_id": "2", "at": "2026-09-20"}),
+    ),
+]
+"""Cases of which a question knew nothing, though its answer differed."""
+
+
+def test_answers_that_differed_without_a_note(tmp_path: Path) -> None:
+    chosen = [_cases_of(name.partition(",")[0])[name] for name, _ in NOT_NOTED]
+    assert list(faults(chosen, tmp_path, [[asking] for _, asking in NOT_NOTED])) == []
 
 
 if __name__ == "__main__":
