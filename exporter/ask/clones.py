@@ -25,6 +25,8 @@ from exporter.model.identifiers import TRUNCATED, match_name
 _SHOWN: Final = 5
 _NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
 """The properties of a change that give an object another name."""
+_ANY_KIND: Final = "Object"
+"""The kind of what a row gives no kind of."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
@@ -76,11 +78,24 @@ def is_source_cut(graph: Lookups, query: str) -> bool:
 
 
 def may_move(graph: Lookups, query: str) -> bool:
-    """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: all of it
-    is missing, or what it says of names.
+    """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: it may
+    have ended one, or what it says of names is missing.
     """
     changes = _changes(graph, query)
-    return not changes or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
+    return may_end(graph, query) or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
+
+
+def may_end(graph: Lookups, query: str) -> bool:
+    """Whether a change of which Snowflake cut something may have dropped or replaced any object, or taken that back:
+    all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows.
+    """
+    changes = _changes(graph, query)
+    kinds = (graph.text(thing, "ah:domain") for change, _ in changes for thing in _changed(graph, change))
+    return not changes or _ANY_KIND in kinds
+
+
+def _changed(graph: Lookups, change: str) -> Iterable[str]:
+    return graph.objects(change, "ah:changedObject")
 
 
 def _changes(graph: Lookups, query: str) -> list[tuple[str, str]]:

@@ -59,6 +59,8 @@ def is_told(text: str) -> bool:
         # perhaps read later than it seems.
         *((question, "reads") for question in ("changes", "unused-objects")),
         ("changes", "writes"),
+        # What was written then, and never read, is unused.
+        ("unused-objects", "writes"),
         # A view that was replaced shows something else.
         ("agent-reads", "DDL"),
     ],
