@@ -6,21 +6,19 @@ again by id only if the answer is empty and the question is quick.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask import (
     clones,
+    incomplete,
     left_out,
     masks,
     nameless,
     protection,
-    requests,
-    unnamed,
     unrecorded,
     views,
     without_ids,
@@ -31,51 +29,10 @@ from exporter.ask.lookups import Lookups, iris
 from exporter.ask.masks import masked_elsewhere
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
-from exporter.model.identifiers import TRUNCATED
-from exporter.model.incomplete import ACCOUNTS, NOT_UNDERSTOOD, UNNAMED
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
-_ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
-_DDL: Final = "object_modified_by_ddl"
-_NEEDED_BY: Final = {
-    "direct_objects_accessed": _ACCESSES,
-    "base_objects_accessed": _ACCESSES,
-    "objects_modified": _ACCESSES - {"reads"},
-    "policies_referenced": frozenset({"policies"}),
-    "provider_policies_referenced": frozenset({"policies"}),
-    _DDL: frozenset({"DDL"}),
-}
-"""Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
-_BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
-"""Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
-_BEFORE: Final[Mapping[str, AbstractSet[str]]] = {
-    "agent-reads": frozenset({"DDL"}),
-    "changes": frozenset({"reads", "writes"}),
-    "downstream-users": frozenset({"lineage"}),
-    "end-up": frozenset({"lineage", "DDL"}),
-    "unmasked-copies": frozenset({"lineage", "policies", "DDL"}),
-    "unmasked-reads": frozenset({"policies", "DDL"}),
-    "unused-objects": frozenset({"reads", "writes"}),
-}
-"""What counts before ``since``, too: copies and masks from before, views that were replaced, who is a reader already,
-and when something was last read.
-"""
-_AFTER: Final[Mapping[str, AbstractSet[str]]] = {
-    "tag-history": frozenset({"DDL"}),
-    "unmasked-copies": frozenset({"policies"}),
-    "unmasked-reads": frozenset({"policies", "DDL"}),
-}
-"""What counts after ``until``, too: a read is one BEFORE by the mask that comes later, a tag of a whole table masks the
-columns on which its policy is ever enforced, and a column is asked for by a name that it gets later.
-"""
-_CUT: Final = (TRUNCATED,)
-_REASONS: Final = {
-    _CUT: "cut by Snowflake ({})",
-    (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
-}
-"""The reasons of ``ah:incomplete`` -> what an answer says of them."""
 _OF_COLUMNS: Final = frozenset(
     {"column-copies", "column-lineage", "column-readers", "columns-accessed", "root-cause", "tag-history"}
     | {"tag-reach", "unmasked-copies", "unmasked-reads"}
@@ -159,12 +116,12 @@ def explain(asked: Asked) -> list[str]:
     elif asked.is_of_page:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, _agents]
+        notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [nameless.given_twice]
         notes += [_shared]
-    notes += [_incomplete, _of_unknown_request, _of_unknown_account]
+    notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
 
 
@@ -278,20 +235,20 @@ def _kinds(asked: Asked) -> Iterator[str]:
         domain, name = asked.graph.text(thing, "ah:domain") or "", asked.graph.label(thing)
         if domain == "Stage" and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-        elif domain == "Stage" and needs & _ACCESSES:
+        elif domain == "Stage" and needs & incomplete.ACCESSES:
             yield (
                 f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
                 "only COPY, PUT, GET and queries on it are on record."
             )
-        elif domain in _NO_DATA and needs & (_ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
+        elif domain in _NO_DATA and needs & (incomplete.ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
             yield (
                 f"{name} is a {domain.lower()}: it holds no data of its own. "
                 f"{views.behind(asked.graph, thing) or _UNKNOWN_BEHIND}, too."
                 + (_READ_ITSELF if asked.name == "sensitive-data-movement" and domain in _DATA_OF_OTHERS else "")
             )
-        elif domain in _AROUND and needs & _ACCESSES:
+        elif domain in _AROUND and needs & incomplete.ACCESSES:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
-        elif domain == "Share" and needs & _ACCESSES:
+        elif domain == "Share" and needs & incomplete.ACCESSES:
             yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
 
 
@@ -304,30 +261,6 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
                 f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
                 "this question follows. end-up has where its data went."
             )
-
-
-def _agents(asked: Asked) -> Iterator[str]:
-    """What the answer about agents lacks: rows that name no agent, agents that Snowflake cut, and agents without type,
-    id and name.
-    """
-    if asked.name != left_out.OF_AGENTS:
-        return
-    every = islice(asked.graph.with_text("ah:incomplete", f"agents_info {TRUNCATED}"), MOST)
-    cut = {query for query in every if _is_asked_for(asked, query)}
-    if cut:
-        yield _lacks(asked, cut, _REASONS[_CUT].format("agents_info"))
-    elif not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
-        yield (
-            "No row names an agent (agents_info): no agent took part in a query, or the rows were recorded or unloaded "
-            "without this column."
-        )
-    unnamed = asked.graph.with_text("ah:incomplete", "agents_info UNNAMED")
-    count = sum(_is_asked_for(asked, query) for query in unnamed)
-    if count:
-        yield (
-            f"{count:,} {'query has' if count == 1 else 'queries have'} an agent of which the row gives no type, id or "
-            "name: the answer lacks it."
-        )
 
 
 def _shared(asked: Asked) -> Iterator[str]:
@@ -360,105 +293,3 @@ def _granted_on_all(asked: Asked) -> Iterator[str]:
             f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
             "not list what that was: ask for the schema or database, too."
         )
-
-
-def _incomplete(asked: Asked) -> Iterator[str]:
-    """How many queries in the time that is asked for lack something at a place that the question needs."""
-    asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
-    for reasons, why in _REASONS.items():
-        queries, lacking = set(_by_unknown_change(asked, asks_for, reasons)), set[str]()
-        lacking |= {_DDL} if queries else set()
-        for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
-            for reason in (*reasons, *(unnamed.reasons(asked, place) if UNNAMED in reasons else ())):
-                for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
-                    if _is_asked_for(asked, query, needs):
-                        queries.add(query)
-                        lacking.add(place)
-        if queries:
-            yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
-
-
-def _of_unknown_request(asked: Asked) -> Iterator[str]:
-    """A note on queries of which Snowflake cut the parent or the root."""
-    queries, places = requests.cut(asked)
-    if queries:
-        yield _lacks(asked, queries, _REASONS[_CUT].format(", ".join(places)))
-
-
-def _of_unknown_account(asked: Asked) -> Iterator[str]:
-    """A note on queries of which Snowflake cut the account: what they did may be of another one."""
-    needs, queries, places = asked.question.needs, set[str](), list[str]()
-    for place in ACCOUNTS if needs else ():
-        every = islice(asked.graph.with_text("ah:incomplete", f"{place} {TRUNCATED}"), MOST)
-        cut = {query for query in every if _is_asked_for(asked, query, needs)}
-        places += [place] if cut else []
-        queries |= cut
-    if queries:
-        why = _REASONS[_CUT].format(", ".join(sorted(places)))
-        yield _lacks(asked, queries, why, ", or have it as of another account")
-
-
-def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
-    """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
-    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there; a DROP to
-    answers about the data of an object that an id means; a CREATE to those that go past helpers. Of answers that need
-    DDL, a RENAME or SWAP before ``since``, where it may have given what is new since then its name.
-    """
-    of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
-    of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
-    if asked.name == nameless.OF_FIRST_TIMES and _is_new_by_name(asked):
-        cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
-        yield from (query for query in islice(cut, MOST) if clones.may_move(asked.graph, query))
-    if "DDL" in asks_for or not (of_names or "lineage" in asks_for):
-        return
-    for reason in reasons:
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
-            if (of_names and clones.may_move(asked.graph, query)) or (of_ids and clones.may_end(asked.graph, query)):
-                counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
-            else:
-                is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)
-                counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
-                counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
-            if counts:
-                yield query
-
-
-def _is_new_by_name(asked: Asked) -> bool:
-    """Whether something that is known by its name alone was read or copied for the first time."""
-    names = {row["object_name"] or "" for row in nameless.first_times(asked)}
-    return any(not holder.ident for name in names for holder in asked.graph.holders(name))
-
-
-def _is_bridged(asked: Asked) -> bool:
-    """Whether the answer goes past helpers: what is behind one was filled into it before ``since``, too, and only the
-    row that created it says that it is one (docs/openlineage.md, "Helpers").
-    """
-    return "bridged" in asked.values("helpers")
-
-
-def _times(asked: Asked, query: str) -> list[datetime]:
-    return [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
-
-
-def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> str:
-    count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
-    queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
-    first_id = asked.graph.text(min(queries), "ah:queryId")
-    the_first = f"; the first is {first_id}." if first_id else "."
-    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{otherwise}{the_first}"
-
-
-def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset()) -> bool:
-    """Whether a query started in the time that the parameters ask for, and is the query or of the request asked for.
-    ``needs``: what its row lacks, which can count at other times, too.
-    """
-    graph, ids = asked.graph, asked.values("query_id")
-    if ids:
-        related = [query, *graph.objects(query, "ah:rootQuery"), *graph.objects(query, "dcterms:isPartOf")]
-        if set(ids).isdisjoint(ident for iri in related for ident in graph.objects(iri, "ah:queryId")):
-            return False
-    times = _times(asked, query)
-    is_before = asked.since is not None and max(times, default=asked.since) < asked.since
-    is_after = asked.until is not None and min(times, default=asked.until) > asked.until
-    counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
-    return (not is_before or counts_before or _is_bridged(asked)) and (not is_after or counts_after)

@@ -1,0 +1,289 @@
+"""Notes on queries of which something is missing in the graph: Snowflake cut their rows, or rows give something without
+a name, or in a form that is not known (``ah:incomplete``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from exporter.ask import clones, left_out, nameless
+from exporter.ask.asked import MOST, Asked, in_utc
+from exporter.ask.shipped import is_shipped
+from exporter.model.identifiers import FUNCTIONS, TRUNCATED, normal_domain
+from exporter.model.incomplete import ACCOUNTS, KNOWN_DOMAINS, NOT_UNDERSTOOD, OF_ALL_ANSWERS, REQUESTS, UNNAMED
+
+ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
+_DDL: Final = "object_modified_by_ddl"
+_NEEDED_BY: Final = {
+    "direct_objects_accessed": ACCESSES,
+    "base_objects_accessed": ACCESSES,
+    "objects_modified": ACCESSES - {"reads"},
+    "policies_referenced": frozenset({"policies"}),
+    "provider_policies_referenced": frozenset({"policies"}),
+    _DDL: frozenset({"DDL"}),
+}
+"""Column of a row that Snowflake can cut (view, "Usage notes") -> the needs (``Question.needs``) that it belongs to."""
+_BY_DDL: Final = frozenset({"agent-reads", "end-up", "unmasked-copies", "unmasked-reads"})
+"""Questions whose answers depend also on DDL: masks that it sets, and grants to shares."""
+_BEFORE: Final[Mapping[str, AbstractSet[str]]] = {
+    "agent-reads": frozenset({"DDL"}),
+    "changes": frozenset({"reads", "writes"}),
+    "downstream-users": frozenset({"lineage"}),
+    "end-up": frozenset({"lineage", "DDL"}),
+    "unmasked-copies": frozenset({"lineage", "policies", "DDL"}),
+    "unmasked-reads": frozenset({"policies", "DDL"}),
+    "unused-objects": frozenset({"reads", "writes"}),
+}
+"""What counts before ``since``, too: copies and masks from before, views that were replaced, who is a reader already,
+and when something was last read.
+"""
+_AFTER: Final[Mapping[str, AbstractSet[str]]] = {
+    "tag-history": frozenset({"DDL"}),
+    "unmasked-copies": frozenset({"policies"}),
+    "unmasked-reads": frozenset({"policies", "DDL"}),
+}
+"""What counts after ``until``, too: a read is one BEFORE by the mask that comes later, a tag of a whole table masks the
+columns on which its policy is ever enforced, and a column is asked for by a name that it gets later.
+"""
+_CUT: Final = (TRUNCATED,)
+_REASONS: Final = {
+    _CUT: "cut by Snowflake ({})",
+    (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
+}
+"""The reasons of ``ah:incomplete`` -> what an answer says of them."""
+
+
+def incomplete_queries(asked: Asked) -> Iterator[str]:
+    """How many queries in the time that is asked for lack something at a place that the question needs."""
+    asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
+    for reasons, why in _REASONS.items():
+        queries, lacking = set(_by_unknown_change(asked, asks_for, reasons)), set[str]()
+        lacking |= {_DDL} if queries else set()
+        for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
+            for reason in (*reasons, *(_unnamed_reasons(asked, place) if UNNAMED in reasons else ())):
+                for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
+                    if _is_asked_for(asked, query, needs):
+                        queries.add(query)
+                        lacking.add(place)
+        if queries:
+            yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+
+
+def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
+    """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
+    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there; a DROP to
+    answers about the data of an object that an id means; a CREATE to those that go past helpers. Of answers that need
+    DDL, a RENAME or SWAP before ``since``, where it may have given what is new since then its name.
+    """
+    of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
+    of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
+    if asked.name == nameless.OF_FIRST_TIMES and _is_new_by_name(asked):
+        cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
+        yield from (query for query in islice(cut, MOST) if clones.may_move(asked.graph, query))
+    if "DDL" in asks_for or not (of_names or "lineage" in asks_for):
+        return
+    for reason in reasons:
+        for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
+            if (of_names and clones.may_move(asked.graph, query)) or (of_ids and clones.may_end(asked.graph, query)):
+                counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
+            else:
+                is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)
+                counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
+                counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
+            if counts:
+                yield query
+
+
+def _is_new_by_name(asked: Asked) -> bool:
+    """Whether something that is known by its name alone was read or copied for the first time."""
+    names = {row["object_name"] or "" for row in nameless.first_times(asked)}
+    return any(not holder.ident for name in names for holder in asked.graph.holders(name))
+
+
+def _is_bridged(asked: Asked) -> bool:
+    """Whether the answer goes past helpers: what is behind one was filled into it before ``since``, too, and only the
+    row that created it says that it is one (docs/openlineage.md, "Helpers").
+    """
+    return "bridged" in asked.values("helpers")
+
+
+def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a query started in the time that the parameters ask for, and is the query or of the request asked for.
+    ``needs``: what its row lacks, which can count at other times, too.
+    """
+    graph, ids = asked.graph, asked.values("query_id")
+    if ids:
+        related = [query, *graph.objects(query, "ah:rootQuery"), *graph.objects(query, "dcterms:isPartOf")]
+        if set(ids).isdisjoint(ident for iri in related for ident in graph.objects(iri, "ah:queryId")):
+            return False
+    times = _times(asked, query)
+    is_before = asked.since is not None and max(times, default=asked.since) < asked.since
+    is_after = asked.until is not None and min(times, default=asked.until) > asked.until
+    counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
+    return (not is_before or counts_before or _is_bridged(asked)) and (not is_after or counts_after)
+
+
+def _times(asked: Asked, query: str) -> list[datetime]:
+    return [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
+
+
+def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> str:
+    count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
+    queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
+    first_id = asked.graph.text(min(queries), "ah:queryId")
+    the_first = f"; the first is {first_id}." if first_id else "."
+    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{otherwise}{the_first}"
+
+
+# --- agents, requests, accounts ---------------------------------------------------------------------------------------
+
+_REQUESTS: Final = "requests"
+"""What a question about requests needs (``Question.needs``)."""
+_PARENT, _ROOT = REQUESTS
+
+
+def agents(asked: Asked) -> Iterator[str]:
+    """What the answer about agents lacks: rows that name no agent, agents that Snowflake cut, and agents without type,
+    id and name.
+    """
+    if asked.name != left_out.OF_AGENTS:
+        return
+    every = islice(asked.graph.with_text("ah:incomplete", f"agents_info {TRUNCATED}"), MOST)
+    cut = {query for query in every if _is_asked_for(asked, query)}
+    if cut:
+        yield _lacks(asked, cut, _REASONS[_CUT].format("agents_info"))
+    elif not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
+        yield (
+            "No row names an agent (agents_info): no agent took part in a query, or the rows were recorded or unloaded "
+            "without this column."
+        )
+    unnamed = asked.graph.with_text("ah:incomplete", "agents_info UNNAMED")
+    count = sum(_is_asked_for(asked, query) for query in unnamed)
+    if count:
+        yield (
+            f"{count:,} {'query has' if count == 1 else 'queries have'} an agent of which the row gives no type, id or "
+            "name: the answer lacks it."
+        )
+
+
+def of_unknown_request(asked: Asked) -> Iterator[str]:
+    """A note on queries of which Snowflake cut the parent or the root."""
+    queries, places = _cut_requests(asked)
+    if queries:
+        yield _lacks(asked, queries, _REASONS[_CUT].format(", ".join(places)))
+
+
+def _cut_requests(asked: Asked) -> tuple[set[str], list[str]]:
+    """The queries that may belong to what is asked for, and which of the two columns they lack. A question about one
+    request needs the parents of its statements alone, and ``column-lineage`` the roots of those that made or dropped a
+    helper.
+    """
+    found: dict[str, set[str]] = {}
+    for column in _needed_of_request(asked):
+        for query in islice(asked.graph.with_text("ah:incomplete", f"{column} {TRUNCATED}"), MOST):
+            if _is_of_request(asked, query):
+                found.setdefault(column, set()).add(query)
+    return set().union(*found.values()), sorted(found)
+
+
+def _needed_of_request(asked: Asked) -> tuple[str, ...]:
+    if asked.name == "column-lineage":
+        return (_ROOT,) if "bridged" in asked.values("helpers") else ()
+    if _REQUESTS not in asked.question.needs:
+        return ()
+    return (_PARENT,) if asked.values("query_id") else REQUESTS
+
+
+def _is_of_request(asked: Asked, query: str) -> bool:
+    """Whether the query may be one of those that are asked for."""
+    graph, ids = asked.graph, asked.values("query_id")
+    if asked.name == "column-lineage":
+        return any(graph.objects(query, "ah:hasChange"))
+    if ids:
+        return any(
+            _may_be_of(asked, query, request) for ident in ids for request in graph.with_text("ah:queryId", ident)
+        )
+    times = _times(asked, query)
+    return not times or asked.has(*times)
+
+
+def _may_be_of(asked: Asked, query: str, request: str) -> bool:
+    """Whether a query whose parent was cut may be a statement of a request: it starts no earlier, and has the same
+    root, if both are known.
+    """
+    roots, of_request = (set(asked.graph.objects(iri, "ah:rootQuery")) for iri in (query, request))
+    is_other = bool(roots) and roots.isdisjoint({request, *of_request})
+    begun, requested = _times(asked, query), _times(asked, request)
+    is_earlier = bool(begun and requested) and max(begun) < min(requested)
+    return query != request and not is_other and not is_earlier
+
+
+def of_unknown_account(asked: Asked) -> Iterator[str]:
+    """A note on queries of which Snowflake cut the account: what they did may be of another one."""
+    needs, queries, places = asked.question.needs, set[str](), list[str]()
+    for place in ACCOUNTS if needs else ():
+        every = islice(asked.graph.with_text("ah:incomplete", f"{place} {TRUNCATED}"), MOST)
+        cut = {query for query in every if _is_asked_for(asked, query, needs)}
+        places += [place] if cut else []
+        queries |= cut
+    if queries:
+        why = _REASONS[_CUT].format(", ".join(sorted(places)))
+        yield _lacks(asked, queries, why, ", or have it as of another account")
+
+
+# --- without a name ---------------------------------------------------------------------------------------------------
+
+_MASKS: Final = frozenset({"MASKING POLICY", "POLICY"})
+_OF_MASKS: Final = frozenset({"agent-reads", "masking-policies", "unmasked-copies", "unmasked-reads"})
+_BY_MASK: Final = _OF_MASKS | {"policy-coverage"}
+_OF_OBJECTS: Final = frozenset({"changes", "former-names", "policy-coverage", "tag-history"})
+"""Questions about objects of any kind: what was done to them, and which tags they have."""
+_BY_TAG: Final = frozenset({"policy-coverage", "tag-history", "tag-reach", "unmasked-copies", "unmasked-reads"})
+_BY_GRANT: Final = frozenset({"agent-reads", "end-up", "exposure"})
+_GRANTEES: Final = frozenset(
+    {"APPLICATION", "APPLICATION ROLE", "DATABASE ROLE", "INSTANCE ROLE", "LISTING", "ROLE", "SHARE", "USER"}
+)
+
+_GRANTED: Final = frozenset({*FUNCTIONS, "CORTEX SEARCH SERVICE", "MODEL"})
+"""Kinds beside :data:`OF_ALL_ANSWERS` of which objects can be granted to a share."""
+
+
+def _unnamed_reasons(asked: Asked, place: str) -> Iterator[str]:
+    """The reasons of ``ah:incomplete`` at a place of the row that say of something without a name, of which the row
+    gives the kind, that the answer can lack what it did: ``UNNAMED TAG`` … Of a page or a user's own question nothing
+    is known but its needs.
+    """
+    concerns = _is_of_changes if place == "object_modified_by_ddl" else _is_of_policies
+    for kind in sorted(KNOWN_DOMAINS - OF_ALL_ANSWERS):
+        if not is_shipped(asked.question) or concerns(asked, kind):
+            yield f"{UNNAMED} {kind}"
+
+
+def _is_of_policies(asked: Asked, kind: str) -> bool:
+    """Whether an answer about what was enforced is about policies of this kind."""
+    if asked.name == "row-access-policies":
+        return kind in {"ROW ACCESS POLICY", "POLICY"}
+    return kind.endswith("POLICY") and (asked.name not in _OF_MASKS or kind in _MASKS)
+
+
+def _is_of_changes(asked: Asked, kind: str) -> bool:
+    """Whether a change of an object of this kind can make a difference to an answer."""
+    if kind.endswith("POLICY"):
+        acts_on = _BY_MASK if kind in _MASKS else frozenset({"policy-coverage"})
+    elif kind == "TAG":
+        acts_on = _BY_TAG
+    else:
+        acts_on = _BY_GRANT if kind in _GRANTEES else frozenset()
+    is_of_objects = asked.name in _OF_OBJECTS or (asked.name == "exposure" and kind in _GRANTED)
+    return asked.name in acts_on or (is_of_objects and _is_about_kind(asked, kind))
+
+
+def _is_about_kind(asked: Asked, kind: str) -> bool:
+    """Whether the answer is about objects of this kind, too: about all, or one of the kind."""
+    return not asked.things or any(
+        normal_domain(asked.graph.text(thing, "ah:domain")) == kind for thing in asked.things
+    )
