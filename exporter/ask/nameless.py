@@ -13,11 +13,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from exporter.ask import elements
 from exporter.ask.answers import first_of
 from exporter.ask.asked import FOLLOWING, MOST, Asked
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.renamings import Key, Renaming, linked_names, renamings_of
+from exporter.ask.renamings import OF_MASKS, Key, Renaming, linked_names, renamings_of, renamings_of_settings
 from exporter.ask.without_ids import SAME_NAME, SET_BY, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.model.identifiers import match_name
 
@@ -70,8 +69,8 @@ def uncertain_things(asked: Asked) -> set[str]:
     renamings = [*renamings_of(asked)]
     names = set().union(*(renaming.ends for renaming in _relevant(asked, renamings)))
     renamed = {thing for thing in asked.things if names & {holder.key for holder in asked.graph.names_of(thing)}}
-    if asked.name == elements.OF_MASKS:
-        renamed |= {thing for thing in asked.things if elements.renamed(asked, renamings, [thing])}
+    if asked.name == OF_MASKS:
+        renamed |= {thing for thing in asked.things if renamings_of_settings(asked, renamings, [thing])}
     return renamed | (set(given_without_id(asked)) & set(asked.things))
 
 
@@ -204,7 +203,7 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     """
     renamings = [*renamings_of(asked)] if asked.name not in _AS_IT_WAS else []
     by_its_names = _relevant(asked, renamings)
-    found = {*by_its_names, *elements.renamed(asked, renamings, asked.about)}
+    found = {*by_its_names, *renamings_of_settings(asked, renamings, asked.about)}
     relevant = [renaming for renaming in renamings if renaming in found]
     said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
     sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})
@@ -286,7 +285,7 @@ def _made_anew(asked: Asked) -> Iterator[str]:
     """A note on what was made anew, of which rows give no id, and which was read in clear before or after a mask: with
     ids, it is another object, of which the masks of the former one say nothing.
     """
-    if asked.name != elements.OF_MASKS:
+    if asked.name != OF_MASKS:
         return
     rows = (row for row in islice(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
     names = {row["object_name"] or "" for row in rows}
