@@ -29,11 +29,24 @@ DENSE: Final = (*range(_SEEDS), 1155, 451)
 HARD: Final = (*range(100, 100 + _SEEDS // 4), 6008, 8072)
 """Seeds; the last ones are of histories that told of a fault, found among two thousand."""
 TOLD_OF_A_FAULT: Final = ("dense-1155", "dense-451", "hard-6008", "hard-8072")
+TOLD_OF_A_PLANTED_FAULT: Final = ("dense-30", "hard-111", "hard-112")
+"""Histories that alone told of a line taken out of a question."""
 SHARED: Final = range(15)
 NAMES: Final = tuple(
     f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
 )
 """Of all cases; to draw their histories takes a moment, which those who run other tests do not wait for."""
+_THIRD: Final = _SEEDS // 3
+ALONE: Final = (
+    *(f"dense-{seed}" for seed in range(_THIRD)),
+    *(f"hard-{seed}" for seed in range(100, 100 + _THIRD // 4)),
+    *(f"shared-{seed}" for seed in SHARED[:6]),
+    *TOLD_OF_A_FAULT,
+    *TOLD_OF_A_PLANTED_FAULT,
+)
+"""Cases whose graphs are asked alone: a third of all. They tell of each of 124 changed lines of questions that any case
+tells of.
+"""
 _IN_A_GROUP: Final = 8
 GROUPS: Final = tuple(NAMES[at :: len(NAMES) // _IN_A_GROUP] for at in range(len(NAMES) // _IN_A_GROUP))
 """Cases of all kinds, whose graphs are asked as one of several accounts."""

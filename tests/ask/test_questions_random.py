@@ -45,7 +45,7 @@ def _typed(column: str, cell: str | None) -> Any:
 def test_a_question_has_the_answer_of_a_plain_reading(question: str) -> None:
     full = 0
     is_together = question in ASKED_TOGETHER
-    for cases in drawn.GROUPS if is_together else [(case,) for case in drawn.NAMES]:
+    for cases in drawn.GROUPS if is_together else [(case,) for case in drawn.ALONE]:
         store, histories = drawn.store_of(cases), [history(case) for case in cases]
         for given in drawn_of_several(question, cases) if is_together else drawn_parameters(question, cases[0]):
             told, each = answered(question, store, given), [answers(question, one, given) for one in histories]
