@@ -72,9 +72,19 @@ ORDER BY ?time ?target ?source
 
 
 def is_source_cut(graph: Lookups, query: str) -> bool:
-    """Whether Snowflake cut the source of what a query made, so that it may be a CLONE of anything."""
+    """Whether what a query made may be a CLONE of anything, as Snowflake cut the source, the name of what was made, by
+    which its objects are found, or all of the change.
+    """
     created = [change for change, operation in _changes(graph, query) if operation in CREATES]
-    return any(_is_cut(graph, change, lambda name: bool(is_of_source(name))) for change in created)
+    is_cut = (
+        _is_cut(graph, change, lambda name: bool(is_of_source(name))) or _is_nameless_clone(graph, change)
+        for change in created
+    )
+    return may_end(graph, query) or any(is_cut)
+
+
+def _is_nameless_clone(graph: Lookups, change: str) -> bool:
+    return bool(graph.text(change, "ah:madeFromName")) and graph.text(change, "ah:objectName") is None
 
 
 def may_move(graph: Lookups, query: str) -> bool:

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode, Store
 
+from exporter.ask.answers import Answer
 from exporter.ask.questions import ask, check_all, find
+from exporter.errors import UsageError
 from exporter.graph.store import load
 from tests import exports
 from tests.ask.cut_stories import ASKED, STORIES, Asking, in_new_form, told
@@ -31,8 +33,6 @@ from tests.ask.cuts import CHANGE, TRUNCATED, Cut, cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from exporter.ask.answers import Answer
 
 Json = dict[str, Any]
 FORMS: Final = {"before 2178": lambda story: story, "after 2179": in_new_form}
@@ -133,7 +133,10 @@ class _Asker:
             name, params = asking
             question = find(name)
             check_all(question, params)
-            self._answers[key] = ask(graph, question, params)
+            try:
+                self._answers[key] = ask(graph, question, params)
+            except UsageError as error:  # which asks for the kind, where a row has an id whose kind was cut
+                self._answers[key] = Answer([], [], [str(error)])
         return self._answers[key]
 
 
@@ -242,6 +245,15 @@ NOT_NOTED: Final[list[tuple[str, Asking]]] = [
     (
         "view, before 2178, row 7: object_modified_by_ddl.objectDomain (text)",
         ("lineage-as-of", {"object_id": "4", "domain": "View", "at": "2026-09-20"}),
+    ),
+    # A schema is cloned: the row has its id, and not its name; or nothing.
+    (
+        "schema-cloned, before 2178, row 3: object_modified_by_ddl.objectName (text)",
+        ("downstream-users", {"object_name": "D.S.A"}),
+    ),
+    (
+        "schema-cloned, before 2178, row 3: object_modified_by_ddl (whole column)",
+        ("column-lineage", {}),
     ),
     # By its id, too, an object has no data after a DROP.
     (
