@@ -37,13 +37,14 @@ NAMES: Final = tuple(
 )
 """Of all cases; to draw their histories takes a moment, which those who run other tests do not wait for."""
 _THIRD: Final = _SEEDS // 3
-ALONE: Final = (
+_FIRST: Final = {
     *(f"dense-{seed}" for seed in range(_THIRD)),
     *(f"hard-{seed}" for seed in range(100, 100 + _THIRD // 4)),
     *(f"shared-{seed}" for seed in SHARED[:6]),
     *TOLD_OF_A_FAULT,
     *TOLD_OF_A_PLANTED_FAULT,
-)
+}
+ALONE: Final = tuple(name for name in NAMES if name in _FIRST)
 """Cases whose graphs are asked alone: a third of all. They tell of each of 124 changed lines of questions that any case
 tells of.
 """

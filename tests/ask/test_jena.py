@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 pytestmark = pytest.mark.jvm
-CASES: Final = ("dense-1", "dense-15", "dense-5", "hard-100", "hard-103", "hard-106", "shared-1")
+CASES: Final = ("dense-1", "dense-15", "hard-100", "hard-106", "shared-1")
 """Some of the random histories: of each kind, with ends of queries and without."""
 
 
@@ -62,9 +62,10 @@ def test_a_question_has_the_same_answer(name: str, engine: Jena, graphs: dict[st
     """With the parameters of the differential test, and with none."""
     question, rows = find(name), 0
     for case, (dataset, store) in graphs.items():
-        for given in [{}, *drawn_parameters(name, case)]:
-            by_jena, by_pyoxigraph = both(engine, dataset, store, bind(question.query, question.parameters, given))
-            assert by_jena == by_pyoxigraph, f"{name} {given} of {case}"
+        every = [{}, *drawn_parameters(name, case)]
+        for query in dict.fromkeys(bind(question.query, question.parameters, given) for given in every):
+            by_jena, by_pyoxigraph = both(engine, dataset, store, query)
+            assert by_jena == by_pyoxigraph, f"{case}: {query}"
             rows += len(by_jena)
     assert rows, "nothing was answered"
 

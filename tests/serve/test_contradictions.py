@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 
-SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_PAGES", "2")))
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_PAGES", "1")))
 """More of them: ``EXPORTER_TEST_PAGES=60 bin/test tests/serve/test_contradictions.py``; ``-rP`` shows the
 number of cells compared.
 """

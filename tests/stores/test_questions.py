@@ -24,6 +24,8 @@ pytestmark = pytest.mark.jvm
 """Also where no JVM is asked: the graphs of the random histories are made in that process."""
 CASES: Final = ("dense-1", "hard-103")
 """Random histories: with the ends of queries, and of hard rows."""
+ASKED: Final = 3
+"""How often, besides without parameters; test_jena.py has more, and needs no text of a request."""
 TURTLE: Final = "text/turtle"
 N_TRIPLES: Final = "application/n-triples"
 
@@ -48,11 +50,11 @@ def test_the_questions_have_the_same_answers_over_http(store: Endpoint, case: st
     here, answered = drawn.store(case), set[str]()
     store.add(serialize((quad.triple for quad in here), format=RdfFormat.N_TRIPLES), N_TRIPLES)
     for question in questions():
-        for given in [{}, *drawn_parameters(question.name, case)]:
-            query = bind(question.query, question.parameters, given)
+        every = [{}, *drawn_parameters(question.name, case)[:ASKED]]
+        for query in dict.fromkeys(bind(question.query, question.parameters, given) for given in every):
             columns, rows = store.select(query)
             expected = select(here, query, question.name)
             assert columns == expected.columns
-            assert in_order(rows) == in_order(expected.rows), f"{question.name} {given}"
+            assert in_order(rows) == in_order(expected.rows), query
             answered |= {question.name} if rows else set()
     assert len(answered) > len(questions()) // 2
