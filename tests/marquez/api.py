@@ -82,3 +82,12 @@ def edges(nodes: Iterable[Json]) -> set[tuple[str, str]]:
     """The edges of a lineage graph: origin and destination."""
     every = [edge for node in nodes for side in ("inEdges", "outEdges") for edge in node[side]]
     return {(edge["origin"], edge["destination"]) for edge in every}
+
+
+def edges_of(marquez: Marquez, jobs: Iterable[str]) -> set[tuple[str, str]]:
+    """The edges of these jobs, as nodes. Accounts may share a stage, so a graph may have the jobs of others, too."""
+    found, own = set[tuple[str, str]](), set(jobs)
+    for job in sorted(own):
+        if not any(job in edge for edge in found):
+            found |= edges(marquez.graph(job))
+    return {edge for edge in found if not own.isdisjoint(edge)}

@@ -39,11 +39,7 @@ class Seen:
 
     def edges(self) -> set[Edge]:
         """Of the graphs of all jobs."""
-        found: set[Edge] = set()
-        for job in {node("job", name) for name in self.jobs}:
-            if not any(job in edge for edge in found):
-                found |= api.edges(self.marquez.graph(job))
-        return found
+        return api.edges_of(self.marquez, (node("job", name) for name in self.jobs))
 
 
 def push(folder: Path, marquez: Marquez, *options: str) -> int:

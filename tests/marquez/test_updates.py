@@ -23,7 +23,7 @@ from tests.marquez import api, month, rows
 from tests.marquez.seen import name_of, node, push
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.marquez.api import Json, Marquez
@@ -146,19 +146,13 @@ def view(marquez: Marquez, days: Days, account: str) -> dict[str, Any]:
         "runs": {query: _run(one, jobs) for query, one in runs.items()},
         "datasets": {one["name"]: _dataset(one) for one in datasets},
         "jobs": {f"{_HASH.sub('', name)} {one['run']}": one for name, one in jobs.items()},
-        "edges": sorted([_end(one, jobs) for one in edge] for edge in _edges(marquez, space, jobs)),
+        "edges": sorted(
+            [_end(one, jobs) for one in edge]
+            for edge in api.edges_of(marquez, (node("job", (space, name)) for name in jobs))
+        ),
         "columns": sorted(map(list, api.column_edges(datasets))),
     }
     return dict(json.loads(_HASH.sub("", json.dumps(shown)).replace(account, "ACCOUNT")))
-
-
-def _edges(marquez: Marquez, space: str, jobs: Iterable[str]) -> set[tuple[str, str]]:
-    """Of the graphs of all jobs. Accounts may share a stage, so a graph may have others' jobs."""
-    found, own = set[tuple[str, str]](), {node("job", (space, name)) for name in jobs}
-    for job in sorted(own):
-        if not any(job in edge for edge in found):
-            found |= api.edges(marquez.graph(job))
-    return {edge for edge in found if not own.isdisjoint(edge)}
 
 
 def _end(thing: str, jobs: dict[str, Json]) -> str:
