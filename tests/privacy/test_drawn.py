@@ -28,7 +28,7 @@ SCREENS: Final = {
 }
 
 
-@pytest.mark.parametrize(("seed", "name"), enumerate(SCREENS))
+@pytest.mark.parametrize(("seed", "name"), list(enumerate(SCREENS)))
 def test_no_text_keeps_a_name(seed: int, name: str) -> None:
     said, screen = drawn.Drawn(Random(seed)), SCREENS[name]
     rows = list(drawn.rows(said))
