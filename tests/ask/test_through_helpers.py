@@ -73,4 +73,3 @@ def test_what_decides_before_the_time_is_told(story: str, given: dict[str, str],
 
 def test_without_a_time_a_create_is_told(whole: Store) -> None:
     assert CUT in notes("create", whole, helpers="bridged")
-    assert CUT not in notes("create", whole)

@@ -108,10 +108,14 @@ class Things:
         return self.own.object(key), ("location", url)
 
     def elsewhere(self, name: str) -> tuple[str, Identity]:
-        """A table of another account, whose organization has the first letter for a name."""
-        row = Row("q", 0, "u", b"", organization_name=name[:1], account_name=name[1:])
-        account = account_of(row, ACCOUNT)
-        return Iris(account, ACCOUNT, BASE).object("table/1"), ("elsewhere", name[:1], name[1:])
+        """A table of another account, whose organization has the first letter for a name; of the exported account where
+        one of the two names is blank or cut, and therefore missing.
+        """
+        organization, own = name[:1], name[1:]
+        account = account_of(Row("q", 0, "u", b"", organization_name=organization, account_name=own), ACCOUNT)
+        is_missing = not organization.strip(" ") or not own.strip(" ") or own in {"TRUNCATED", "-1"}
+        identity = ("own", "1") if is_missing else ("elsewhere", organization, own)
+        return Iris(account, ACCOUNT, BASE).object("table/1"), identity
 
 
 def test_different_names_never_share_an_iri() -> None:
