@@ -85,6 +85,10 @@ LONGEST = (
     "tests/graph/test_validate.py",
     "tests/input/test_input_forms.py",
     "tests/pipeline/test_recurring.py",
+    "tests/input/test_hard_lines.py",
+    "tests/model/test_histories.py",
+    "tests/openlineage/test_client.py",
+    "tests/openlineage/test_run_files.py",
 )
 """How the names of the groups of tests begin that take longest: nine tenths of the time of all tests without a JVM.
 ``bin/test --fast`` leaves them out; what remains tests the functions from rows to nodes and events. They begin in this
