@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -25,6 +26,7 @@ from exporter.model.identifiers import TRUNCATED, match_name
 _SHOWN: Final = 5
 _NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
 """The properties of a change that give an object another name."""
+_AROUND: Final = ("Schema", "Database")
 _ANY_KIND: Final = "Object"
 """The kind of what a row gives no kind of."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
@@ -97,11 +99,23 @@ def may_move(graph: Lookups, query: str) -> bool:
 
 def may_end(graph: Lookups, query: str) -> bool:
     """Whether a change of which Snowflake cut something may have dropped or replaced any object, or taken that back:
-    all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows.
+    all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows,
+    or the name of a schema or database, by which what is in it is found.
     """
     changes = _changes(graph, query)
-    kinds = (graph.text(thing, "ah:domain") for change, _ in changes for thing in _changed(graph, change))
-    return not changes or _ANY_KIND in kinds
+    kinds = {
+        (graph.text(thing, "ah:domain"), graph.text(change, "ah:objectName") is None)
+        for change, _ in changes
+        for thing in _changed(graph, change)
+    }
+    return not changes or any(kind == _ANY_KIND or (kind in _AROUND and is_unnamed) for kind, is_unnamed in kinds)
+
+
+def may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:
+    """Whether a change of which Snowflake cut something may have renamed a column of one of the objects."""
+    changes = _changes(graph, query)
+    altered = (change for change, operation in changes if operation not in CREATES)
+    return not changes or any(not things.isdisjoint(_changed(graph, change)) for change in altered)
 
 
 def _changed(graph: Lookups, change: str) -> Iterable[str]:

@@ -76,19 +76,25 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
     """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
     lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there; a DROP to
-    answers about the data of an object that an id means; a CREATE to those that go past helpers. Of answers that need
-    DDL, a RENAME or SWAP before ``since``, where it may have given what is new since then its name.
+    answers about the data of an object that an id means; a RENAME of a column to those about one; a CREATE to those
+    that go past helpers. Of answers that need DDL, a RENAME or SWAP before ``since``, where it may have given what is
+    new since then its name.
     """
     of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
     of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
     if asked.name == nameless.OF_FIRST_TIMES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
         yield from (query for query in islice(cut, MOST) if clones.may_move(asked.graph, query))
-    if "DDL" in asks_for or not (of_names or "lineage" in asks_for):
+    of_columns = bool(asked.values("column_name"))
+    if "DDL" in asks_for or not (of_names or of_columns or "lineage" in asks_for):
         return
     for reason in reasons:
         for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
-            if (of_names and clones.may_move(asked.graph, query)) or (of_ids and clones.may_end(asked.graph, query)):
+            if (
+                (of_names and clones.may_move(asked.graph, query))
+                or (of_ids and clones.may_end(asked.graph, query))
+                or (of_columns and clones.may_rename_column(asked.graph, query, {*asked.things}))
+            ):
                 counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
             else:
                 is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)

@@ -260,6 +260,20 @@ NOT_NOTED: Final[list[tuple[str, Asking]]] = [
         "dropped, before 2178, row 6: object_modified_by_ddl (whole column)",
         ("lineage-as-of", {"object_id": "2", "at": "2026-09-20"}),
     ),
+    # A schema is dropped: the row has its id, and not its name, by which what is in it ends.
+    (
+        "dropped, before 2178, row 7: object_modified_by_ddl.objectName (text)",
+        ("unused-objects", {"since": "2026-09-04"}),
+    ),
+    (
+        "dropped, before 2178, row 7: object_modified_by_ddl.objectName (text)",
+        ("lineage-as-of", {"object_name": "D.S.C", "at": "2026-09-20"}),
+    ),
+    # A column is renamed, and the row does not say which one.
+    (
+        "columns-renamed, before 2178, row 2: object_modified_by_ddl.properties.columns.X (key)",
+        ("column-copies", {"object_name": "D.S.A", "column_name": "X"}),
+    ),
 ]
 """Cases of which a question knew nothing, though its answer differed."""
 
