@@ -200,7 +200,7 @@ def test_many_writes_make_no_more_paths(tmp_path: Path) -> None:
     assert paths(copies, tmp_path) == ["S1-->T1", "S1-->T1-->T2", "S1-->T1-->T2-->T3"]
 
 
-many = settings(max_examples=200)
+many = settings(max_examples=100)
 OBJECTS = st.sampled_from(["S1", "T1", "T2", "T3", "T4"])
 Node = tuple[str, int]
 HISTORIES = st.lists(st.builds(Copy, OBJECTS, OBJECTS, anew=st.sampled_from([False, False, False, True])), max_size=12)

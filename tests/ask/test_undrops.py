@@ -170,10 +170,12 @@ def held(out: Path, table: Json, length: int) -> list[str]:
 
 
 def splits(length: int) -> list[list[range]]:
-    """Days in runs: one by one; and every other one. Each in both orders."""
+    """Days in runs: one by one; and every other or every third one, the later of them first, so that rows come late."""
     whole = range(length)
-    every = [[whole[day : day + 1] for day in whole], [whole[::2], whole[1::2]]]
-    return [*every, *(runs[::-1] for runs in every)]
+    return [
+        [whole[day : day + 1] for day in whole],
+        *([whole[at::step] for at in reversed(range(step))] for step in (2, 3)),
+    ]
 
 
 def assert_updates_give(once: Path, name: str, story: Sequence[Json], folder: Path) -> None:

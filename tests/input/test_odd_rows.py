@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.histories import Json
 
-SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "24")))
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "12")))
 """More of them: ``EXPORTER_TEST_SEEDS=1000 bin/test tests/input/test_odd_rows.py``."""
 ROWS: Final = 150
 MODES: Final[dict[str, tuple[str, ...]]] = {
