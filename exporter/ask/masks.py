@@ -1,6 +1,6 @@
 """Notes on masks: where no row gives the body of the policy that was enforced, or a row may have changed it; and reads
 in clear whose query enforced a mask that may have covered what was read, too: on the same name in another form, on a
-column behind the view, or on that of a view over the table.
+column behind the view, on that of a view over the table, or on a view between the two, which rows name nowhere else.
 
 A graph with ``--reads daily`` has a node for each object that a user read on a day: what was enforced on another object
 is with the reads of that one, by the same user and role on the same day. Reads can only be of one query if the times of
@@ -155,11 +155,12 @@ SELECT DISTINCT ?query_id ?column_name ?column ?reads ?first ?last WHERE {
   ?query (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
   ?enforcement ah:policyKind "MASKING_POLICY" .
   ?column ah:columnName ?column_name .
+  FILTER NOT EXISTS { ?query ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
   BIND(STR(?query) AS ?reads) BIND(?first AS ?last)
 }
 """
-"""The columns that queries read which enforced a mask. ``?reads``: what a mask has to be enforced for, too, between
-``?first`` and ``?last``.
+"""The columns that queries read in clear which enforced a mask. ``?reads``: what a mask has to be enforced for, too,
+between ``?first`` and ``?last``.
 """
 _READS_WITHOUT_ID: Final = """\
 SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE {
@@ -169,6 +170,7 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
   ?read (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
   ?column ah:columnName ?column_name .
   FILTER NOT EXISTS { ?read ah:queryId ?id }
+  FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
   ?read prov:startedAtTime ?first .
   OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
   BIND(COALESCE(?any_last, ?first) AS ?last)
@@ -229,6 +231,62 @@ SELECT DISTINCT ?masked ?reads ?first ?last WHERE {
   BIND(IF(?class = ah:DailyRead, STRBEFORE(STR(?whole), "/of/"), STR(?whole)) AS ?reads)
 }
 """
+_BESIDE: Final = """\
+SELECT DISTINCT ?thing ?reads ?place WHERE {
+  VALUES ?thing { @things@ }
+  ?access ah:accessedObject ?thing .
+  @columns@
+  @reads@
+  ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?enforcement .
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked ; ah:protectedObject ?owner .
+  FILTER(?owner != ?thing)
+  BIND(EXISTS {
+    ?read prov:qualifiedUsage|ah:accessPattern ?u1 . ?u1 ah:accessedObject ?thing ; ah:accessType "DIRECT"
+  } AS ?is_direct)
+  BIND(EXISTS {
+    ?read prov:qualifiedUsage|ah:accessPattern ?u2 . ?u2 ah:accessedObject ?thing ; ah:accessType "BASE"
+  } AS ?is_base)
+  BIND(EXISTS {
+    ?read prov:qualifiedUsage|ah:accessPattern ?u3 . ?u3 ah:accessedObject ?owner ; ah:accessType "DIRECT"
+  } AS ?owner_is_direct)
+  BIND(EXISTS {
+    ?read prov:qualifiedUsage|ah:accessPattern ?u4 . ?u4 ah:accessedObject ?owner ; ah:accessType "BASE"
+  } AS ?owner_is_base)
+  FILTER(EXISTS { ?thing ah:sameNameAs|^ah:sameNameAs ?owner }
+    || IF(?is_base, !?is_direct && !?owner_is_base, !?owner_is_direct))
+  ?masked ah:columnName ?masked_name . ?owner rdfs:label ?label .
+  BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
+  @key@
+}
+"""
+"""What queries masked that read a thing, and may be the same thing, or lie behind it or over it: behind a view is what
+the statement does not name; over a table that the statement does not name is what is no base object.
+"""
+_TYPES_BY_DAY: Final = """\
+SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
+  VALUES ?thing { @things@ }
+  ?access ah:accessedObject ?thing ; ah:accessType ?type .
+  @columns@
+  ?read ah:accessPattern ?access ; prov:startedAtTime ?first .
+  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
+  BIND(COALESCE(?any_last, ?first) AS ?last)
+  ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
+  BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
+}
+"""
+_MASKED_BY_DAY: Final = """\
+SELECT DISTINCT ?owner ?column ?reads ?place ?first ?last WHERE {
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column ; ah:protectedObject ?owner .
+  ?read ah:enforced ?enforcement ; prov:startedAtTime ?first .
+  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
+  BIND(COALESCE(?any_last, ?first) AS ?last)
+  ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
+  BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
+  ?column ah:columnName ?masked_name . ?owner rdfs:label ?label .
+  BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
+}
+"""
+_COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
 
 
 class _Reads(NamedTuple):
@@ -253,8 +311,8 @@ class _Reads(NamedTuple):
 
 
 def masked_elsewhere(asked: Asked) -> Iterator[str]:
-    """A note on such reads, for the question about reads in clear."""
-    if asked.name != "unmasked-reads":
+    """A note on such reads, for the questions that say what was read in clear."""
+    if asked.name not in {"unmasked-reads", "agent-reads"}:
         return
     reads = list(_reads(asked))
     related = defaultdict[str, list[tuple[str, str]]](list)
@@ -267,6 +325,7 @@ def masked_elsewhere(asked: Asked) -> Iterator[str]:
         for place, masked in related[one.column]
         if any(map(one.may_be_of, enforced.get((masked, one.key), ())))
     }
+    found |= _over_or_behind(asked.graph, reads)
     if found:
         texts = [f"{place} in {text}" for text, place in sorted(found)]
         yield (
@@ -276,12 +335,86 @@ def masked_elsewhere(asked: Asked) -> Iterator[str]:
         )
 
 
+def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
+    """The reads, each with a column, as text, whose mask may have covered what was read, though no row says so."""
+    of = {one: graph.text(one.column, "ah:columnOf") or "" for one in reads}
+    things, texts = set(of.values()), defaultdict[tuple[str, str], list[str]](list)
+    for one, thing in of.items():
+        texts[thing, one.key].append(one.text)
+    rows = _beside(graph, things, reads={one.key for one in reads}) if reads else ()
+    found = {(text, row["place"]) for row in rows for text in texts.get((row["thing"], row["reads"]), ())}
+    for mask, thing in _beside_by_day(graph, things):
+        found |= {
+            (one.text, mask.text) for one in reads if of[one] == thing and one.key == mask.key and one.may_be_of(mask)
+        }
+    return found
+
+
+def masked_beside(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
+    """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
+    the names of those that were read, as they are compared; empty: any.
+    """
+    found = {row["place"] for row in _beside(graph, [thing], columns)}
+    return found | {mask.text for mask, _ in _beside_by_day(graph, [thing], columns)}
+
+
+def _beside(
+    graph: Lookups, things: Collection[str], columns: Collection[str] = (), reads: Collection[str] | None = None
+) -> Iterator[dict[str, str]]:
+    """Rows of :data:`_BESIDE`. ``reads``: only of these queries, which the rows then name; None: of all."""
+    which = {"reads": "", "key": ""}
+    if reads is not None:
+        which = {"reads": f"VALUES ?read {{ {iris(reads)} }}", "key": "BIND(STR(?read) AS ?reads)"}
+    return graph.select(_BESIDE, things=iris(things), columns=_that_read(columns), **which)
+
+
+def _that_read(columns: Collection[str]) -> str:
+    return _COLUMNS_READ.replace("@names@", ", ".join(literals([name]) for name in columns)) if columns else ""
+
+
+def _beside_by_day(
+    graph: Lookups, things: Collection[str], columns: Collection[str] = ()
+) -> Iterator[tuple[_Reads, str]]:
+    """The same of reads by day: masks, each with the object of which it may have covered what was read."""
+    masked = list(graph.select(_MASKED_BY_DAY)) if any(graph.of_class("ah:DailyRead")) else []
+    own = _types_by_day(graph, things, columns) if masked else {}
+    others = _types_by_day(graph, {row["owner"] for row in masked}) if masked else {}
+    for row in masked:
+        mask, owner = _Reads.of(row["place"], row["column"], row), row["owner"]
+        of_owner = {kind for kind, read in others.get((owner, mask.key), ()) if mask.may_be_of(read)}
+        for thing in things:
+            types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
+            if types and thing != owner and (_is_same(graph, thing, owner) or _may_cover(types, of_owner)):
+                yield mask, thing
+
+
+def _types_by_day(
+    graph: Lookups, things: Collection[str], columns: Collection[str] = ()
+) -> dict[tuple[str, str], list[tuple[str, _Reads]]]:
+    """How a user with a role read things on a day (``DIRECT``, ``BASE``), and when."""
+    found = defaultdict[tuple[str, str], list[tuple[str, _Reads]]](list)
+    for row in graph.select(_TYPES_BY_DAY, things=iris(things), columns=_that_read(columns)):
+        found[row["thing"], row["reads"]].append((row["type"], _Reads.of("", "", row)))
+    return found
+
+
+def _is_same(graph: Lookups, thing: str, other: str) -> bool:
+    return other in {*graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing)}
+
+
+def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
+    """The condition of :data:`_BESIDE`."""
+    if "BASE" not in types:
+        return "DIRECT" not in of_owner
+    return "DIRECT" not in types and "BASE" not in of_owner
+
+
 def _reads(asked: Asked) -> Iterator[_Reads]:
     """The reads of the answer."""
-    rows = list(islice(asked.answer.dicts(), MOST))
+    rows = [row for row in islice(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
     by_id = {(row["query_id"], row["column_name"]) for row in rows if row["query_id"]}
     for row in asked.graph.select(_READS, ids=literals({query_id for query_id, _ in by_id if query_id})):
-        if (row["query_id"], row["column_name"]) in by_id:
+        if (row["query_id"], row["column_name"]) in by_id and _is_asked(asked, row["column"]):
             yield _Reads.of(f"query {row['query_id']}", row["column"], row)
     others = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
@@ -290,7 +423,12 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
         if not row["query_id"]
     }
     for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(others))) if others else ():
-        yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
+        if _is_asked(asked, row["column"]):
+            yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
+
+
+def _is_asked(asked: Asked, column: str) -> bool:
+    return not asked.things or asked.graph.text(column, "ah:columnOf") in asked.things
 
 
 def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:

@@ -15,6 +15,7 @@ from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, NameHolder, iris, literals
+from exporter.ask.masks import masked_beside
 from exporter.ask.nameless import uncertain_things
 from exporter.model.identifiers import match_name
 
@@ -25,6 +26,7 @@ _MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
 _LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
 """Columns of rows that show masks, and why one may lack something."""
 _SHOWN_TAGS: Final = 3
+_SHOWN_PLACES: Final = 5
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
   {
@@ -148,10 +150,19 @@ def nothing_set(asked: Asked) -> Iterator[str]:
         ):
             what = f"{name}.{columns}" if columns else f"a column of {name}"
             so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
-            yield (
-                f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers "
-                "lists the readers)."
-            )
+            beside = masked_beside(graph, thing, asked.match_names("column_name"))
+            if beside:
+                yield (
+                    f"No row shows a masking policy on {what}. But queries that read it (with reads by day perhaps "
+                    "others of the same user and role) enforced one on the same name in another form, behind the view, "
+                    "or on a view over it, and rows do not say whether it covered what was read: "
+                    f"{first_of(sorted(beside), _SHOWN_PLACES)}."
+                )
+            else:
+                yield (
+                    f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers "
+                    "lists the readers)."
+                )
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
         is_about_column = asked.name == "tag-history" and columns

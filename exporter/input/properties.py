@@ -138,6 +138,10 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
     if any(not text.startswith("{") for text in texts):
         reader.unknown.add("properties")
     objects = [_members(text) for text in texts if text.startswith("{")]
+    for members in objects:
+        if members.keys() == {_NAME, _VALUE} and members[_NAME].startswith('"'):  # perhaps a property, as elements are
+            reader.unknown.add(f"[].{_NAME}")
+            members[_string(members.pop(_NAME))] = members.pop(_VALUE)
     if any(members.keys() == {_NAME} and not members[_NAME].startswith("{") for members in objects):
         reader.unknown.add(f"[].{_NAME}")  # a new name, or an element with nothing but a name
     return _object(member for members in objects for member in members.items())
@@ -349,6 +353,8 @@ class _Reader:
                 inside = Properties()
                 normal_elements[key] = self.group(value, inside, f"{property_path}[].", depth + 1)
                 elements_read[key] = Element(None, inside)
+                if _OPERATION not in inside.atoms and (name == "tags" or policies_in(name)):
+                    self.unknown.add(f"{property_path}[].{_OPERATION}")  # set or unset
             else:
                 normal_elements[key] = value
                 elements_read[key] = Element(_text(value))

@@ -25,6 +25,7 @@ POLICY: Final = {"policyName": "D.S.MASK", "policyId": 40, "policyKind": "MASKIN
 TABLE: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
 VIEW: Final = {"objectDomain": "View", "objectId": 2, "objectName": "D.S.V"}
 OTHER: Final = {"objectDomain": "Table", "objectId": 3, "objectName": "D.S.OTHER"}
+BETWEEN: Final = {"objectDomain": "View", "objectId": 4, "objectName": "D.S.BETWEEN"}
 NO_ID: Final = {"objectDomain": "Table", "objectName": "D.S.T"}
 READS: Final = ("full", "daily")
 MAY: Final = "Some of these queries enforced a masking policy on the same name without an id or in another letter case"
@@ -90,7 +91,12 @@ ELSEWHERE: Final = {
     "by its name alone": ([read(3, TABLE, NO_ID)], {"D.S.T.C"}),
     "behind the view": ([read(3, VIEW, TABLE, base=TABLE)], set[str]()),
     "on the view": ([read(3, VIEW, VIEW, base=TABLE)], {"D.S.V.C"}),
+    "on a view between the two": ([read(3, VIEW, BETWEEN, base=TABLE)], {"D.S.BETWEEN.C"}),
     "on another object": ([read(3, TABLE, OTHER)], set[str]()),
+    "on another base object": (
+        [read(3, VIEW, OTHER, base_objects_accessed=[of(TABLE, "C"), of(OTHER, "C")])],
+        set[str](),
+    ),
     "in another letter case": (
         [read(3, TABLE, policies_referenced=[{**TABLE, "columns": [{"columnName": '"C"', "policies": [POLICY]}]}])],
         {'D.S.T."C"'},
@@ -130,3 +136,54 @@ def test_reads_of_another_query_day_or_user_are_not_told(tmp_path: Path) -> None
     rows.append(read(3, OTHER, NO_ID, user_name="BEN", query_id="q3-ben"))
     notes = asked("unmasked-reads", rows, "daily", tmp_path, object_name="D.S.T").notes
     assert not any(note.startswith(MAY) for note in notes)
+
+
+NEVER: Final = {
+    "behind the view": ("D.S.V", read(3, VIEW, TABLE, base=TABLE), "D.S.T.C"),
+    "behind a view of which the statement names the table": (
+        "D.S.V",
+        read(3, VIEW, TABLE, base=TABLE, direct_objects_accessed=[of(VIEW, "C"), of(TABLE, "C")]),
+        None,
+    ),
+    "on the view": ("D.S.OTHER", read(3, VIEW, VIEW, base=OTHER), "D.S.V.C"),
+    "on a view between the two": ("D.S.OTHER", read(3, VIEW, BETWEEN, base=OTHER), "D.S.BETWEEN.C"),
+    "by its name alone": ("D.S.OTHER", read(3, OTHER, {**OTHER, "objectId": None}), "D.S.OTHER.C"),
+    "on another object": ("D.S.OTHER", read(3, OTHER, TABLE), None),
+    "on the other one of two": (
+        "D.S.OTHER",
+        read(3, OTHER, TABLE, direct_objects_accessed=[of(OTHER, "C"), of(TABLE, "C")]),
+        None,
+    ),
+    "on another column's": (
+        "D.S.OTHER",
+        read(3, VIEW, VIEW, base_objects_accessed=[of(OTHER, "B")]),
+        "",
+    ),
+}
+"""A question about the first, that no row masks: what else the row masks, and may have covered what was read. The empty
+text: without the column in the question.
+"""
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("where", NEVER)
+def test_what_is_never_masked_itself_may_be_masked_elsewhere(where: str, reads: str, tmp_path: Path) -> None:
+    """View, "policies_referenced": also policies "set on intermediate objects or columns"; so "read in clear" is wrong
+    of what was only read where one of these was enforced.
+    """
+    name, row, place = NEVER[where]
+    rows = [{**row, "user_name": "BEN"}, read(4, OTHER, user_name="EVE"), read(5, VIEW, base=TABLE, user_name="EVE")]
+    answer = asked("unmasked-reads", rows, reads, tmp_path, object_name=name, column_name="C")
+    assert not answer.rows
+    (note,) = [note for note in answer.notes if note.startswith(f"No row shows a masking policy on {name}")]
+    assert ("read it in clear" in note) == (not place)
+    assert note.endswith(f": {place}." if place else "lists the readers).")
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_an_agent_that_read_through_a_masked_view_may_not_have_read_in_clear(reads: str, tmp_path: Path) -> None:
+    answer = asked("agent-reads", [read(3, VIEW, VIEW, base=OTHER), read(4, OTHER)], reads, tmp_path)
+    assert masks_by_day(answer, "D.S.OTHER") == {"03": {"CLEAR"}, "04": {"CLEAR"}}
+    (note,) = [note for note in answer.notes if note.startswith(MAY)]
+    assert note.rpartition(": ")[2].startswith("D.S.V.C in ")
+    assert note.count("D.S.V.C") == 1

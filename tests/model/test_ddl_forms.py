@@ -250,7 +250,9 @@ def test_numbers_keep_their_digits_and_names_their_characters() -> None:
     [
         ({"futureThing": 1}, "futureThing"),
         ({"columns": {"SECRET": {"dataType": "NUMBER"}}}, "columns[].dataType"),
-        ({"tags": [{"objectName": "D.S.SECRET", "origin": "x"}]}, "tags[].origin"),
+        ({"tags": [{"objectName": "D.S.SECRET", "subOperationType": "ADD", "origin": "x"}]}, "tags[].origin"),
+        ({"maskingPolicies": [{"objectName": "D.S.SECRET"}]}, "maskingPolicies[].subOperationType"),
+        ([{"objectName": "comment", "value": "SECRET"}], "[].objectName"),
         ({"columns": ["SECRET"]}, "columns[]"),
         ({"columns": "SECRET"}, "columns"),
         ({"columns": {"SECRET": {"subOperationType": "MOVE"}}}, "columns[].subOperationType"),
