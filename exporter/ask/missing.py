@@ -16,8 +16,8 @@ from exporter.ask import (
     clones,
     incomplete,
     left_out,
-    masks,
     nameless,
+    policy_bodies,
     protection,
     unrecorded,
     views,
@@ -110,7 +110,7 @@ def explain(asked: Asked) -> list[str]:
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
-        notes += [protection.enforced_before, protection.of_wholes, masks.unknown_bodies]
+        notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
         notes += [masked_elsewhere, _granted_on_all, without_ids.revokes_not_counted]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:

@@ -92,6 +92,17 @@ ELSEWHERE: Final = {
     "behind the view": ([read(3, VIEW, TABLE, base=TABLE)], set[str]()),
     "on the view": ([read(3, VIEW, VIEW, base=TABLE)], {"D.S.V.C"}),
     "on a view between the two": ([read(3, VIEW, BETWEEN, base=TABLE)], {"D.S.BETWEEN.C"}),
+    "on another column of the view": (
+        [
+            read(
+                3,
+                VIEW,
+                policies_referenced=[{**VIEW, "columns": [{"columnName": "D", "policies": [POLICY]}]}],
+                base=TABLE,
+            )
+        ],
+        set[str](),
+    ),
     "on another object": ([read(3, TABLE, OTHER)], set[str]()),
     "on another base object": (
         [read(3, VIEW, OTHER, base_objects_accessed=[of(TABLE, "C"), of(OTHER, "C")])],
