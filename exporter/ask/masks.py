@@ -106,37 +106,6 @@ SELECT DISTINCT ?masked ?reads ?first ?last WHERE {
   BIND(IF(?class = ah:DailyRead, STRBEFORE(STR(?whole), "/of/"), STR(?whole)) AS ?reads)
 }
 """
-_BESIDE: Final = """\
-SELECT DISTINCT ?thing ?reads ?place WHERE {
-  VALUES ?thing { @things@ }
-  ?access ah:accessedObject ?thing .
-  @columns@
-  @reads@
-  ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?enforcement .
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked ; ah:protectedObject ?owner .
-  FILTER(?owner != ?thing)
-  BIND(EXISTS {
-    ?read prov:qualifiedUsage|ah:accessPattern ?u1 . ?u1 ah:accessedObject ?thing ; ah:accessType "DIRECT"
-  } AS ?is_direct)
-  BIND(EXISTS {
-    ?read prov:qualifiedUsage|ah:accessPattern ?u2 . ?u2 ah:accessedObject ?thing ; ah:accessType "BASE"
-  } AS ?is_base)
-  BIND(EXISTS {
-    ?read prov:qualifiedUsage|ah:accessPattern ?u3 . ?u3 ah:accessedObject ?owner ; ah:accessType "DIRECT"
-  } AS ?owner_is_direct)
-  BIND(EXISTS {
-    ?read prov:qualifiedUsage|ah:accessPattern ?u4 . ?u4 ah:accessedObject ?owner ; ah:accessType "BASE"
-  } AS ?owner_is_base)
-  FILTER(EXISTS { ?thing ah:sameNameAs|^ah:sameNameAs ?owner }
-    || IF(?is_base, !?is_direct && !?owner_is_base, !?owner_is_direct))
-  ?masked ah:columnName ?masked_name . ?owner rdfs:label ?label .
-  BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
-  @key@
-}
-"""
-"""What queries masked that read a thing, and may be the same thing, or lie behind it or over it: behind a view is what
-the statement does not name; over a table that the statement does not name is what is no base object.
-"""
 _TYPES_BY_DAY: Final = """\
 SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
   VALUES ?thing { @things@ }
@@ -161,7 +130,7 @@ SELECT DISTINCT ?owner ?column ?reads ?place ?first ?last WHERE {
   BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
 }
 """
-_UNNAMED_OWNER: Final = "FILTER(!?owner_is_direct && !?owner_is_base) BIND(STR(?read) AS ?reads)"
+_USES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
 
 
@@ -216,12 +185,13 @@ def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str,
     between a view and its table. What rows give of both is compared by columns (:data:`_RELATED`).
     """
     of = {one: graph.text(one.column, "ah:columnOf") or "" for one in reads}
-    things, texts = set(of.values()), defaultdict[tuple[str, str], list[str]](list)
-    for one, thing in of.items():
-        texts[thing, one.key].append(one.text)
-    rows = _beside(graph, things, reads={one.key for one in reads}) if reads else ()
-    found = {(text, row["place"]) for row in rows for text in texts.get((row["thing"], row["reads"]), ())}
-    for mask, thing, is_given in _beside_by_day(graph, things):
+    found = {
+        (one.text, place)
+        for one, thing in of.items()
+        for place, is_given in _beside(graph, one.key, thing)
+        if not is_given
+    }
+    for mask, thing, is_given in _beside_by_day(graph, set(of.values())):
         for one in () if is_given else reads:
             if of[one] == thing and one.key == mask.key and one.may_be_of(mask):
                 found.add((one.text, mask.text))
@@ -232,20 +202,42 @@ def masked_beside(graph: Lookups, thing: str, columns: Collection[str]) -> set[s
     """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
     the names of those that were read, as they are compared; empty: any.
     """
-    found = {row["place"] for row in _beside(graph, [thing], columns)}
+    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _beside(graph, read, thing)}
     return found | {mask.text for mask, _, _ in _beside_by_day(graph, [thing], columns)}
 
 
-def _beside(
-    graph: Lookups, things: Collection[str], columns: Collection[str] = (), reads: Collection[str] | None = None
-) -> Iterator[dict[str, str]]:
-    """Rows of :data:`_BESIDE`. ``reads``: only of these queries, which the rows then name, and only masks on what they
-    give nowhere else; None: of all.
+def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
+    """The queries, and nodes for several of them, that read these columns of an object."""
+    found = set[str]()
+    for access in graph.subjects("ah:accessedObject", thing):
+        names = {graph.text(column, "ah:matchName") for column in graph.objects(access, "ah:readColumn")}
+        if not columns or not names.isdisjoint(columns):
+            found.update(read for term in _USES for read in graph.subjects(term, access))
+    return found
+
+
+def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
+    """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
+    over it; and whether the query read the object of that column by its own name, too.
     """
-    which = {"reads": "", "key": ""}
-    if reads is not None:
-        which = {"reads": f"VALUES ?read {{ {iris(reads)} }}", "key": _UNNAMED_OWNER}
-    return graph.select(_BESIDE, things=iris(things), columns=_that_read(columns), **which)
+    for enforcement in graph.objects(read, "ah:enforced"):
+        owner, column = (graph.text(enforcement, term) for term in ("ah:protectedObject", "ah:protectedColumn"))
+        is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        if is_mask and owner is not None and column is not None and owner != thing:
+            of_owner = _types(graph, read, owner)
+            if _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
+                yield f"{graph.label(owner)}.{graph.text(column, 'ah:columnName')}", bool(of_owner)
+
+
+def _types(graph: Lookups, read: str, thing: str) -> set[str]:
+    """How a query read an object: ``DIRECT``, ``BASE``."""
+    accesses = (access for term in _USES for access in graph.objects(read, term))
+    return {
+        kind
+        for access in accesses
+        if thing in graph.objects(access, "ah:accessedObject")
+        for kind in graph.objects(access, "ah:accessType")
+    }
 
 
 def _that_read(columns: Collection[str]) -> str:
@@ -285,7 +277,10 @@ def _is_same(graph: Lookups, thing: str, other: str) -> bool:
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
-    """The condition of :data:`_BESIDE`."""
+    """Whether what a query read in these ways may be behind or over an object that it masked, and read in those ways:
+    behind a view is what the statement does not name; over a table that the statement does not name is what is no base
+    object.
+    """
     if "BASE" not in types:
         return "DIRECT" not in of_owner
     return "DIRECT" not in types and "BASE" not in of_owner
