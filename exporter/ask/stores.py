@@ -161,8 +161,10 @@ def key(graph: Path) -> str:
 
 
 def refuse_incomplete(graph: Path) -> None:
-    """Raise UsageError if ``graph`` is an export that lacks a file of its graph, or has another one in its place."""
-    for part in ("graph", "export.ttl"):
+    """Raise UsageError if ``graph`` is an export that lacks a file of its graph, or has another one in its place; or
+    its report, of which notes on answers have numbers.
+    """
+    for part in ("graph", "export.ttl", "report.json"):
         manifest.refuse_incomplete(graph, part, "answers", f", or give {graph / 'graph'} to ask what is left")
 
 

@@ -166,7 +166,8 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     """The runs, oldest first; one for a folder made without ``--update``. Raises UsageError if no export made it, or
     its log is lost.
     """
-    refuse_incomplete(folder, LOG, "the list of runs")
+    for needed in (LOG, "report.json"):
+        refuse_incomplete(folder, needed, "the list of runs")
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
         raise no_export(folder)

@@ -354,8 +354,9 @@ def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
         raise UsageError(
             f"{folder / path}: {why}{others}, so {what} would lack what it held. Export the rows again{do}"
         )
-    present = (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*"))
-    other = min((path for path in present if path not in needed and syntax_of(PurePath(path)) in _READ), default=None)
+    inside = (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*"))
+    present = [part] if (folder / part).is_file() else [path for path in inside if syntax_of(PurePath(path)) in _READ]
+    other = min((path for path in present if path not in needed), default=None)
     if other is not None:
         raise UsageError(
             f"{folder / other}: is not in {NAME}, so it is not part of the export, but {what} would have what it holds"

@@ -287,6 +287,26 @@ def test_what_the_manifest_does_not_name_is_not_read_as_a_part_of_the_export(
         assert printed.out == "", command
 
 
+@pytest.mark.parametrize("command", [["log", "{out}"], ["query", "user-history", "{out}"], ["quarantine", "{out}"]])
+@pytest.mark.parametrize(
+    ("name", "why"), [("log.json", "is not in manifest.json"), ("report.json", "has 2 bytes, but")]
+)
+def test_counts_of_another_export_are_not_read(
+    name: str, why: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An export without ``--update`` has no log: one of another export tells of its runs."""
+    rows, out = exports.ndjson([GOOD], tmp_path / "rows.ndjson"), tmp_path / "out"
+    assert exports.export([rows], out) == 0
+    (out / name).write_text("{}", encoding="utf-8")
+    capsys.readouterr()
+    code = main([word.replace("{out}", str(out)) for word in command])
+    if (name, command[0]) in {("log.json", "query"), ("report.json", "quarantine")}:
+        assert code == 0  # which does not read it
+    else:
+        assert code == 2
+        assert f"{out / name}: {why}" in capsys.readouterr().err
+
+
 def test_what_is_not_read_may_lie_beside(tmp_path: Path) -> None:
     out = _lost_in_update(tmp_path)
     for name in ("README.txt", "graph/README.txt", "graph/.part-00000.ttl.crc", "more.ttl"):

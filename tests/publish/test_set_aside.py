@@ -136,11 +136,16 @@ def test_a_line_that_no_export_wrote_is_damage_and_no_fault_of_the_program(
 def test_runs_of_a_damaged_log_or_report_are_not_listed(
     text: str, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("report.json", "log.json"):
-        (out / name).write_text(text, encoding="utf-8")
+    """Of a damaged file of the right size."""
+    updated = out.parent / "updated"
+    given = ["export", str(out.parent / "rows.ndjson"), "--engine", "local", "--out", str(updated), "--update"]
+    assert main(given) == 1
+    for path in (out / "report.json", updated / "log.json"):
+        path.write_text(text.ljust(path.stat().st_size), encoding="utf-8")
         for options in ([], ["--json"]):
-            assert main(["log", str(out), *options]) == 2
-            assert f"{name}: is damaged; exporter validate {out} lists" in capsys.readouterr().err
+            capsys.readouterr()
+            assert main(["log", str(path.parent), *options]) == 2
+            assert f"{path.name}: is damaged; exporter validate {path.parent} lists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["[1]", "5", '{"settings": 5}', "no JSON"])
