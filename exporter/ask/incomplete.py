@@ -4,6 +4,7 @@ a name, or in a form that is not known (``ah:incomplete``).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Final
 
 from exporter.ask import clones, left_out, nameless
 from exporter.ask.asked import MOST, Asked, in_utc
+from exporter.ask.lookups import literals
 from exporter.ask.shipped import is_shipped
 from exporter.model.identifiers import FUNCTIONS, TRUNCATED, normal_domain
 from exporter.model.incomplete import ACCOUNTS, KNOWN_DOMAINS, NOT_UNDERSTOOD, OF_ALL_ANSWERS, REQUESTS, UNNAMED
@@ -226,6 +228,31 @@ def _may_be_of(asked: Asked, query: str, request: str) -> bool:
     begun, requested = _times(asked, query), _times(asked, request)
     is_earlier = bool(begun and requested) and max(begun) < min(requested)
     return query != request and not is_other and not is_earlier
+
+
+_NOT_KEPT: Final = """\
+SELECT DISTINCT ?query ?columns WHERE { ?query ah:unknownColumns ?columns FILTER(CONTAINS(?columns, @key@)) }
+"""
+
+
+def contradicted(asked: Asked) -> Iterator[str]:
+    """A note on queries whose rows give different parents, roots or agents. A query has one, so the graph has the
+    others as text alone (docs/input.md, "Duplicates").
+    """
+    columns = ("agents_info",) if asked.name == left_out.OF_AGENTS else _needed_of_request(asked)
+    ids, found, contradicting = asked.values("query_id"), set[str](), set[str]()
+    for column in columns:
+        for row in asked.graph.select(_NOT_KEPT, key=literals([f'"{column}":'])):
+            if json.loads(row["columns"])[column] in ids if ids else _is_asked_for(asked, row["query"]):
+                found.add(row["query"])
+                contradicting.add(column)
+    if found:
+        are = "1 query has rows" if len(found) == 1 else f"{len(found):,} queries have rows"
+        first_id = asked.graph.text(min(found), "ah:queryId")
+        yield (
+            f"{are} with different values of {', '.join(sorted(contradicting))}: the answer has one of them; the first "
+            f"is {first_id}."
+        )
 
 
 def of_unknown_account(asked: Asked) -> Iterator[str]:

@@ -122,6 +122,7 @@ def explain(asked: Asked) -> list[str]:
             notes += [nameless.given_twice]
         notes += [_shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
+    notes += [incomplete.contradicted]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
 
 

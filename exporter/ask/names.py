@@ -201,8 +201,13 @@ def _of_id(graph: Lookups, ident: str, kinds: list[str], resolved: ResolvedParam
             f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
-    elif not kinds and len(matching) > 1:
+    accounts = {holder.account for holder in matching}
+    if not kinds and len(matching) > 1 and (len({holder.domain for holder in matching}) > 1 or len(accounts) == 1):
         raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
+    if len(accounts) > 1:
+        resolved.notes.append(
+            f"{ident} is an id in {len(accounts)} accounts: the answer has the objects with this id in each."
+        )
     return matching
 
 

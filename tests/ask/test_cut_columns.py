@@ -194,3 +194,34 @@ def test_a_row_without_the_columns_that_always_survive_is_set_aside(columns: Jso
     out = exported(tmp_path, [read(1), read(2, **columns), read(3, **columns)])
     assert [one["reason"] for one in exports.quarantine(out)] == [reason] * 2
     assert exports.report(out)["exported"] == 1
+
+
+AGENT: Final = {"agentType": "CORTEX_AGENT", "agentId": 1, "agentName": "D.S.ONE"}
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "columns"),
+    [
+        ("statements-of-request", {"query_id": "q1"}, None),
+        ("statements-of-request", {"query_id": "q2"}, PARENT),
+        ("statements-of-request", {"query_id": "q3"}, None),
+        ("ancestors", {}, f"{PARENT}, {ROOT}"),
+        ("ancestors", {"since": "2026-03-05"}, None),
+        ("agent-reads", {}, "agents_info"),
+        ("who-accessed", {"object_id": "1"}, None),
+    ],
+)
+def test_of_values_that_contradict_each_other_the_answer_has_one(
+    question: str, given: dict[str, str], columns: str | None, tmp_path: Path
+) -> None:
+    """docs/input.md, "Duplicates": a query has one parent, one root, one list of agents."""
+    one = read(4, **{PARENT: "q1", ROOT: "q1", "agents_info": [AGENT]})
+    other = read(4, **{PARENT: "q2", ROOT: "q3", "agents_info": [{**AGENT, "agentId": 2, "agentName": "D.S.TWO"}]})
+    out = exported(tmp_path, [read(1), read(2), read(3), one, other, read(6)])
+    with Graph(out) as graph:
+        notes = [note for note in graph.ask(question, **given).notes if "different values" in note]
+    assert notes == (
+        [f"1 query has rows with different values of {columns}: the answer has one of them; the first is q4."]
+        if columns
+        else []
+    )

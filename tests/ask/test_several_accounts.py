@@ -123,6 +123,14 @@ def test_rows_by_the_id_of_a_renamed_object_say_in_how_many_accounts_it_is(tmp_p
     assert "As object_id=11 (an id in 2 accounts) it has 2 rows; its names: " in " ".join(told.notes)
 
 
+@pytest.mark.parametrize("given", [{"object_id": "11"}, {"object_id": "11", "domain": "Table"}], ids=["id", "kind"])
+def test_an_id_in_two_accounts_means_both_and_says_so(given: dict[str, str], tmp_path: Path) -> None:
+    whole = stories.told({"one": reads(11, "BEN"), "two": reads(11, "ANA")}, tmp_path)
+    told = ask(whole, find("who-accessed"), given)
+    assert {row[0] for row in told.rows} == {"ANA", "BEN", "ETL"}
+    assert "11 is an id in 2 accounts: the answer has the objects with this id in each." in told.notes
+
+
 @cache
 def group() -> tuple[str, ...]:
     return drawn.GROUPS[0]
