@@ -243,7 +243,7 @@ def contradicted(asked: Asked) -> Iterator[str]:
     ids, found, contradicting = asked.values("query_id"), set[str](), set[str]()
     for column in columns:
         for row in asked.graph.select(_NOT_KEPT, key=literals([f'"{column}":'])):
-            if json.loads(row["columns"])[column] in ids if ids else _is_asked_for(asked, row["query"]):
+            if json.loads(row["columns"]).get(column) in ids if ids else _is_asked_for(asked, row["query"]):
                 found.add(row["query"])
                 contradicting.add(column)
     if found:
