@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ExporterError", "Graph", "RefusedError", "UsageError", "export", "push"]
 
 __version__ = "0.1.0"
-MODEL = "0.6.0"  # of the graph: ontology/access-history.ttl, owl:versionInfo
+MODEL = "0.7.0"  # of the graph: ontology/access-history.ttl, owl:versionInfo
 VERSIONS = f"{__version__} (model {MODEL})"
 
 

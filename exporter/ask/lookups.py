@@ -12,6 +12,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Tri
 
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
 from exporter.model.identifiers import match_name
+from exporter.model.other_accounts import account_in
 
 _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -48,9 +49,16 @@ class NameHolder:
         return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
 
     @property
-    def account(self) -> str:
-        """The part of its IRI that the IRIs of all objects of its account begin with."""
+    def place(self) -> str:
+        """The part of its IRI that the IRIs of all objects in the rows of one account begin with."""
         return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+
+    @property
+    def account(self) -> str:
+        """The account that the object is of: its place; and the account behind it, for one that rows of another account
+        name.
+        """
+        return f"{self.place}{account_in(self.iri.rpartition('/')[2])}"
 
     @property
     def key(self) -> tuple[str, str]:

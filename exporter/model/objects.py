@@ -253,9 +253,10 @@ _OF_DATABASES: Final = ("schema", "database-role")
 
 
 @lru_cache(maxsize=20_000)
-def containers(kind: str, name: str) -> tuple[Thing, ...]:
+def containers(kind: str, name: str, of_account: str = "") -> tuple[Thing, ...]:
     """The schema and the database of an object, in this order, derived from its name. Empty if the name is not fully
-    qualified, or if objects of this kind are in no schema.
+    qualified, or if objects of this kind are in no schema. ``of_account``: what the key of an object of another account
+    ends in (:func:`exporter.model.other_accounts.account_in`).
     """
     parts = parts_of(name)
     if kind in _OF_ACCOUNTS or len(parts) != (2 if kind in _OF_DATABASES else 3):
@@ -264,7 +265,7 @@ def containers(kind: str, name: str) -> tuple[Thing, ...]:
     things = (
         thing_of("SCHEMA" if len(parts_of(name)) > 1 else "DATABASE", None, canonical_name(name)) for name in names
     )
-    return tuple(thing for thing in things if thing is not None)
+    return tuple(replace(thing, key=f"{thing.key}{of_account}") for thing in things if thing is not None)
 
 
 def runs_in(history: History) -> Iterator[Thing]:

@@ -21,6 +21,7 @@ from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, named
 from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
+from exporter.model.other_accounts import account_in
 from exporter.model.query import objects
 from exporter.system.cache import Recent
 
@@ -130,7 +131,8 @@ def _add_change(change: Change, attributes: Attributes) -> None:
 
 
 def _containers(names: Mapping[str, SeenNames]) -> tuple[Thing, ...]:
-    found = (containers(key.split("/", 1)[0], name) for key, seen in names.items() for _, name in seen)
+    every = ((key, name) for key, seen in names.items() for _, name in seen)
+    found = (containers(key.split("/", 1)[0], name, account_in(key)) for key, name in every)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 

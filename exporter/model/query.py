@@ -38,6 +38,7 @@ from exporter.model.facts import (
 from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, whole
 from exporter.model.incomplete import cut_columns, incomplete
 from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
+from exporter.model.other_accounts import with_accounts
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
 
@@ -47,50 +48,49 @@ _LONG: Final = 64 * 1024
 both hardly recur and would fill the memory.
 """
 _SENTINEL: Final = TRUNCATED.encode()
+_ACCOUNT_NAME: Final = b'"accountName"'
 _IDENTITY: Final = ("name", "signature", "data_type", "account")
 """The fields of a thing by which events and graph know which object it is, besides its key."""
 
 
-def content_of(content: bytes) -> Content:
-    """What the statement of one row did. ``content``: :attr:`exporter.input.row.Row.content`. Rows share the result.
+def content_of(content: bytes, account: str) -> Content:
+    """What the statement of one row did. ``content``: :attr:`exporter.input.row.Row.content`; ``account``: a result of
+    :func:`account_of`. Rows share the result.
 
     Raises msgspec.DecodeError if the content does not have the documented form.
     """
-    size = len(content)
-    return _kept_short(content) if size <= _SHORT else _kept_long(content) if size <= _LONG else _read(content)
+    size, own = len(content), account.partition("-")[2] if _ACCOUNT_NAME in content else ""
+    if size > _LONG:
+        return _read(content, own)
+    return _kept_short(content, own) if size <= _SHORT else _kept_long(content, own)
 
 
-def _read(content: bytes) -> Content:
+def _read(content: bytes, own: str) -> Content:
     document = decode(content)
     unknown = with_streams(document) if may_have_system_views(content) else []
-    return _content(document, unknown, may_be_cut=_SENTINEL in content)
+    return _content(document, unknown, own, may_be_cut=_SENTINEL in content)
 
 
 _kept_short: Final = lru_cache(maxsize=8_000)(_read)
 _kept_long: Final = lru_cache(maxsize=300)(_read)
 
 
-def _content(document: Document, unknown: list[str], *, may_be_cut: bool) -> Content:
+def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bool) -> Content:
     written = list(objects_of_array(document.modified))
     properties = None if document.change is None else properties_of(document.change)
     change = change_of(document.change, properties)
-    return merged(
-        [
-            Content(
-                tuple(accesses(document.direct, document.base, document.provider_base)),
-                tuple([Write(thing, known_columns(written_document.columns)) for written_document, thing in written]),
-                tuple([one for element, thing in written for one in derivations(thing, element.columns)]),
-                (
-                    *policies(document.policies, provider=False),
-                    *policies(document.provider_policies, provider=True),
-                ),
-                tuple(joins(document.direct)),
-                () if change is None else (change,),
-                tuple([_agent(agent) for agent in document.agents or ()]),
-                (*incomplete(document, properties, may_be_cut=may_be_cut), *unknown),
-            )
-        ]
+    content = Content(
+        tuple(accesses(document.direct, document.base, document.provider_base)),
+        tuple([Write(thing, known_columns(written_document.columns)) for written_document, thing in written]),
+        tuple([one for element, thing in written for one in derivations(thing, element.columns)]),
+        (*policies(document.policies, provider=False), *policies(document.provider_policies, provider=True)),
+        tuple(joins(document.direct)),
+        () if change is None else (change,),
+        tuple([_agent(agent) for agent in document.agents or ()]),
+        (*incomplete(document, properties, may_be_cut=may_be_cut), *unknown),
     )
+    is_shared = own or document.provider_base or document.provider_policies
+    return merged([with_accounts(content, own) if is_shared else content])
 
 
 def _agent(document: AgentDocument | None) -> Agent:
@@ -294,10 +294,10 @@ def _plain(value: Any) -> Hashable:
 
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
     """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
-    row, content = rows[0], content_of(rows[0].content)
+    row, content = rows[0], content_of(rows[0].content, account)
     kept = {row.unknown_columns for row in rows if row.unknown_columns is not None}
     if len(rows) > 1:
-        row, content = _as_one(rows), merged([content_of(row.content) for row in rows])
+        row, content = _as_one(rows), merged([content_of(row.content, account) for row in rows])
         kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
     texts = dict(zip(TEXTS, map(whole, _texts_of(row)), strict=True))
     content = _with_history(_with_cut(content, cut_columns(rows, texts)), history)
@@ -340,7 +340,7 @@ def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
     because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
     agree.
     """
-    each = [content_of(row.content).agents for row in rows]
+    each = [content_of(row.content, "").agents for row in rows]
     kept = _single_values(_as_one(rows), max(each, key=_agents_rank))
     every = (_single_values(row, agents) for row, agents in zip(rows, each, strict=True))
     return [{name: value for name, value in values.items() if value != kept[name]} for values in every]

@@ -40,6 +40,7 @@ from exporter.model.clones import (
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, ContainerEvent, Profile, Take
 from exporter.model.objects import containers
+from exporter.model.other_accounts import account_in
 from exporter.pipeline.messages import (
     AT_RANK,
     CLONES,
@@ -121,7 +122,7 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
                         yield message
                     if job.day:
                         yield snapshot(message)
-    elif job.clones and profile.kind == COPIED and profile.names:
+    elif job.clones and profile.kind == COPIED and profile.names and not account_in(profile.key):
         yield from _member(profile)
 
 
@@ -301,7 +302,8 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
             messages += [
                 Message(To.CONTAINED, within(account, text), AT_RANK[_EVENT], encode(event)) for text in sorted(texts)
             ]
-    own = sorted({canonical_name(name) for name in names} if profile.object_id is not None else ())
+    is_own = profile.object_id is not None and not account_in(profile.key)
+    own = sorted({canonical_name(name) for name in names} if is_own else ())
     content = encode(_Content(profile.key, own, profile.shown))
     for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
         messages.append(Message(To.CONTAINED, within(account, text), order(_MEMBER, 0, profile.key), content))

@@ -21,6 +21,7 @@ from exporter.model.answers import Dataset, Signs, Spelled
 from exporter.model.clones import RESTORES
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take
+from exporter.model.other_accounts import account_in
 from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
@@ -151,7 +152,7 @@ def _to_names(profile: Profile) -> list[Message]:
     for name in names:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
         holder = _Holder(profile.key, profile.shown, last == name, takes, undrops=undrops)
-        key = within(profile.account, f"{kind}/{name}")
+        key = within(profile.account, f"{kind}/{name}{account_in(profile.key)}")
         messages.append(Message(To.NAME, key, order(known_by, 0, profile.key, _NOW), encode(holder)))
     return messages
 

@@ -192,7 +192,7 @@ def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:
 
 def _kind(holder: NameHolder) -> str:
     """``table`` of ``snowflake://A/table/5``."""
-    return holder.iri[len(holder.account) + 1 :].partition("/")[0]
+    return holder.iri[len(holder.place) + 1 :].partition("/")[0]
 
 
 def _preferred(holders: list[NameHolder]) -> list[NameHolder]:

@@ -35,7 +35,7 @@ def test_a_change_that_was_truncated_as_a_whole_is_the_object_of_the_sentinel(va
     line = line_of(object_modified_by_ddl=value)
     found, row = read(line), read_line(line)
     assert isinstance(row, Row)
-    assert content_of(row.content).incomplete == ("object_modified_by_ddl TRUNCATED",)
+    assert content_of(row.content, "").incomplete == ("object_modified_by_ddl TRUNCATED",)
     assert found["object_modified_by_ddl"] == SENTINEL[0]
     assert found["direct_objects_accessed"] == [{**THING, "objectId": "1"}]
     assert found["unknown_columns"] is None

@@ -291,5 +291,5 @@ def test_the_same_content_is_read_once() -> None:
 def test_a_content_of_any_length_says_the_same_each_time(length: int) -> None:
     long = row(base_objects_accessed=[{**TABLE, "objectName": "L" * length}]).content
     again = bytes(bytearray(long))
-    assert query.content_of(long) == query.content_of(again)
-    assert query.content_of(long).accesses[0].thing.name == "L" * length
+    assert query.content_of(long, "") == query.content_of(again, "")
+    assert query.content_of(long, "").accesses[0].thing.name == "L" * length

@@ -41,6 +41,7 @@ from exporter.model.answers import is_recorded, state_before, state_made_by
 from exporter.model.identifiers import canonical_name, match_name, segment
 from exporter.model.object_state import Named, ObjectHistory, Profile, ViewSource
 from exporter.model.objects import containers
+from exporter.model.other_accounts import account_in
 
 if TYPE_CHECKING:
     from exporter.model.clones import FirstStateOutcome, Inferred
@@ -86,7 +87,7 @@ def _object(profile: Profile, history: ObjectHistory, names: list[Node], iris: I
     """The values of the node of an object."""
     values: Values = {}
     kind, label, name = profile.kind, label_of(profile, history), _last_name(history)
-    inside = () if name is None else containers(kind, name)
+    inside = () if name is None else containers(kind, name, account_in(profile.key))
     if label is not None:
         values["rdfs:label"] = (label,)
     values["ah:domain"] = (domain_label(kind),)
