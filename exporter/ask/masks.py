@@ -119,7 +119,7 @@ SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
 }
 """
 _MASKED_BY_DAY: Final = """\
-SELECT DISTINCT ?owner ?column ?reads ?place ?first ?last WHERE {
+SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
   ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column ; ah:protectedObject ?owner .
   ?read ah:enforced ?enforcement ; prov:startedAtTime ?first .
   OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
@@ -225,8 +225,19 @@ def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]
         is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
         if is_mask and owner is not None and column is not None and owner != thing:
             of_owner = _types(graph, read, owner)
-            if _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
-                yield f"{graph.label(owner)}.{graph.text(column, 'ah:columnName')}", bool(of_owner)
+            is_shared = _may_be_shared(graph, enforcement, column, thing)
+            if is_shared or _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
+                yield f"{graph.label(owner)}.{graph.text(column, 'ah:columnName')}", bool(of_owner) and not is_shared
+
+
+def _may_be_shared(graph: Lookups, enforcement: str, column: str, thing: str) -> bool:
+    """Whether a mask is one of a provider of shared data, on a column of which the object has one of that name: rows do
+    not say under which name the account sees the provider's table.
+    """
+    if graph.text(enforcement, "ah:setByProvider") != "true":
+        return False
+    name = graph.text(column, "ah:matchName")
+    return any(graph.text(own, "ah:matchName") == name for own in graph.subjects("ah:columnOf", thing))
 
 
 def _types(graph: Lookups, read: str, thing: str) -> set[str]:
@@ -258,8 +269,10 @@ def _beside_by_day(
         of_owner = {kind for kind, read in others.get((owner, mask.key), ()) if mask.may_be_of(read)}
         for thing in things:
             types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
-            if types and thing != owner and (_is_same(graph, thing, owner) or _may_cover(types, of_owner)):
-                yield mask, thing, bool(of_owner)
+            is_shared = _may_be_shared(graph, row["enforcement"], mask.column, thing)
+            is_other = thing != owner and bool(types)
+            if is_other and (is_shared or _is_same(graph, thing, owner) or _may_cover(types, of_owner)):
+                yield mask, thing, bool(of_owner) and not is_shared
 
 
 def _types_by_day(

@@ -198,3 +198,23 @@ def test_an_agent_that_read_through_a_masked_view_may_not_have_read_in_clear(rea
     (note,) = [note for note in answer.notes if note.startswith(MAY)]
     assert note.rpartition(": ")[2].startswith("D.S.V.C in ")
     assert note.count("D.S.V.C") == 1
+
+
+@pytest.mark.parametrize("account", [{"accountName": "PROV"}, {}], ids=["named", "not named"])
+@pytest.mark.parametrize("reads", READS)
+def test_a_mask_of_the_provider_may_be_on_what_the_account_sees_of_it(
+    reads: str, account: Json, tmp_path: Path
+) -> None:
+    """beyond_the_documents.md, ``provider_policies_referenced``: the provider's table has a name of its own."""
+    theirs = {"objectDomain": "Table", "objectId": 1, "objectName": "PDB.S.T", **account}
+    masked = [{**theirs, "columns": [{"columnName": "C", "policies": [POLICY]}]}]
+    shared = {"provider_base_objects_accessed": [of(theirs, "C")], "provider_policies_referenced": masked}
+    rows = [read(3, OTHER, **shared), read(3, TABLE, hour=8, **shared), read(4, OTHER)]
+    own = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.OTHER")
+    (note,) = [note for note in own.notes if note.startswith("No row shows a masking policy on a column of D.S.OTHER")]
+    assert note.endswith(": PDB.S.T.C.")
+    graph = load(tmp_path / "out")
+    seen = ask(graph, find("unmasked-reads"), {"object_name": "D.S.T"})
+    assert [note for note in seen.notes if note.startswith(MAY) and "PDB.S.T.C in " in note]
+    of_agents = ask(graph, find("agent-reads"), {})
+    assert [note for note in of_agents.notes if note.startswith(MAY) and "PDB.S.T.C in " in note]
