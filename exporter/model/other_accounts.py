@@ -9,11 +9,12 @@ this account that has the same id.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
 
-from exporter.model.facts import Content, Derivation, Join, PolicyReference, Thing
+from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
 from exporter.model.identifiers import LOCATION_KIND, segment
 
 _PROVIDER: Final = "provider"
@@ -34,56 +35,50 @@ def account_in(key: str) -> str:
 
 def with_accounts(content: Content, own: str) -> Content:
     """The content with the account in the keys of all objects of other accounts. ``own``: the name of the account of
-    the row. Sources of columns and partners of joins have no account of their own: they are what else the row gives
-    under the same key and name.
+    the row. What gives no account, such as the sources of columns, is what else the row gives under the same key and
+    name, but for what is in the arrays of a provider.
     """
     known = {(thing.key, thing.name): account for thing, account in _of_others(content, own)}
-    if not known:
-        return content
+    known |= {(key, None): account for (key, _), account in known.items()}
 
-    def elsewhere(thing: Thing, *, by_provider: bool = False) -> Thing:
-        account = _account(thing, own, by_provider=by_provider)
+    def placed(thing: Thing, *, by_provider: bool = False) -> Thing:
+        is_said = thing.account is not None or by_provider
+        account = _account(thing, own, by_provider=by_provider) if is_said else known.get((thing.key, thing.name))
         return thing if account is None else replace(thing, key=_key(thing.key, account))
 
-    def named_again(thing: Thing) -> Thing:
-        account = known.get((thing.key, thing.name)) if thing.account is None else _account(thing, own)
-        return thing if account is None else replace(thing, key=_key(thing.key, account))
+    def derivation(one: Derivation) -> Derivation:
+        account = known.get((one.target_key, one.target_name))
+        target = one.target_key if account is None else _key(one.target_key, account)
+        return replace(one, target_key=target, source=placed(one.source))
 
-    def source(derivation: Derivation) -> Derivation:
-        account = known.get((derivation.target_key, derivation.target_name))
-        target = derivation.target_key if account is None else _key(derivation.target_key, account)
-        return replace(derivation, target_key=target, source=named_again(derivation.source))
+    def policy(one: PolicyReference) -> PolicyReference:
+        protected = placed(one.protected, by_provider=one.provider)
+        account = (one.protected.account or _PROVIDER) if one.provider else own
+        key = one.policy_key if account == own else _key(one.policy_key, account)
+        return replace(one, protected=protected, policy_key=key)
 
-    def policy(reference: PolicyReference) -> PolicyReference:
-        protected = elsewhere(reference.protected, by_provider=reference.provider)
-        if not reference.provider:
-            return replace(reference, protected=protected)
-        account = reference.protected.account or _PROVIDER
-        return replace(reference, protected=protected, policy_key=_key(reference.policy_key, account))
+    def access(one: Access) -> Access:
+        return replace(one, thing=placed(one.thing, by_provider=one.access == _PROVIDER_BASE))
 
     return replace(
         content,
-        accesses=tuple(
-            replace(one, thing=elsewhere(one.thing, by_provider=one.access == _PROVIDER_BASE))
-            for one in content.accesses
-        ),
-        writes=tuple(replace(one, thing=elsewhere(one.thing)) for one in content.writes),
-        derivations=tuple(map(source, content.derivations)),
+        accesses=tuple(map(access, content.accesses)),
+        writes=tuple(replace(one, thing=placed(one.thing)) for one in content.writes),
+        derivations=tuple(map(derivation, content.derivations)),
         policies=tuple(map(policy, content.policies)),
-        joins=tuple(Join(elsewhere(one.left), one.join_type, named_again(one.right)) for one in content.joins),
+        joins=tuple(Join(placed(one.left), one.join_type, placed(one.right)) for one in content.joins),
     )
 
 
 def _of_others(content: Content, own: str) -> Iterator[tuple[Thing, str]]:
-    """The things of other accounts in the arrays of a row, each with its account."""
-    arrays = [
-        *((one.thing, one.access == _PROVIDER_BASE) for one in content.accesses),
-        *((one.thing, False) for one in content.writes),
-        *((one.protected, one.provider) for one in content.policies),
-        *((thing, False) for one in content.joins for thing in (one.left, one.right)),
-    ]
-    for thing, by_provider in arrays:
-        account = _account(thing, own, by_provider=by_provider)
+    """The things of other accounts in the arrays of a row that are no provider's, each with its account."""
+    for thing in chain(
+        (one.thing for one in content.accesses if one.access != _PROVIDER_BASE),
+        (one.thing for one in content.writes),
+        (one.protected for one in content.policies if not one.provider),
+        (thing for one in content.joins for thing in (one.left, one.right)),
+    ):
+        account = _account(thing, own)
         if account is not None:
             yield thing, account
 

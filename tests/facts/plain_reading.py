@@ -25,6 +25,8 @@ READS: Final = {
     "PROVIDER_BASE": "provider_base_objects_accessed",
 }
 READ_AS_STREAM: Final = ("view", "stream", "table", "object")
+OF_ACCOUNT: Final = "of account"
+"""What :func:`with_accounts` adds to an object of another account: its name."""
 POLICIES: Final = ("policies_referenced", "provider_policies_referenced")
 
 
@@ -94,7 +96,13 @@ def kind(thing: Json) -> str:
 
 
 def key(thing: Json) -> str | None:
-    """The natural key of an object, None where the row names nothing."""
+    """The natural key of an object, None where the row names nothing; with the account if it is of another one."""
+    found = _key(thing)
+    is_elsewhere = found and thing.get(OF_ACCOUNT) and not found.startswith("location/")
+    return f"{found}@{segment(thing[OF_ACCOUNT])}" if is_elsewhere else found
+
+
+def _key(thing: Json) -> str | None:
     of_kind, ident = kind(thing), number(thing.get("objectId"))
     if ident:
         return f"{of_kind}/{ident}"
@@ -118,7 +126,7 @@ def with_streams(row: Json) -> Json:
     reads, or of several the only one that lists all columns that the row names of the system view. In place of an
     object that is written, and where it is not certain, the system view stays, which names nothing.
     """
-    row = json.loads(json.dumps(row))
+    row = with_accounts(row)
     views: dict[str, list[Json]] = {}
     for one in _may_be_streams(row):
         if (
@@ -137,6 +145,20 @@ def with_streams(row: Json) -> Json:
             certain = [(one, listed) for one, listed in certain if known and names <= listed]
         for one in every if len(certain) == 1 else []:
             one |= {name: certain[0][0].get(name) for name in ("objectDomain", "objectId", "objectName")}
+    return row
+
+
+def with_accounts(row: Json) -> Json:
+    """The row, which says of what is in the arrays of a provider of which account it is, unless it is the row's own."""
+    row = json.loads(json.dumps(row))
+    for array in ("provider_base_objects_accessed", "provider_policies_referenced"):
+        for thing in filter(None, row.get(array) or []):
+            account = said(thing.get("accountName")) or "provider"
+            if account != row.get("account_name"):
+                thing[OF_ACCOUNT] = account
+            for one in (thing, *filter(None, thing.get("columns") or [])):
+                for policy in filter(None, one.get("policies") or []):
+                    policy[OF_ACCOUNT] = account
     return row
 
 
@@ -276,6 +298,7 @@ def _as_object(policy: Json) -> Json:
         "objectDomain": policy.get("policyKind") or "POLICY",
         "objectId": policy.get("policyId"),
         "objectName": policy.get("policyName"),
+        OF_ACCOUNT: policy.get(OF_ACCOUNT),
     }
 
 

@@ -177,7 +177,7 @@ def test_in_the_graph_each_account_and_organization_is_one_thing(graph: Store) -
 def test_in_the_graph_queries_and_objects_belong_to_their_accounts(graph: Store) -> None:
     ran = {said["queryId"].pop(): said.get("account") for said in instances(graph, "Query").values()}
     assert ran == {"of-PROD": {PROD}, "of-SALES": {SALES}, "of-nobody": None}
-    tables = [f"{BASE}account/ACME-{reader}/table/7" for reader in ("PROD", "SALES")]
+    tables = [f"{BASE}account/ACME-{reader}/table/7@RETAIL" for reader in ("PROD", "SALES")]
     assert [said_of(graph, one)["account"] for one in tables] == [{RETAIL}] * 2
 
 

@@ -183,7 +183,8 @@ def test_what_one_place_leaves_out_of_an_object_the_others_give() -> None:
     }
     assert found == {
         ("procedure/5", "D.S.P", "(A NUMBER)", "NUMBER", None),
-        ("table/9", "D.S.T", None, None, "OTHER"),
+        ("table/9@OTHER", "D.S.T", None, None, "OTHER"),
+        ("table/9", None, None, None, None),  # changed by DDL, so of this account
     }
     assert {one.target_name for one in content.derivations} == {TABLE["objectName"]}
     assert {one.policy_name for one in content.policies} == {"D.S.MASK"}

@@ -174,7 +174,7 @@ def names_seen(rows: list[plain.Json]) -> set[tuple[str, str, str]]:
     arrays = (*plain.READS.values(), "objects_modified", *plain.POLICIES)
     seen = [
         (plain.query(row).account, key, thing.get("objectName"))
-        for row in rows
+        for row in map(plain.with_accounts, rows)
         for name in arrays
         for key, thing in plain.named(row.get(name))
         if name not in plain.POLICIES or _protects(thing)

@@ -49,8 +49,8 @@ def test_what_rows_show_of_an_object() -> None:
     shown = {"objectDomain": "Stage", "objectId": 5, "objectName": "S", "stageKind": "External Named",
              "location": "s3://b", "accountName": "AB1", "dataType": "X", "argumentSignature": "()"}  # fmt: skip
     start = facts_of(row()).start
-    assert of("stage/5", base_objects_accessed=[shown]) == Profile(
-        "ACME-PROD", "stage/5", "5", {"STAGE"}, {"()"}, {"X"}, {"External Named"}, {"s3://b"}, {"AB1"},
+    assert of("stage/5@AB1", base_objects_accessed=[shown]) == Profile(
+        "ACME-PROD", "stage/5@AB1", "5", {"STAGE"}, {"()"}, {"X"}, {"External Named"}, {"s3://b"}, {"AB1"},
         {("S", "AB1")}, names={"S": (start, start)}, shown=(start, "q"), called=(start, 0, "S"),
         first=(start, "q", False),
     )  # fmt: skip
