@@ -222,8 +222,8 @@ def _within_intervals(asked: Asked) -> Iterator[str]:
     ]
     if within:
         yield (
-            f"Queries are added up by interval, and {' and '.join(within)} "
-            f"{'is' if len(within) == 1 else 'are'} within one: all its calls count at its start, though some were after that time."
+            f"Queries are added up by interval, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} "
+            "within one: all its calls count at its start, though some were after that time."
         )
 
 

@@ -295,10 +295,7 @@ def _shared(asked: Asked) -> Iterator[str]:
 def _listings(asked: Asked) -> Iterator[str]:
     """A note if the graph has listings, which publish shares."""
     if asked.name == "exposure" and any(asked.graph.of_class("ah:Listing")):
-        yield (
-            "Rows of listings say to whom a share is published (their targets): the answer does not have that. changes "
-            "has these statements."
-        )
+        yield ("Rows of listings say to whom a share is published (their targets): the answer does not have that.")
 
 
 def _granted_on_all(asked: Asked) -> Iterator[str]:

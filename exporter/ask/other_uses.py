@@ -94,7 +94,7 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
     }
     texts = [f"{name} ({use})" for thing, name in things.items() if (use := next(_uses(asked, thing), None))]
     if texts:
-        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(texts, _USES)}."
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(list(dict.fromkeys(texts)), _USES)}."
 
 
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
