@@ -92,9 +92,9 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    texts = [f"{name} ({use})" for thing, name in things.items() if (use := next(_uses(asked, thing), None))]
-    if texts:
-        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(list(dict.fromkeys(texts)), _USES)}."
+    found = {f"{name} ({use})": None for thing, name in things.items() if (use := next(_uses(asked, thing), None))}
+    if found:
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of([*found], _USES)}."
 
 
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
