@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked, in_utc
+from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups
 from exporter.ask.without_ids import SAME_NAME
 
@@ -82,7 +82,7 @@ def _has_sources(graph: Lookups, made: str) -> bool:
 
 def otherwise_used(asked: Asked) -> Iterator[str]:
     """A note on objects that count as not read, which rows of that time name otherwise than as read."""
-    if asked.name != "unused-objects":
+    if asked.name != "unused-objects" or _is_after_record(asked):
         return
     graph = asked.graph
     listed = {(row["object_name"] or "", row["domain"]) for row in asked.answer.dicts()}
@@ -118,7 +118,7 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
 
 def only_as_source(asked: Asked) -> Iterator[str]:
     """For answers about reads: queries whose rows have the object as the source of what they wrote alone."""
-    for thing in sorted(asked.about) if asked.name in _OF_READS else ():
+    for thing in sorted(asked.about) if asked.name in _OF_READS and not _is_after_record(asked) else ():
         columns = asked.match_names("column_name")
         own = (column for column in asked.graph.subjects("ah:columnOf", thing) if columns)
         named = (column for column in own if asked.graph.text(column, "ah:matchName") in columns)
@@ -145,6 +145,12 @@ def _sourced(asked: Asked, thing: str) -> Iterator[str]:
 def _users(graph: Lookups, access: str) -> Iterator[str]:
     """The queries, and nodes for several of them, that have an access."""
     return (query for term in _ACCESS for query in graph.subjects(term, access))
+
+
+def _is_after_record(asked: Asked) -> bool:
+    """Whether only what is later than all queries is asked for."""
+    covered = record_period(asked.graph) if asked.since else None
+    return covered is not None and asked.since is not None and asked.since > in_utc(covered[1])
 
 
 def _is_then(asked: Asked, activity: str) -> bool:
