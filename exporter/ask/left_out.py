@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.parameters import instant
 from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
 
@@ -176,6 +177,12 @@ def _is_midnight(time: str) -> bool:
 _ACCESSES: Final = frozenset({"reads", "writes", "lineage", "policies"})
 """Parts of rows that short queries have too, so that an answer lacks something where these are not on record."""
 _SHOWN_TABLES: Final = 3
+_INTERVAL: Final = """\
+ASK {
+  ?calls a ah:AggregatedQueries ; prov:startedAtTime ?start ; prov:endedAtTime ?end .
+  FILTER(?start < @time@ && ?end > @time@)
+}
+"""
 
 
 def short_queries(asked: Asked) -> Iterator[str]:
@@ -190,6 +197,7 @@ def short_queries(asked: Asked) -> Iterator[str]:
             how = "Their rows never name an agent."
         if how:
             yield f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"
+        yield from _within_intervals(asked)
         return
     if asked.question.aggregated_queries == "left out" or not asked.question.needs & _ACCESSES:
         return
@@ -201,6 +209,22 @@ def short_queries(asked: Asked) -> Iterator[str]:
     if is_by_day(asked.graph):
         on_record = "are only in this answer if rows of AGGREGATE_ACCESS_HISTORY were exported"
     yield f"{what}: short queries on hybrid tables {on_record} (exporter export --aggregate)."
+
+
+def _within_intervals(asked: Asked) -> Iterator[str]:
+    """A note on times within an interval whose calls are added up."""
+    given = [(name, value) for name in ("since", "until") for value in asked.values(name)]
+    within = [
+        f"{name}={value}"
+        for name, value in given
+        if asked.question.aggregated_queries != "left out"
+        if asked.graph.holds(_INTERVAL, time=f'"{instant(name, value).isoformat()}"^^xsd:dateTime')
+    ]
+    if within:
+        yield (
+            f"Queries are added up by interval, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} "
+            "within one: all its calls count at its start, though some were after that time."
+        )
 
 
 def _hybrid_tables(asked: Asked) -> set[str]:

@@ -17,6 +17,7 @@ from exporter.ask import (
     incomplete,
     left_out,
     nameless,
+    other_uses,
     policy_bodies,
     protection,
     unrecorded,
@@ -76,14 +77,17 @@ SELECT DISTINCT ?done ?start ?end ?query_id WHERE {
 }
 """
 _NOT_AS_BASE: Final = """\
-ASK {
+SELECT DISTINCT ?has_columns WHERE {
   ?read prov:specializationOf @thing@ .
   ?written prov:wasDerivedFrom ?read ; prov:wasGeneratedBy ?query .
   ?query prov:qualifiedUsage|ah:accessPattern ?access .
   ?access ah:accessedObject @thing@ .
   FILTER NOT EXISTS { ?written ah:derivedFromBase ?read }
+  BIND(EXISTS { ?column dcterms:isPartOf ?written ; prov:wasDerivedFrom ?source } AS ?has_columns)
 }
 """
+_OF_BASES: Final = ("sensitive-data-movement", "end-up", "column-copies")
+"""Questions that follow base objects, or the source columns that rows give of what they name directly."""
 _ON_ALL: Final = """\
 SELECT DISTINCT ?label ?privilege ?kind ?account ?since ?until WHERE {
   ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
@@ -111,15 +115,22 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
-        notes += [masked_elsewhere, _granted_on_all, without_ids.revokes_not_counted]
+        notes += [
+            masked_elsewhere,
+            _granted_on_all,
+            _listings,
+            without_ids.revokes_not_counted,
+            other_uses.otherwise_used,
+        ]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
+        notes += [other_uses.only_as_source]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
-            notes += [nameless.given_twice]
+            notes += [nameless.given_twice, other_uses.without_columns]
         notes += [_shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]
@@ -254,13 +265,19 @@ def _kinds(asked: Asked) -> Iterator[str]:
 
 
 def _not_as_base(asked: Asked) -> Iterator[str]:
-    """For an empty answer of the question that follows base objects alone, as the documents' query does."""
-    for thing in sorted(asked.about) if asked.name == "sensitive-data-movement" else ():
-        domain = asked.graph.text(thing, "ah:domain") or ""
-        if domain not in _NO_DATA and asked.graph.holds(_NOT_AS_BASE, thing=iris([thing])):
+    """For an empty answer of a question that follows base objects alone, as the documents' query does, or the columns
+    that rows give of what a query named: rows have a provider's tables in neither.
+    """
+    for thing in sorted(asked.about) if asked.name in _OF_BASES else ():
+        if (asked.graph.text(thing, "ah:domain") or "") in _NO_DATA:
+            continue
+        has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}
+        if has_columns:
+            is_whole = "false" in has_columns and asked.name != "end-up"
+            where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (
                 f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
-                "this question follows. end-up has where its data went."
+                f"this question follows. {where}."
             )
 
 
@@ -273,6 +290,12 @@ def _shared(asked: Asked) -> Iterator[str]:
                 f"{asked.graph.label(thing)} was granted to a share: reads in other accounts are in their own "
                 "ACCESS_HISTORY alone."
             )
+
+
+def _listings(asked: Asked) -> Iterator[str]:
+    """A note if the graph has listings, which publish shares."""
+    if asked.name == "exposure" and any(asked.graph.of_class("ah:Listing")):
+        yield ("Rows of listings say to whom a share is published (their targets): the answer does not have that.")
 
 
 def _granted_on_all(asked: Asked) -> Iterator[str]:

@@ -44,15 +44,18 @@ def objects_by_name(asked: Asked) -> Iterator[str]:
 _TWICE: Final = """\
 SELECT DISTINCT ?nameless ?thing ?name WHERE {
   ?nameless ah:sameNameAs ?thing ; rdfs:label ?name .
-  FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless })
+  FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless }
+    || EXISTS { ?enforcement ah:protectedObject ?nameless })
 }
 ORDER BY ?name
 """
 
 
 def given_twice(asked: Asked) -> Iterator[str]:
-    """For an empty answer that follows data or is about all objects: what rows give with an id and without."""
-    if asked.name not in FOLLOWING | OF_ALL:
+    """For an empty answer that follows data, is about all objects, or asks by id: what rows give with an id and
+    without.
+    """
+    if asked.name not in FOLLOWING | OF_ALL and not asked.values("object_id"):
         return
     about = {*asked.things, *asked.followed}
     rows = asked.graph.select(_TWICE) if has_mixed_ids(asked.graph) else ()

@@ -1,0 +1,160 @@
+"""What answers say of uses that they do not count: of objects that rows name otherwise than as read, and of columns
+whose rows give no source.
+
+Each case is a separate account of one export; query ``qN`` starts at minute N.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporter.graph.store import load
+from tests import exports
+from tests.aggregates import calls
+from tests.ask import stories
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, thing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+A, B, C, T = (thing(name, number) for number, name in enumerate("ABCT", 1))
+OVER: Final = thing("V", 21, "View")
+TAG: Final[Json] = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD", "tagValue": {"value": "high"}}}
+UNREAD: Final[Json] = {"direct_objects_accessed": [], "base_objects_accessed": []}
+MASKED: Final[Json] = {"columns": [{"columnName": "C", "policies": [MASK]}]}
+SHARED: Final = thing("T", 77)
+FROM_SHARE: Final[Json] = {
+    **copied(thing("SHARED", 5), C),
+    "provider_base_objects_accessed": [{**SHARED, "accountName": "OTHER"}],
+}
+STORIES: Final[dict[str, list[Json]]] = {
+    "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
+    # the table is named as the source of a column alone (beyond_the_documents.md)
+    "source": [changed(A, "CREATE"), changed(B, "CREATE"), read(B), {**copied(A, C), **UNREAD}],
+    # the view lies between another one and its table; its policy is enforced
+    "between": [
+        changed(OVER, "CREATE"), changed(OVER),
+        {**read(thing("W", 22, "View")), "base_objects_accessed": [A], "policies_referenced": [{**OVER, **MASKED}]},
+    ],
+    "cloned": [
+        changed(A, "CREATE"),
+        changed(B, "CREATE", cloneSourceName={"value": "D.S.A"}, cloneSourceDomain={"value": "TABLE"}), read(B),
+    ],
+    "without-id": [changed(thing("A", 0), "CREATE"), read(A, "BEN"), {**UNREAD, "objects_modified": [thing("B", 0)]},
+                   read(B)],
+    "masked-without-id": [{**copied(A, B), "policies_referenced": [{**thing("A", 0), **MASKED}]}, read(B)],
+    # no row says which column came from which
+    "whole": [
+        changed(A, columns={"C": {"tags": TAG, **SET_MASK["C"]}}), {**read(A), "objects_modified": [B]}, read(B, "BEN"),
+    ],
+    "by-column": [changed(A, columns={"C": {"tags": TAG}}), copied(B, C), read(A)],
+    "share": [FROM_SHARE, read(C, "BEN")],
+    "listed": [
+        {"object_modified_by_ddl": {"objectDomain": "LISTING", "objectName": "L", "objectId": 95,
+                                    "operationType": "ALTER", "properties": {"addTargets": {"value": ["O.ACC"]}}}},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told(STORIES, tmp_path_factory.mktemp("other-uses"))
+
+
+def notes(question: str, story: str, whole: Store, **given: Any) -> str:
+    return "\n".join(asked(question, stories.of(story, whole), **given).notes)
+
+
+@pytest.mark.parametrize(
+    ("story", "told"),
+    [
+        ("source", "D.S.A (source of what query q4 wrote)"),
+        ("between", "D.S.V (a policy on it was enforced for query q3)"),
+        ("cloned", "D.S.A (source of a CLONE or LIKE, query q2)"),
+        ("without-id", "D.S.A (read with an id), D.S.B (read with an id)"),
+        ("masked-without-id", "D.S.A (read with an id)"),
+    ],
+)
+def test_what_may_be_in_use_is_told_of_objects_that_no_query_read(story: str, told: str, whole: Store) -> None:
+    assert f"do not count as read here: {told}." in notes("unused-objects", story, whole)
+    assert "may be in use" not in notes("unused-objects", story, whole, since=at(9)), "nothing was done since"
+
+
+@pytest.mark.parametrize("given", [{}, {"since": at(2)}, {"since": at(9)}])
+def test_nothing_is_told_of_objects_that_are_not_in_use(given: dict[str, str], whole: Store) -> None:
+    assert asked("unused-objects", stories.of("by-column", whole)).rows
+    for story in ("clean", "by-column"):
+        assert "may be in use" not in notes("unused-objects", story, whole, **given)
+
+
+@pytest.mark.parametrize(
+    "question", ["column-readers", "columns-accessed", "downstream-users", "when-accessed", "who-accessed"]
+)
+def test_a_source_of_columns_that_is_not_among_what_was_read_is_told(question: str, whole: Store) -> None:
+    column = {"column_name": "C"} if question == "column-readers" else {}
+    told = "Rows have D.S.A as the source of what queries wrote, and not among what they read: query q4."
+    assert told in notes(question, "source", whole, object_name="D.S.A", **column)
+    for story, name in (("source", "D.S.B"), ("clean", "D.S.A")):
+        assert "as the source of what" not in notes(question, story, whole, object_name=name, **column)
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("column-copies", {"object_name": "D.S.A", "column_name": "C"}),
+        ("column-lineage", {"target_object_name": "D.S.B"}),
+        ("root-cause", {"object_name": "D.S.B", "column_name": "C"}),
+        ("tag-reach", {}),
+        ("unmasked-copies", {}),
+    ],
+)
+def test_rows_that_give_no_source_of_any_column_are_told(question: str, given: dict[str, str], whole: Store) -> None:
+    told = notes(question, "whole", whole, **given)
+    assert "do not say which column came from which: query q2." in told
+    assert "came from which" not in notes(question, "by-column", whole, **given)
+
+
+def test_what_a_provider_shares_is_not_said_to_be_where_it_is_not(whole: Store) -> None:
+    """Rows give the columns of what was shared, so that end-up follows these, and not the provider's table."""
+    for question, given in {"end-up": {}, "column-copies": {"column_name": "C"}, "sensitive-data-movement": {}}.items():
+        answer = asked(question, stories.of("share", whole), object_name="D.S.T", **given)
+        assert not answer.rows
+        told = "\n".join(answer.notes)
+        assert "Queries that wrote read D.S.T, but it is not among their base objects" in told
+        assert "downstream-users has who read what they wrote." in told
+    rows = asked("downstream-users", stories.of("share", whole), object_name="D.S.T").rows
+    assert ("BEN", "D.S.C") in {row[:2] for row in rows}
+
+
+def test_a_mask_on_the_same_name_without_an_id_is_told_of_copies(whole: Store) -> None:
+    answer = asked("unmasked-copies", stories.of("masked-without-id", whole))
+    assert not answer.rows
+    assert "Rows give D.S.A with an id and without" in "\n".join(answer.notes)
+
+
+def test_what_was_written_without_the_id_is_told_of_an_answer_by_id(whole: Store) -> None:
+    assert "Rows give D.S.B with an id and without" in notes("writers", "without-id", whole, object_id="2")
+    assert "with an id and without" not in notes("writers", "clean", whole, object_id="1", until=at(1))
+
+
+def test_targets_of_listings_are_told(whole: Store) -> None:
+    assert "Rows of listings say to whom a share is published" in notes("exposure", "listed", whole)
+    assert "listings" not in notes("exposure", "clean", whole)
+
+
+def test_a_time_within_an_interval_of_added_up_queries_is_told(tmp_path: Path) -> None:
+    single = {"query_id": "q1", "query_start_time": "2026-01-01 07:00:00 +0000", **read(B)}
+    rows = exports.ndjson([single], tmp_path / "rows.ndjson")
+    short = exports.ndjson([calls("2026-01-01T08:00", "ANA", "h", 5, [A])], tmp_path / "short.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--outputs", "graph", "--aggregate", str(short)) == 0
+    graph = load(tmp_path / "out")
+    for question in ("who-accessed", "downstream-users", "unused-objects"):
+        of_object = {} if question == "unused-objects" else {"object_name": "D.S.A"}
+        for seconds in ("00", "30"):
+            answer = asked(question, graph, since=f"2026-01-01T08:00:{seconds}", **of_object)
+            assert ("within one: all its calls count at its start" in "\n".join(answer.notes)) == (seconds == "30")
