@@ -66,7 +66,7 @@ def test_the_graph_answers_what_the_documents_do(folder: Path, asked: str, rows:
 
 
 def _cell(cell: Any) -> str | None:
-    return ", ".join(cell) if isinstance(cell, list) else cell
+    return ", ".join(cell) or None if isinstance(cell, list) else cell
 
 
 def test_the_thirteen_questions_of_the_documents_are_answered() -> None:

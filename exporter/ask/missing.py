@@ -299,15 +299,23 @@ def _listings(asked: Asked) -> Iterator[str]:
 
 
 def _granted_on_all(asked: Asked) -> Iterator[str]:
-    """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time."""
-    if asked.name != "exposure" or not asked.things:
+    """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
+    what the data went to is in, if they were made by then.
+    """
+    if asked.name not in {"end-up", "exposure"} or not asked.things:
         return
     graph, times = asked.graph, asked.times("at")
-    inside = [(thing, holder.name) for thing in asked.things for holder in graph.names_of(thing)]
+    rows = list(graph.select(_ON_ALL))
+    things = asked.things if asked.name == "exposure" else asked.followed if rows else ()
+    inside = [(thing, holder.name) for thing in things for holder in graph.names_of(thing)]
     grants = [
         f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for row in graph.select(_ON_ALL)
-        if protection.holds(row, times)
+        for row in rows
+        if (
+            protection.holds(row, times)
+            if asked.name == "exposure"
+            else not asked.until or in_utc(row["since"]) < asked.until
+        )
         for thing, text in inside
         if text.startswith(f"{row['label']}.")
         if thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])

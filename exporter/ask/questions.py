@@ -174,7 +174,7 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
         paths = movement.rows(Lookups(store), question, params, together=as_list if of_page else ", ".join)
-        return _cut(Answer(movement.COLUMNS, *paths), most)
+        return _cut(_without_empty(Answer(movement.COLUMNS, *paths)), most)
     query = bind(question.query, question.parameters, params)
     if thing:
         query = about(query, thing)
@@ -191,7 +191,19 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
         if is_stopped:
             columns = columns[: -len(tag_stops.PATH_ENDS)]
             rows, notes = tag_stops.without_stopped(Lookups(store), params, columns, rows)
-        return _cut(Answer(columns, merged(columns, rows, most) if of_page else _first(rows, most), notes), most)
+        if of_page:
+            return _cut(Answer(columns, merged(columns, rows, most), notes), most)
+        return _cut(_without_empty(Answer(columns, _first(rows, most), notes)), most)
+
+
+def _without_empty(answer: Answer) -> Answer:
+    """The answer with None where a list of names or a privilege is empty: there is none. The value of a tag can be an
+    empty text.
+    """
+    rows = [zip(answer.columns, row, strict=True) for row in answer.rows]
+    return replace(
+        answer, rows=[tuple([cell if column == "value" else cell or None for column, cell in row]) for row in rows]
+    )
 
 
 def select(store: Store, query: str, name: str, most: int | None = None) -> Answer:

@@ -24,12 +24,17 @@ from exporter.input.row import (
     JSON_TEXTS,
     AgentDocument,
     ChangeDocument,
+    DirectDocument,
     Document,
     GuardedDocument,
+    JoinDocument,
+    JoinedDocument,
     ObjectDocument,
     PolicyDocument,
     ReadDocument,
     Row,
+    SourcedColumnDocument,
+    SourceDocument,
     Text,
     WrittenDocument,
     columns_of,
@@ -53,7 +58,7 @@ from exporter.model.identifiers import (
     usable_id,
     whole,
 )
-from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, thing_of
+from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, sources, thing_of
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
 _SENTINEL: Final = f'"{TRUNCATED}"'
@@ -185,19 +190,36 @@ def _is_cut(change: ChangeDocument, properties: str | None) -> bool:
 
 
 def _says_nothing_somewhere(objects: Objects) -> bool:
-    """Whether there is an object without id, name and location, or a column without a name."""
+    """Whether there is an object without id, name and location, or a column without a name; or such a partner of a join
+    or source of a column.
+    """
     for document in objects or ():
         if document is None or _is_nothing(document):
+            return True
+        if isinstance(document, DirectDocument) and not all(map(_has_partner, document.join_objects or ())):
             return True
         for column in document.columns or ():
             if column is None or _is_blank(column.column_name):
                 return True
+            if isinstance(column, SourcedColumnDocument) and not all(map(_is_named, sources(column))):
+                return True
     return False
 
 
-def _is_nothing(document: ReadDocument | WrittenDocument | GuardedDocument) -> bool:
-    name = document.location if document.object_name is None else document.object_name
-    if name is None and document.locations:
+def _has_partner(join: JoinDocument | None) -> bool:
+    sides = () if join is None else (join.node, join.join_object)
+    return any(side is not None and not _is_nothing(side) for side in sides)
+
+
+def _is_named(source: SourceDocument | None) -> bool:
+    return source is not None and not _is_nothing(source)
+
+
+def _is_nothing(document: ObjectDocument | JoinedDocument | SourceDocument) -> bool:
+    name = document.object_name
+    if name is None and not isinstance(document, SourceDocument):
+        name = document.location
+    if name is None and isinstance(document, ObjectDocument) and document.locations:
         name = document.locations[0]
     return _is_blank(name) and _has_no_id(document.object_id, document.object_domain)
 

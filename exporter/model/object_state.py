@@ -216,7 +216,8 @@ class Profile(Struct, gc=False):
     ``accounts`` (the row's accountName). ``names``: name -> first and last time it was seen on the object (microseconds
     since 1970). ``seen_as``: the names with their accounts, also names that a RENAME gave. ``columns``: name -> ids.
     ``renamed_from``: new name of a column -> former names. ``old_names``: a name given by RENAME TO -> the names before
-    it (None: the row had none). ``given``: names that a RENAME or SWAP gave to an object with an id. ``fates``: name ->
+    it (None: the row had none). ``given``: names that a RENAME or SWAP gave to an object with an id; ``given_at``: the
+    latest start of a query that did. ``fates``: name ->
     the latest write or change under this name; ``comment``: the one in force, None where no row sets one; both only if
     events are made.
 
@@ -247,6 +248,7 @@ class Profile(Struct, gc=False):
     renamed_from: dict[str, set[str]] = field(default_factory=dict)
     old_names: dict[str, set[str | None]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
+    given_at: dict[str, int] = field(default_factory=dict)
     fates: dict[str, Fate] = field(default_factory=dict)
     comment: Comment | None = None
     drops: set[Drop] = field(default_factory=set)

@@ -81,9 +81,14 @@ def _inside(element: ObjectDocument) -> Iterator[NamingElement | None]:
             yield from (join.node, join.join_object)
     for column in (isinstance(element, WrittenDocument) and element.columns) or ():
         if column is not None:
-            spellings = column.direct_sources, column.base_sources
-            more = column.direct_source_columns, column.base_source_columns
-            yield from chain.from_iterable(sources or () for sources in (*spellings, *more))
+            yield from sources(column)
+
+
+def sources(column: SourcedColumnDocument) -> Iterator[SourceDocument | None]:
+    """The sources of a column in both spellings that rows have."""
+    spellings = column.direct_sources, column.base_sources
+    more = column.direct_source_columns, column.base_source_columns
+    return chain.from_iterable(each or () for each in (*spellings, *more))
 
 
 def known_text(value: Text) -> str | None:

@@ -254,6 +254,8 @@ def add(
 def _add_times(profile: Profile, attributes: Attributes, facts: QueryFacts) -> None:
     """Add when the query names the object, drops it, takes its name, and makes a schema or database anew."""
     end, query_id = facts.end, facts.query_id
+    for name in attributes.given:
+        profile.given_at[name] = max(facts.start, profile.given_at.get(name, facts.start))
     profile.drops.update((end, query_id, drop) for drop in attributes.drops)
     profile.takes.update((end, query_id, name) for name in attributes.takes)
     own = "" if attributes.object_id is None else profile.key
@@ -294,6 +296,8 @@ def merge(profile: Profile, other: Profile) -> None:
     profile.shown, profile.called = max(profile.shown, other.shown), max(profile.called, other.called)
     for name, seen in other.names.items():
         _see(profile.names, name, seen)
+    for name, at in other.given_at.items():
+        profile.given_at[name] = max(at, profile.given_at.get(name, at))
     for name, fate in other.fates.items():
         profile.fates[name] = max(profile.fates.get(name, fate), fate)
     if other.comment is not None:

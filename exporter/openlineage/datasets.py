@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from exporter.input.times import iso_micros
 from exporter.model.facts import Change, QueryFacts, Thing
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import ATTRIBUTES, Comment, Fate, Profile
+from exporter.model.object_state import ATTRIBUTES, NEVER, Comment, Fate, Profile
 from exporter.openlineage import facets
 from exporter.openlineage.events import DATASET, Event
 from exporter.openlineage.facets import Json, greatest
@@ -124,7 +124,9 @@ def as_thing(profile: Profile) -> Thing:
 
 
 _NO_FATE: Final = (0, "", "", "", "")
-_NO_HOLDER: Final = (0, "")
+_NEVER_SEEN: Final = (NEVER, NEVER)
+_NO_HOLDER: Final = (NEVER, 0, "")
+_NO_COMMENT: Final = Comment(NEVER, "", "")
 
 
 class DatasetProfile(Struct, gc=False):
@@ -132,8 +134,8 @@ class DatasetProfile(Struct, gc=False):
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
     object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
     :class:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
-    ``holder``: when its object was last seen under the name, and the object's key, of the object that had it last;
-    ``comment``: this object's, empty for none. The others: see :data:`DatasetKey`.
+    ``holder``: the object that had the name last: when it was last seen under it or got it, whether it then got it by a
+    RENAME or SWAP, and its key; ``comment``: of this object. The others: see :data:`DatasetKey`.
     """
 
     account: str
@@ -146,8 +148,8 @@ class DatasetProfile(Struct, gc=False):
     left: dict[str, bool] = field(default_factory=dict)
     fate: tuple[int, str, str, str, str] = _NO_FATE
     is_shown: bool = False
-    holder: tuple[int, str] = _NO_HOLDER
-    comment: str = ""
+    holder: tuple[int, int, str] = _NO_HOLDER
+    comment: Comment = _NO_COMMENT
 
     @property
     def key(self) -> DatasetKey:
@@ -191,7 +193,6 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
     hidden_names = hidden(profile, {name for _, _, name, _ in spelled}, settings)
     for key, each in spelled.items():
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
-        last_seen = [(profile.names.get(spelling.name or "", (0, 0))[1], profile.key) for spelling in each]
         fates = [
             (fate.end, fate.query_id, fate.state, *of_name.get(fate.former_name, ("", "")))
             for name in names
@@ -200,15 +201,23 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
         by_key[key] = DatasetProfile(
             *key,
             is_seen=any(spelling.is_seen for spelling in each),
-            columns=set(profile.columns),
+            columns={*profile.columns, *profile.renamed_from},
             things={profile.key: thing},
             left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
             fate=max([_NO_FATE, *fates]),
             is_shown=key[2] not in hidden_names,
-            holder=max([_NO_HOLDER, *last_seen]),
-            comment=profile.comment.text if profile.comment else "",
+            holder=max([_NO_HOLDER, *(_held(profile, name) for name in names)]),
+            comment=profile.comment or _NO_COMMENT,
         )
     return by_key
+
+
+def _held(profile: Profile, name: str) -> tuple[int, int, str]:
+    """When the object had the name last, as :class:`DatasetProfile` has it. The query that gives an object a name by
+    RENAME or SWAP shows the former holder, too: so of one time, what is given is later than what is seen.
+    """
+    _, seen = profile.names.get(name, _NEVER_SEEN)
+    return max((seen, 0, profile.key), (profile.given_at.get(name, NEVER), 1, profile.key))
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:
@@ -233,7 +242,7 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
         **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
         **facets.hierarchy(dataset.name, shown.domain, producer),
         **facets.catalog(dataset.name, shown.domain, dataset.namespace, producer),
-        **facets.of_one("documentation", "description", dataset.comment, producer),
+        **facets.of_one("documentation", "description", dataset.comment.text, producer),
     }
 
 

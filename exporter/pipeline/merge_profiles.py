@@ -247,7 +247,10 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Expo
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
-    return before is None or replace(dataset, left=before.left, fate=before.fate, holder=before.holder) != before
+    if before is None or dataset.comment.text != before.comment.text:
+        return True
+    alike = replace(dataset, left=before.left, fate=before.fate, holder=before.holder, comment=before.comment)
+    return alike != before
 
 
 class _Holder(Struct, array_like=True, gc=False):

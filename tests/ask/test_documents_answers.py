@@ -63,7 +63,7 @@ def test_the_documents_answer(case: str, question: str, rows: list[list[Any]], s
 
 
 def _cell(cell: Any) -> str | None:
-    return ", ".join(cell) if isinstance(cell, list) else cell
+    return ", ".join(cell) or None if isinstance(cell, list) else cell
 
 
 def _of_account(store: Store, case: str) -> Iterator[Quad]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.ask.answers import render
 from exporter.ask.questions import ask, find
 from tests.ask import stories
 from tests.ask.test_names import MASK, SET_MASK, changed, read, thing
@@ -137,4 +138,38 @@ def test_a_grant_on_all_tables_of_the_schema_is_told_while_it_holds(
 ) -> None:
     answer = answered([changed(T, "CREATE"), *grants], tmp_path, "exposure", object_name="D.S.T", **given)
     assert answer.rows == []
+    assert any("SELECT ON ALL TABLE in D.S" in note for note in answer.notes) == is_told
+
+
+def test_an_answer_has_none_for_a_grant_without_a_privilege_and_for_no_columns(tmp_path: Path) -> None:
+    share = {"objectDomain": "Share", "objectId": 60, "objectName": "SH"}
+    on_t = {"SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_ID": 1, "SECURABLE_OBJECT_NAME": "D.S.T"}
+    unloaded = {"objects_modified": [{"objectDomain": "Stage", "objectId": 7, "objectName": "D.S.ST"}]}
+    rows = [
+        changed(share, grant={"value": {"PRIVILEGES": ["SELECT"], **on_t}}),
+        changed(share, accountsToAdd={"value": ["A.B"]}),
+        {**read(T), **unloaded},
+    ]
+    store = stories.told({"one": rows}, tmp_path)
+    assert {row["privilege"] for row in ask(store, find("exposure"), {}).dicts()} == {"SELECT", None}
+    answer = ask(store, find("sensitive-data-movement"), {"object_name": "D.S.T"})
+    assert [row["target_columns"] for row in answer.dicts()] == [None]
+    assert '"target_columns": null' in render(answer, "json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "until", "is_told"),
+    [("TABLE", None, True), ("VIEW", None, False), ("TABLE", "2026-01-01T00:01:30Z", False)],
+)
+@pytest.mark.parametrize("is_revoked", [True, False])
+def test_data_that_ended_up_where_all_tables_of_the_schema_were_granted_is_told(
+    kind: str, until: str | None, *, is_told: bool, is_revoked: bool, tmp_path: Path
+) -> None:
+    source = {**T, "objectName": "D.OTHER.T"}
+    column = {"columnName": "C", "directSources": [{**source, "columnName": "C"}]}
+    copied = {**read(source), "objects_modified": [{**thing("B", 3), "columns": [column]}]}
+    rows = [copied, granted(kind), *([granted(kind, "revoke")] if is_revoked else [])]
+    given = {} if until is None else {"until": until}
+    answer = answered(rows, tmp_path, "end-up", object_name="D.OTHER.T", **given)
+    assert "D.S.B" in {row["target_name"] for row in answer.dicts()}
     assert any("SELECT ON ALL TABLE in D.S" in note for note in answer.notes) == is_told

@@ -194,6 +194,21 @@ def test_a_function_is_a_source_without_a_column() -> None:
         ({"object_modified_by_ddl": {**TABLE, "objectId": True}}, ["object_modified_by_ddl NOT_UNDERSTOOD"]),
         ({"objects_modified": [{**TABLE, "columns": [{"columnId": 5}]}]}, ["objects_modified UNNAMED"]),
         ({"objects_modified": [{**TABLE, "columns": [None]}]}, ["objects_modified UNNAMED"]),
+        *[({"direct_objects_accessed": [{**TABLE, "joinObjects": [join]}]}, ["direct_objects_accessed UNNAMED"])
+          for join in (None, {"joinType": "INNER"}, {"node": None}, {"node": {"objectDomain": "Table"}},
+                       {"type": "INNER", "joinObject": {"objectId": 0, "objectName": ""}})],
+        *[({"direct_objects_accessed": [{**TABLE, "joinObjects": [join]}]}, [])
+          for join in ({"node": {"location": "s3://a"}}, {"node": {}, "joinObject": TABLE})],
+        *[({"objects_modified": [{**TABLE, "columns": [{"columnName": "A", kind: [source]}]}]}, places)
+          for kind in ("directSources", "baseSources", "directSourceColumns", "baseSourceColumns")
+          for source, places in (
+              (None, ["objects_modified UNNAMED"]),
+              ({"columnName": "X"}, ["objects_modified UNNAMED"]),
+              ({"objectDomain": "Table", "columnName": "X"}, ["objects_modified UNNAMED"]),
+              ({"objectDomain": "FUNCTION"}, ["objects_modified UNNAMED"]),
+              (TABLE, []),
+              ({"objectName": "TRUNCATED", "columnName": "X"}, ["objects_modified TRUNCATED"]),
+          )],
         ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "policies": CUT_POLICIES}]}]},
          ["policies_referenced TRUNCATED"]),
         ({"direct_objects_accessed": [{**TABLE, "objectName": "TRUNCATED_AT"}], "user_name": "TRUNCATED"}, []),

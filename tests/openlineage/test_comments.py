@@ -38,6 +38,11 @@ def change(day: int, operation: str = "ALTER", name: str = "T", number: int = 1,
     return row(day, object_modified_by_ddl={**told, "properties": properties})
 
 
+def swap(day: int, name: str, number: int, other: str, partner: int) -> Json:
+    target = {"swapTargetDomain": said("Table"), "swapTargetId": {"value": partner}}
+    return change(day, name=name, number=number, **target, swapTargetName=said(f"DB.S.{other}"))
+
+
 def said(text: str) -> Json:
     return {"value": text}
 
@@ -83,6 +88,27 @@ HISTORIES: Final[dict[str, tuple[list[Json], Shown]]] = {
         {"T": None},
     ),
     "replaced under its id": ([change(1, comment=said("c")), change(2, "REPLACE"), read(3)], {"T": None}),
+    "swapped": (
+        [change(1, comment=said("c")), swap(2, "T", 1, "N", 2), swap(2, "N", 2, "T", 1)],
+        {"T": None, "N": "c"},
+    ),
+    "swapped, one row": ([change(1, comment=said("c")), swap(2, "N", 2, "T", 1)], {"T": None, "N": "c"}),
+    "swapped twice": (
+        [change(1, comment=said("c")), swap(2, "T", 1, "N", 2), swap(3, "N", 1, "T", 2)],
+        {"T": "c", "N": None},
+    ),
+    "another object renamed to the name": (
+        [
+            change(1, comment=said("c")),
+            change(2, objectName=said("DB.S.N")),
+            change(3, "ALTER", "O", 2, objectName=said("DB.S.T")),
+        ],
+        {"T": None, "N": "c", "O": None},
+    ),
+    "emptied under a new name": (
+        [change(1, comment=said("c")), change(2, objectName=said("DB.S.N")), change(3, name="N", comment=said(""))],
+        {"T": None, "N": None},
+    ),
     "of a column": ([change(1, columns={"A": {"comment": said("c")}}), read(2)], {"T": None}),
 }
 

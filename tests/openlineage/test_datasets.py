@@ -230,3 +230,17 @@ def test_an_object_that_one_place_of_a_row_names_is_one_dataset(tmp_path: Path) 
 def test_the_uri_of_a_place_is_one(namespace: str, uri: str) -> None:
     facet = facets.data_source(namespace, "https://example.com")["dataSource"]
     assert (facet["name"], facet["uri"]) == (namespace, uri)
+
+
+@pytest.mark.parametrize("name", ["Z", {"value": "Z"}])
+def test_the_schema_has_the_new_name_of_a_renamed_column_also_where_no_other_row_shows_it(
+    name: object, tmp_path: Path
+) -> None:
+    column = {"objectId": {"value": 11}, "subOperationType": "ALTER", "objectName": name}
+    changed = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.A", "operationType": "ALTER"}
+    row = {"query_id": "q", "query_start_time": "2026-03-01T00:00:00Z", "user_name": "U"}
+    row["object_modified_by_ddl"] = {**changed, "properties": {"columns": {"X": column}}}
+    given = exports.ndjson([row], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "events") == 0
+    (dataset,) = (event["dataset"] for event in map(json.loads, exports.events(tmp_path / "out")) if "dataset" in event)
+    assert [column["name"] for column in dataset["facets"]["schema"]["fields"]] == ["X", "Z"]
