@@ -119,6 +119,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
+        if not asked.answer.rows or asked.is_of_page:
             notes += [nameless.given_twice]
         notes += [_shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
