@@ -57,6 +57,7 @@ _REASONS: Final = {
     (UNNAMED, NOT_UNDERSTOOD): "not understood in full ({}: without a name, or in a form that is not known)",
 }
 """The reasons of ``ah:incomplete`` -> what an answer says of them."""
+LACKS: Final = "so the answer may lack what"
 
 
 def incomplete_queries(asked: Asked) -> Iterator[str]:
@@ -144,7 +145,7 @@ def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> st
     queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
     first_id = asked.graph.text(min(queries), "ah:queryId")
     the_first = f"; the first is {first_id}." if first_id else "."
-    return f"{count} {queries_are} {why}, so the answer may lack what {pronoun} did{otherwise}{the_first}"
+    return f"{count} {queries_are} {why}, {LACKS} {pronoun} did{otherwise}{the_first}"
 
 
 # --- agents, requests, accounts ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
+from urllib.parse import unquote
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
 
@@ -113,6 +114,14 @@ class Lookups:
     def label(self, thing: str) -> str:
         """The present or last name of an object; its IRI if it has none."""
         return self.text(thing, "rdfs:label") or thing
+
+    def account_of(self, thing: str) -> str:
+        """The name of the account of an object."""
+        place = thing.rsplit("/", 2 if self.text(thing, "ah:objectId") else 3)[0]
+        if place.startswith("snowflake://") or place.rpartition("/")[0].endswith("/account"):
+            return unquote(place.rpartition("/")[2])
+        exported = (account for export in self.of_class("ah:Export") for account in self.objects(export, "ah:account"))
+        return next(map(self.label, exported), place)
 
     def _subjects(self, term: str, value: Literal | NamedNode) -> Iterator[str]:
         for quad in self.store.quads_for_pattern(None, _node(term), value):

@@ -130,7 +130,9 @@ def explain(asked: Asked) -> list[str]:
         notes += [other_uses.only_as_source]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
-            notes += [nameless.given_twice, other_uses.without_columns]
+            notes += [other_uses.without_columns]
+        if not asked.answer.rows or asked.is_of_page:
+            notes += [nameless.given_twice]
         notes += [_shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]

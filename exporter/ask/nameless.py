@@ -20,6 +20,7 @@ from exporter.ask.renamings import OF_MASKS, Key, Renaming, linked_names, renami
 from exporter.ask.without_ids import SAME_NAME, SET_BY, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.model.identifiers import match_name
 
+TWICE: Final = "with an id and without: what they say of one is not known of the other"
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
 _Row = dict[str, str]
@@ -52,19 +53,16 @@ ORDER BY ?name
 
 
 def given_twice(asked: Asked) -> Iterator[str]:
-    """For an empty answer that follows data, is about all objects, or asks by id: what rows give with an id and
-    without.
+    """For an empty answer that follows data, is about all objects, or asks by id, and for pages that follow data, whose
+    answers have what they begin at: what rows give with an id and without.
     """
-    if asked.name not in FOLLOWING | OF_ALL and not asked.values("object_id"):
+    is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
+    if not is_about or not has_mixed_ids(asked.graph):
         return
-    about = {*asked.things, *asked.followed}
-    rows = asked.graph.select(_TWICE) if has_mixed_ids(asked.graph) else ()
-    names = [row["name"] for row in rows if not asked.things or about & {row["nameless"], row["thing"]}]
+    about, rows = {*asked.about, *asked.followed}, asked.graph.select(_TWICE)
+    names = [row["name"] for row in rows if not about or about & {row["nameless"], row["thing"]}]
     if names:
-        yield (
-            f"Rows give {first_of(list(dict.fromkeys(names)), _SHOWN)} with an id and without: what they say of one is "
-            "not known of the other, though it may be the same."
-        )
+        yield (f"Rows give {first_of(list(dict.fromkeys(names)), _SHOWN)} {TWICE}, though it may be the same.")
 
 
 def uncertain_things(asked: Asked) -> set[str]:

@@ -22,6 +22,7 @@ from exporter.system.terminal import visible
 if TYPE_CHECKING:
     from exporter.ask.lookups import Lookups, NameHolder
 
+IN_EACH_ACCOUNT: Final = "accounts: the answer has the objects with this id in each."
 NEAREST: Final = 3
 """How many of the nearest names a message lists."""
 _MANY: Final = 5_000
@@ -205,9 +206,7 @@ def _of_id(graph: Lookups, ident: str, kinds: list[str], resolved: ResolvedParam
     if not kinds and len(matching) > 1 and (len({holder.domain for holder in matching}) > 1 or len(accounts) == 1):
         raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
     if len(accounts) > 1:
-        resolved.notes.append(
-            f"{ident} is an id in {len(accounts)} accounts: the answer has the objects with this id in each."
-        )
+        resolved.notes.append(f"{ident} is an id in {len(accounts)} {IN_EACH_ACCOUNT}")
     return matching
 
 

@@ -138,12 +138,14 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
+    has_accounts = len(set(map(graph.account_of, asked.things))) > 1
     is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
         if labels[name] > 1:  # another one of that name may have what this one lacks
-            name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'})"
+            of_account = f" of the account {graph.account_of(thing)}" if has_accounts else ""
+            name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)

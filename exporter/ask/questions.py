@@ -22,7 +22,7 @@ from exporter.ask.answers import Answer, Row, about, as_list, merged, render, wi
 from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
-from exporter.ask.names import LOCATION_ALONE, look_up
+from exporter.ask.names import IN_EACH_ACCOUNT, LOCATION_ALONE, look_up
 from exporter.ask.parameters import (
     ParameterValues,
     bind,
@@ -160,7 +160,9 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
 
     things = {thing} if thing else resolved.things
     reasons = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
-    return replace(answer, notes=[*resolved.notes, *reasons, *answer.notes])
+    # Of the objects of all accounts that have an id, the answer is about this one.
+    found = [note for note in resolved.notes if not thing or IN_EACH_ACCOUNT not in note]
+    return replace(answer, notes=[*found, *reasons, *answer.notes])
 
 
 def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:

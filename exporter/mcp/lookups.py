@@ -328,6 +328,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     notes += found_lineage.notes
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
+    notes += found_lineage.may_lack
     return {"object": object_json(thing), **graph.table(Answer(_COLUMNS, rows), notes, arguments)}
 
 

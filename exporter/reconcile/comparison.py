@@ -18,7 +18,6 @@ from exporter.reconcile.edges import (
     CLASSES,
     PHANTOM,
     UNDECLARED,
-    UNKNOWN,
     VERIFIED,
     ColumnKey,
     ComparedEdge,
@@ -26,7 +25,7 @@ from exporter.reconcile.edges import (
     EdgeKey,
     End,
 )
-from exporter.reconcile.observed import Observed, Run, ViewEvidence
+from exporter.reconcile.observed import Observed, Run, Version, ViewEvidence
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
 from exporter.system.reachable import reachable
 from exporter.system.terminal import counted
@@ -76,23 +75,14 @@ def compare(
             declared.add(item, number)
     declared.bridge_helpers()
     line_of = {iri: line for line in declared.lines.values() for iri in line.members}
-    observed.load(line_of.keys())
+    observed.load({*line_of, *(iri for line in declared.lines.values() for iri in line.doubtful)})
     classifier = _Classifier(observed, declared)
     for edge in declared.edges.values():
         classifier.classify(edge)
     edges = [*declared.edges.values(), *_Undeclared(observed, declared, line_of).edges()]
-    edges.sort(key=_order)
+    edges.sort(key=lambda edge: edge.order)
     notes = list(_notes(declarations, observed, declared, line_of, edges))
     return Comparison(edges, declarations, observed, notes, declared.contracts)
-
-
-_FIRST: Final = (UNDECLARED, PHANTOM, UNKNOWN, VERIFIED)
-"""The classes in the order in which edges are listed."""
-
-
-def _order(edge: ComparedEdge) -> tuple[int, str, str, str, str]:
-    source, target = edge.source, edge.target
-    return _FIRST.index(edge.verdict), target.name, target.column or "", source.name, source.column or ""
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
@@ -135,11 +125,13 @@ class _Classifier:
         if runs:
             edge.verdict, edge.by, edge.runs = VERIFIED, by, sorted(runs.values())
             return None
+        source, target = edge.source, edge.target
+        if any(self._observed.runs.get((one, "", other, "")) for one, other in edge.doubtful_pairs):
+            return "ambiguous", f"queries filled {target.name} from {source.name} in rows that do not give both ids"
         reason = self._why_not_shown(edge)
         if reason is not None:
             return reason
         edge.verdict = PHANTOM
-        source, target = edge.source, edge.target
         if source.column and self._runs(edge):
             of_target = f"but not its column {target.column} from" if target.column else "and did not read its column"
             return "no-such-column", f"queries filled {target.name} from {source.name}, {of_target} {source.column}"
@@ -152,12 +144,12 @@ class _Classifier:
         runs = self._runs(edge, column, into)
         if into:
             return (runs, _COLUMNS) if runs or column else (self._runs(edge), _READS)
-        has_columns = not column and not self._observed.column_pairs.isdisjoint(_object_pairs(edge))
+        has_columns = not column and not self._observed.column_pairs.isdisjoint(edge.pairs)
         return runs, _COLUMNS if has_columns else _READS
 
     def _runs(self, edge: ComparedEdge, column: str = "", into: str = "") -> dict[str, Run]:
         """The queries that filled the target, or a column of it, from the source, or a column of it."""
-        keys = ((source, column, target, into) for source, target in _object_pairs(edge))
+        keys = ((source, column, target, into) for source, target in edge.pairs)
         return {iri: run for key in keys for iri, run in self._observed.runs.get(key, {}).items()}
 
     def _why_not_shown(self, edge: ComparedEdge) -> tuple[str, str] | None:
@@ -173,14 +165,8 @@ class _Classifier:
         unclear = sum(fill.unclear for fill in fills)
         if unclear:
             return "incomplete-rows", f"{_queries(unclear)} filled {target} in rows that do not say all sources"
-        if edge.source.column and edge.target.column:
-            runs = self._runs(edge)
-            without_columns = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)
-            if without_columns:
-                return (
-                    "no-columns",
-                    f"{_queries(without_columns)} filled {target} in rows that list no source columns",
-                )
+        if reason := self._without_columns(edge, fills):
+            return reason
         cut = sum(not reads or bool(reads & edge.source.members) for reads in observed.cut.values())
         if cut:
             return (
@@ -188,6 +174,18 @@ class _Classifier:
                 f"the rows of {_queries(cut)} that may have read {edge.source.name} do not say what was written",
             )
         return None
+
+    def _without_columns(self, edge: ComparedEdge, fills: list[Version]) -> tuple[str, str] | None:
+        """That rows show the edge between the objects and do not list its columns."""
+        if not edge.source.column or not edge.target.column:
+            return None
+        runs = self._runs(edge)
+        number = sum(fill.run.iri in runs and not fill.has_columns for fill in fills)
+        if number:
+            return "no-columns", f"{_queries(number)} filled {edge.target.name} in rows that list no source columns"
+        number = sum(fill.reads_of_provider(edge.source.members) for fill in fills)
+        listed = f"{edge.source.name}, a table of a share's provider, of which rows list no source columns"
+        return ("no-columns", f"{_queries(number)} filled {edge.target.name} from {listed}") if number else None
 
     def _of_view(self, edge: ComparedEdge) -> tuple[str, str] | None:
         """The verdict on an edge into a view: rows show what is behind a view only when a query reads it."""
@@ -217,10 +215,6 @@ class _Classifier:
         )
 
 
-def _object_pairs(edge: ComparedEdge) -> Iterator[tuple[str, str]]:
-    return ((source, target) for source in edge.source.members for target in edge.target.members)
-
-
 def _queries(number: int) -> str:
     return counted(number, "query", "queries")
 
@@ -240,6 +234,7 @@ class _Undeclared:
     def __init__(self, observed: Observed, declared: DeclaredEdges, line_of: Mapping[str, ObjectLine]) -> None:
         self._observed, self._declared, self._line_of = observed, declared, line_of
         self._tables = {edge.tables for edge in declared.edges.values()}
+        self._doubtful = {pair for edge in declared.edges.values() for pair in edge.doubtful_pairs}
         self._edges = dict[EdgeKey, ComparedEdge]()
 
     def edges(self) -> Iterable[ComparedEdge]:
@@ -264,6 +259,8 @@ class _Undeclared:
         # A stage may be the path that a declaration names: rows do not say where it is.
         elsewhere = {edge.target.table for edge in declared.edges.values() if _is_elsewhere(edge.source.resolution)}
         for (iri, into), source_object in sorted(observed.direct.items()):
+            if into not in self._line_of or (iri, into) in self._doubtful:
+                continue
             source, target = self._line(iri), self._line_of[into]
             is_between_named = iri in self._line_of and target.root in declared.named - declared.properties.keys()
             if source.root == target.root or (source.root, target.root) in self._tables:
@@ -294,6 +291,8 @@ class _Undeclared:
         }
         for key in sorted(observed.direct_columns):
             iri, column, into, target_column = key
+            if into not in self._line_of or (iri, into) in self._doubtful:
+                continue
             source = End(None, self._line(iri), column)
             target = End(None, self._line_of[into], target_column)
             if source.table == target.table or (*source.key, *target.key) in declared.edges:

@@ -9,7 +9,9 @@ alone: a table that a query only read is no source that a contract lacks, and a 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final, NamedTuple
 
 from exporter.errors import UsageError
@@ -22,6 +24,8 @@ from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
 
 VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
 CLASSES: Final = (VERIFIED, UNDECLARED, PHANTOM, UNKNOWN)
+_FIRST: Final = (UNDECLARED, PHANTOM, UNKNOWN, VERIFIED)
+"""The classes in the order in which edges are listed."""
 MOST_EDGES: Final = 2_000_000
 """The most different edges that are compared."""
 
@@ -104,6 +108,12 @@ class ComparedEdge:
         return *self.source.key, *self.target.key
 
     @property
+    def order(self) -> tuple[int, str, str, str, str]:
+        """The sort key of edges in a list."""
+        source, target = self.source, self.target
+        return _FIRST.index(self.verdict), target.name, target.column or "", source.name, source.column or ""
+
+    @property
     def ends(self) -> tuple[End, End]:
         """Source and target."""
         return self.source, self.target
@@ -112,6 +122,18 @@ class ComparedEdge:
     def tables(self) -> tuple[str, str]:
         """Equal for edges between the same objects."""
         return self.source.table, self.target.table
+
+    @property
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """The IRIs of what can be its source and its target."""
+        return ((source, target) for source in self.source.members for target in self.target.members)
+
+    @property
+    def doubtful_pairs(self) -> Iterator[tuple[str, str]]:
+        """Those of which one is in rows without an id, and may be another object."""
+        doubtful = [end.line.doubtful if end.line else frozenset[str]() for end in self.ends]
+        pairs = product(*(end.members | more for end, more in zip(self.ends, doubtful, strict=True)))
+        return ((source, target) for source, target in pairs if source in doubtful[0] or target in doubtful[1])
 
     @property
     def queries(self) -> int:

@@ -52,7 +52,8 @@ WHERE {{
   BIND(EXISTS {{ ?query ah:incomplete ?part FILTER(STRBEFORE(?part, " ") NOT IN ({_OF_QUERY})) }} AS ?cut)
   BIND(EXISTS {{ ?query ah:hasChange ?change . ?change ah:changedObject ?target ; ah:madeFromName ?from }} AS ?cloned)
 }}"""
-_READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base WHERE {{
+_READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base ?provider
+WHERE {{
   VALUES ?target {{ @objects@ }}
   ?version prov:specializationOf ?target ; prov:wasGeneratedBy ?query ; prov:wasDerivedFrom ?read .
   ?read prov:specializationOf ?source .
@@ -64,6 +65,10 @@ _READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?na
     ?access ah:accessType "DIRECT" ; ah:accessedObject ?source
   }} AS ?direct)
   BIND(EXISTS {{ ?version ah:derivedFromBase ?read }} AS ?base)
+  BIND(EXISTS {{
+    ?query (prov:qualifiedUsage|ah:accessPattern) ?access .
+    ?access ah:accessType "PROVIDER_BASE" ; ah:accessedObject ?source
+  }} AS ?provider)
 }}"""
 _COLUMNS: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?target ?target_column ?source ?source_column ?kind WHERE {{
   VALUES ?target {{ @objects@ }}
@@ -114,6 +119,7 @@ class Run(NamedTuple):
 class Source(NamedTuple):
     """An object that a query filled another one from. ``version``: the one that it read. ``is_direct``: the statement
     names it, in place of its being behind a view that the statement names. ``is_base``: rows have it as a base object.
+    ``is_of_provider``: rows have it as a table of the provider of a share, of which they list no source columns.
     ``through``: the name of the helper between the two.
     """
 
@@ -121,6 +127,7 @@ class Source(NamedTuple):
     version: str
     is_direct: bool
     is_base: bool
+    is_of_provider: bool = False
     through: str | None = None
 
 
@@ -143,6 +150,11 @@ class Version:
     def read(self) -> dict[str, str]:
         """Object -> the version of it that was read."""
         return {source.iri: source.version for source in self.sources}
+
+    def reads_of_provider(self, things: Collection[str]) -> bool:
+        """Whether one of these objects was read, and only as a table of a share's provider."""
+        read = [source for source in self.sources if source.iri in things and source.is_of_provider]
+        return bool(read) and not any(source.is_direct or source.is_base for source in read)
 
 
 Pair = tuple[str, str, str, str]
@@ -276,11 +288,11 @@ class _FillReader:
             made[str(iri)] = Version(run, str(target), prior, fills, unclear, has_columns)
         for row in observed.rows(_READS, objects):
             iri, read, source = (str(cell) for cell in row[:3])
-            kind, label, helper, direct, base = row[3:]
+            kind, label, helper, direct, base, provider = row[3:]
             if _is_routine(kind or ""):
                 continue
             name = observed.names[source] = label or source
-            made[iri].sources.append(Source(source, read, direct == "true", base == "true"))
+            made[iri].sources.append(Source(source, read, direct == "true", base == "true", provider == "true"))
             made[iri].is_filled = True
             if (helper == "true" or is_named(name, HELPERS)) and source not in self._objects:
                 self._helpers.add(source)

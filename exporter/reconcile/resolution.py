@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.questions import select
+from exporter.ask.without_ids import SAME_NAME
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.openlineage.helpers import is_named
@@ -44,7 +45,8 @@ _LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WH
 
 class ObjectLine(NamedTuple):
     """The objects that a dataset is. ``root``: the IRI of the first of them, which no other line has; ``iri``: of the
-    object that has the name at the time; ``name``, ``domain``: its present ones; ``members``: the IRIs of all.
+    object that has the name at the time; ``name``, ``domain``: its present ones; ``members``: the IRIs of all, also of
+    those that rows give without an id; ``doubtful``: of what rows give without an id, and may be one of these or not.
     """
 
     root: str
@@ -52,6 +54,7 @@ class ObjectLine(NamedTuple):
     name: str
     domain: str
     members: frozenset[str]
+    doubtful: frozenset[str] = frozenset()
 
     @property
     def is_view(self) -> bool:
@@ -150,7 +153,21 @@ class Resolver:
             end += 1
         present = self._lookups.names_of(meant.iri)[-1]
         members = frozenset(holder.iri for holder in holders[begin : end + 1])
-        return ObjectLine(holders[begin].iri, meant.iri, present.name, present.domain, members)
+        same, doubtful = self._without_id(name, members)
+        return ObjectLine(holders[begin].iri, meant.iri, present.name, present.domain, members | same, doubtful)
+
+    def _without_id(self, name: str, members: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """What rows give without an id under a name of the members: what has this name and can be nothing else, and the
+        rest.
+        """
+        nameless = {iri for member in members for iri in self._lookups.subjects(SAME_NAME, member)} - members
+        same = frozenset(
+            iri
+            for iri in nameless
+            if members.issuperset(self._lookups.objects(iri, SAME_NAME))
+            and {match_name(holder.name) for holder in self._lookups.names_of(iri)} == {name}
+        )
+        return same, frozenset(nameless - same)
 
     def _follows(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether the second object took the place of the first: the first ended with the name, and the second began

@@ -88,7 +88,8 @@ def objects(site: Site) -> Blueprint:
                 holder = site.thing(iri or "")
                 if holder is not None and (found := site.column_of(holder, name))[0] is not None:
                     (spelling, columns), thing = found, holder
-                    others = table(site, with_rows(named, (row for row in named.dicts() if row["object_iri"] != iri)))
+                    rest = with_rows(named, (row for row in named.dicts() if row["object_iri"] != iri))
+                    others = table(site, site.with_accounts(rest))
                     break
         if spelling is None:
             return render_template("no_column.html", thing=thing, name=name, columns=columns, others=others), 404
@@ -116,6 +117,12 @@ def _requested_object(site: Site) -> tuple[SiteObject | None, Table | None]:
 def unknown(site: Site) -> str:
     """The page for a name that no object has, with similar names."""
     requested = request.args.get("name") or request.args.get("id", "")
+    same = site.of_path(request.args.get("id", ""))
+    if same.rows:
+        notes = [f"{len(same.rows):,} objects of other accounts have this path. Their pages have the account, too."]
+        return render_template(
+            "unknown.html", what="object", requested=requested, similar=table(site, same), notes=notes, is_path=True
+        )
     part = requested.replace('"', "").rpartition(".")[2] or requested
     similar = site.ask("page-search", {"text": part})
     notes = site.ask("page-named", {"object_name": requested}).notes
@@ -384,7 +391,7 @@ def _description(site: Site, thing: SiteObject, parts: Sequence[Part]) -> Brief:
     """What an object is: its kind, its schema, how many columns, and whether it is still there."""
     (row,) = site.rows("page-object", {"object": thing.iri})
     tables = {part.name: part.table for part in parts}
-    cells = [Cell(thing.kind)]
+    cells = [Cell(f"{thing.kind} of the account {thing.account}" if thing.account else thing.kind)]
     if row["schema"]:
         cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
     if (columns := tables.get("columns")) and columns.rows:

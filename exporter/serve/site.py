@@ -20,6 +20,7 @@ from exporter.ask.answers import Answer
 from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
+from exporter.graph.iri import Iris
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -85,13 +86,14 @@ def _value(term: Mapping[str, Any] | None) -> str | None:
 @dataclass(frozen=True)
 class SiteObject:
     """An object as its page shows it. ``id``: Snowflake's; ``name``: its last one. Each is None where no row shows
-    it.
+    it. ``account``: that it is of, in a graph of several; else empty.
     """
 
     iri: str
     kind: str
     name: str | None
     id: str | None
+    account: str = ""
 
 
 class Site:
@@ -154,7 +156,41 @@ class Site:
     def thing(self, iri: str) -> SiteObject | None:
         """An object; None where the graph has none with this IRI."""
         row = next(iter(self.rows("page-object", {"object": iri})), None)
-        return SiteObject(iri, row["kind"] or "", row["object_name"] or row["location"], row["id"]) if row else None
+        if row is None:
+            return None
+        return SiteObject(
+            iri, row["kind"] or "", row["object_name"] or row["location"], row["id"], self.account_of(iri)
+        )
+
+    @cached_property
+    def places(self) -> Mapping[str, str]:
+        """What the IRIs of the objects of an account begin with -> the account."""
+        exported = str(settings_of(self.graph).get("account") or "")
+        accounts = [row["account"] or "" for row in self.rows("page-accounts")]
+        below = {account: Iris(account, exported, self.base or "snowflake://").below for account in accounts}
+        return {path if "://" in path else self.base + path: account for account, path in below.items()}
+
+    def account_of(self, iri: str) -> str:
+        """The account of an object, in a graph of several; else empty. Places can be within each other."""
+        within = [place for place in self.places if iri.startswith(place)] if len(self.places) > 1 else []
+        return self.places[max(within, key=len)] if within else ""
+
+    def with_accounts(self, answer: Answer) -> Answer:
+        """An answer whose rows begin with the IRI of an object; in a graph of several accounts, with a column of the
+        account.
+        """
+        if len(self.places) < 2:
+            return answer
+        rows = [(*row, self.account_of(str(row[0]))) for row in answer.rows]
+        return Answer((*answer.columns, "account"), rows, answer.notes)
+
+    def of_path(self, path: str) -> Answer:
+        """The objects with a path in all accounts: paths are those of the exported account, and others have it below
+        their own.
+        """
+        found = [thing for place in self.places if (thing := self.thing(place + path))] if "://" not in path else []
+        rows: list[tuple[str | None, ...]] = [(thing.iri, thing.kind, thing.id, thing.name) for thing in found]
+        return self.with_accounts(Answer(("object_iri", "kind", "id", "object_name"), rows))
 
     def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
         self,
@@ -207,7 +243,7 @@ class Site:
         if not iris:
             return None, answer
         others = [row for row in answer.rows if row[0] != iris[0]]
-        return self.thing(iris[0]), Answer(answer.columns, others)
+        return self.thing(iris[0]), self.with_accounts(Answer(answer.columns, others))
 
     def find(self, path: str | None, name: str) -> tuple[SiteObject | None, Answer]:
         """The object with an IRI or its path, else that with a name; None where there is none. And the others that had
@@ -240,7 +276,8 @@ class Site:
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names or [""]})
         spaces = _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
-        return Answer(answer.columns, [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces])
+        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces]
+        return self.with_accounts(Answer(answer.columns, others))
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
         """The IRIs of all objects that had a name, and of locations, by the name in the form that is compared."""

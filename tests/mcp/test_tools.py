@@ -284,6 +284,7 @@ def test_lineage_says_where_nothing_is_known(month: Asked) -> None:
     answer = month.answer("lineage", object_name="GOVERNANCE.POLICIES.EMAIL_MASK")
     assert answer["rows"] == []
     assert whole(answer["notes"][0]) == "No row shows that data came to it or went from it."
+    assert "1 query was cut by Snowflake" in whole(answer["notes"][1])  # as below the answer of end-up
 
 
 # --- SPARQL -----------------------------------------------------------------------------------------------------------

@@ -158,6 +158,29 @@ def test_columns_that_rows_do_not_list(tmp_path: Path, capsys: Capsys) -> None:
     assert classes(compared(made([bare], tmp_path), capsys, declared)) == {("A:C", "T:C"): "unknown no-columns"}
 
 
+def test_columns_of_a_table_of_a_provider(tmp_path: Path, capsys: Capsys) -> None:
+    """Rows list a share's tables among the objects that were read, but never as sources of columns."""
+    query = filled("q1", 2, T, A, C=[(A, "C")]) | {"provider_base_objects_accessed": [thing(77, "P", "C")]}
+    lineage = column_lineage({"C": [("d.s.p", "C", "DIRECT")]})
+    declared = said(event([dataset("d.s.p")], [dataset("d.s.t", **lineage)], day=2), tmp_path / "e.json")
+    assert classes(compared(made([query], tmp_path), capsys, declared))["P:C", "T:C"] == "unknown no-columns"
+
+
+@pytest.mark.parametrize("end", ["source", "target"])
+def test_rows_that_give_no_id_of_an_end(end: str, tmp_path: Path, capsys: Capsys) -> None:
+    """Other rows give the id of the one object that had the name, so it is the same; of two it may be either."""
+    a, t = ({key: value for key, value in one.items() if key != "objectId"} for one in (A, T))
+    source, target = (a, T) if end == "source" else (A, t)
+    rows = [filled("q1", 2, target, source, C=[(source, "C")]), row("q2", 3, [A]), row("q3", 4, [T])]
+    declared = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=4), tmp_path / "e.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
+    renamed, name = (A, "A") if end == "source" else (T, "T")
+    rows += [ddl("q4", 5, renamed, "ALTER", objectName={"value": "D.S.OLD"}), row("q5", 6, [thing(99, name)])]
+    both = tmp_path / "both"
+    both.mkdir()
+    assert classes(compared(made(rows, both), capsys, declared)) == {("A", "T"): "unknown ambiguous"}
+
+
 def test_views_are_known_by_reads_alone(tmp_path: Path, capsys: Capsys) -> None:
     rows = [row("q1", 2, [VIEW], [A]), row("q2", 3, [B]), row("q3", 4, [thing(31, "W", domain="View"), X], [B, X])]
     nodes = {

@@ -15,6 +15,7 @@ from exporter.serve.periods import ENFORCED
 from tests import exports
 from tests.ask.test_any_array import STORIES
 from tests.ask.test_names import changed, copied, read, thing
+from tests.hard_rows import SENTINEL
 from tests.serve.conftest import sited
 from tests.serve.test_pages import Page
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask.testing import FlaskClient
+
+    from exporter.serve.site import Site
 
 Json = dict[str, Any]
 SOURCE, A, B, C = thing("SOURCE", 1), thing("A", 3, columns=("C", "D")), thing("B", 4), thing("C", 5)
@@ -122,3 +125,46 @@ def test_the_page_of_a_provided_table_says_what_protects_it(client: FlaskClient)
 def test_the_page_of_a_table_that_was_masked_before_the_record_says_so(client: FlaskClient) -> None:
     assert f"{ENFORCED}D.S.MASK on C, last on 2026-01-12" in _text(client, "/object?name=D.S.B")
     assert ENFORCED not in _text(client, "/object?name=D.S.A")
+
+
+NAMELESS: Final = {key: value for key, value in B.items() if key != "objectId"}
+HALVES: Final[list[Json]] = [
+    copied(NAMELESS, A), read(B), {**read(C), "policies_referenced": [SENTINEL]},
+    changed(C, columns="TRUNCATED"), {**read(H), "objects_modified": [SENTINEL]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def of_halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Rows that give B with an id and without, and rows that Snowflake cut."""
+    folder = tmp_path_factory.mktemp("halves")
+    rows = [
+        {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
+        for day, row in enumerate(HALVES, 1)
+    ]
+    assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
+    with sited(folder / "out") as site:
+        yield site
+
+
+@pytest.mark.parametrize("name", ["B", "H"])
+def test_lineage_has_the_notes_of_the_questions_about_it(name: str, of_halves: Site) -> None:
+    """As below the answers of end-up and lineage-as-of; the tool of assistants has the notes of the picture."""
+    text = server.make(of_halves, "127.0.0.1").test_client().get(f"/lineage/?name=D.S.{name}").text.replace("<wbr>", "")
+    assert "1 query was cut by Snowflake (objects_modified)" in text
+    assert ("Rows give D.S.B with an id and without" in text) == (name == "B")
+
+
+def test_lineage_of_whole_rows_has_no_notes(client: FlaskClient) -> None:
+    text = client.get("/lineage/?name=D.S.B").text
+    assert "may lack" not in text
+    assert "without:" not in text
+
+
+@pytest.mark.parametrize(
+    ("query", "place"), [("q3", "policies_referenced"), ("q4", "object_modified_by_ddl"), ("q5", "objects_modified")]
+)
+def test_a_part_of_a_query_that_was_cut_is_said(query: str, place: str, of_halves: Site) -> None:
+    """A cut of policies and of DDL, like that of what was written."""
+    text = _text(server.make(of_halves, "127.0.0.1").test_client(), f"/query?id={query}")
+    assert f"1 query was cut by Snowflake ({place}), so the answer may lack what it did" in text

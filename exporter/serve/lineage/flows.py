@@ -15,6 +15,8 @@ from typing import Final, Literal, NamedTuple
 
 from exporter.ask.answers import listed
 from exporter.ask.clones import INFERRED, NO_STEP, NOT_SAID
+from exporter.ask.incomplete import LACKS
+from exporter.ask.nameless import TWICE
 from exporter.ask.unrecorded import UNLISTED
 from exporter.serve.site import MOST_ROWS, Params, Site, SiteObject
 
@@ -22,7 +24,8 @@ MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
 _NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID)
-"""Parts of the notes on answers that are about the lineage, too."""
+_MAY_LACK: Final = (TWICE, LACKS)
+"""Parts of the notes on answers that are about the lineage, too: what was done, and what may be missing."""
 Direction = Literal["up", "down"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")
 
@@ -82,7 +85,8 @@ class Lineage:
 
     ``flows``: from each place to its sources (``up``) and to its targets (``down``): only of places whose edges were
     read. ``labels``: these places and their neighbours. ``notes``: for the reader, such as that the object
-    was dropped by then. ``hides_helpers``: data that went through a helper goes on to what is beyond it.
+    was dropped by then; ``may_lack``: what rows do not say of it. ``hides_helpers``: data that went through a helper
+    goes on to what is beyond it.
 
     ``ends``: for each place, the last version of each chain upstream, and the first version of each chain downstream.
     All versions before the last, or after the first, also belong to the lineage. ``through``: places that were reached
@@ -100,6 +104,7 @@ class Lineage:
     )
     labels: dict[LineageNode, NodeLabel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    may_lack: list[str] = field(default_factory=list)
     ends: dict[Direction, Ends] = field(default_factory=dict)
     through: set[tuple[Direction, LineageNode]] = field(default_factory=set)
     view_columns: dict[tuple[LineageNode, LineageNode], Flow] = field(default_factory=dict)
@@ -142,12 +147,13 @@ class Lineage:
         return beyond
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
-        """The rows of an answer. Its notes on schemas that were renamed, dropped … and on clones become notes of the
-        lineage.
+        """The rows of an answer. Its notes on schemas that were renamed, dropped …, on clones, on what is known with an
+        id and without, and on queries that were cut become notes of the lineage.
         """
         answer = self.site.ask(question, params, most)
-        notes = [note for note in answer.notes if any(part in note for part in _NOTES)]
-        self.notes += [note for note in notes if note not in self.notes]
+        for found, parts in ((self.notes, _NOTES), (self.may_lack, _MAY_LACK)):
+            notes = [note for note in answer.notes if any(part in note for part in parts)]
+            found += [note for note in notes if note not in found]
         return answer.dicts()
 
     def moves(self, direction: Direction, place: LineageNode, other: LineageNode) -> Params:

@@ -99,6 +99,7 @@ class _PicturePage:
         notes = list(dict.fromkeys(self.lineage.notes))
         if not self.picture.lines:
             notes.append(self._no_line())
+        notes += dict.fromkeys(self.lineage.may_lack)
         if len(self.picture.spots) >= MOST_BOXES:
             notes.append(f"The picture ends at {MOST_BOXES} boxes. Fewer steps, or one column, show less.")
         return notes
