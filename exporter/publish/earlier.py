@@ -199,6 +199,15 @@ def quarantined_rows(folder: Path) -> int:
     return rows
 
 
+def quarantine_forgotten(listed: list[dict[str, Any]]) -> str:
+    """That a run which forgot something removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
+    last = max((place for place, run in enumerate(listed) if run.get("forgotten")), default=0)
+    if not any(run["quarantined"] for run in listed[:last]):
+        return ""
+    run = listed[last]["run"]
+    return f"Run {run} forgot a user or days, and so removed the rows that earlier runs could not read."
+
+
 def no_export(folder: Path) -> UsageError:
     """The error for a folder that is not an export; it says why."""
     why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
@@ -216,7 +225,9 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     lines = [_line(row, widths) for row in (head, *rows, sums)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
         are = "row is" if in_quarantine == 1 else "rows are"
-        lines.append(f"{in_quarantine:,} {are} in quarantine now: later rows can change what becomes of a query.")
+        forgotten = quarantine_forgotten(listed)
+        why = f". {forgotten}" if forgotten else ": later rows can change what becomes of a query."
+        lines.append(f"{in_quarantine:,} {are} in quarantine now{why}")
     return "\n".join(lines)
 
 

@@ -155,17 +155,17 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         new.text(EXPORT_FILE, document(iter(described), settings.base))
     shown = in_order([*outcome.results, *results])[:LIMIT]
     new.text("shacl-report.ttl", shacl_report(shown, is_cut=len(shown) == LIMIT))
-    if settings.update:
-        new.text(LOG, log(earlier, report, outcome))
     if settings.forget_user or settings.forget_before:
         report = replace(report, forgotten=_forgotten(numbers, new))
+    if settings.update:
+        new.text(LOG, log(earlier, report, outcome))
     new.text("report.json", report.json() + "\n")
     return report
 
 
 def _forgotten(numbers: dict[str, int], new: Publication) -> dict[str, int]:
     """The counts of removed rows and queries. All files are made again, since each can name what was removed."""
-    files = {*new.files(), "report.json", NAME}
+    files = {*new.files(), LOG, "report.json", NAME}
     return {"rows": numbers.get("forgotten", 0), "queries": numbers.get("forgotten_queries", 0), "files": len(files)}
 
 
@@ -243,8 +243,8 @@ def check_account(report: Report) -> None:
 
 
 def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
-    """The log of DIR with this run added: its counts, its new rows, its time and version; and the days of DIR, which
-    only the last run has. JSON.
+    """The log of DIR with this run added: its counts, its new rows, its time and version, how much it
+    forgot; and the days of DIR, which only the last run has. JSON.
     """
     entry = {
         "run": earlier.run,
@@ -255,6 +255,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         "new": outcome.new,
         "made": outcome.made,
         **({"filtered": report.filtered} if report.filtered else {}),
+        **({"forgotten": report.forgotten} if report.forgotten else {}),
         "days": outcome.days,
     }
     runs = [{name: value for name, value in run.items() if name != "days"} for run in earlier.runs]

@@ -224,10 +224,10 @@ _NOTES: Final = {
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
-    """The reasons as text for people, and what to do."""
+def reasons_as_text(groups: list[dict[str, Any]], folder: str, forgotten: str) -> str:
+    """The reasons as text for people, and what to do. ``forgotten``: that rows were removed (empty if none were)."""
     if not groups:
-        return "Nothing was quarantined."
+        return f"Nothing is in quarantine. {forgotten}" if forgotten else "Nothing was quarantined."
     reasons = [_reason(group) for group in groups]
     is_done = all(group["rows"] == group["given_again"] for group in groups)
     todo = (
@@ -240,7 +240,7 @@ def reasons_as_text(groups: list[dict[str, Any]], folder: str) -> str:
             "not take the place of one:\ncorrect them among all rows, and make the output again (--update --replace)."
         )
     done = "A later run exported all these queries; nothing is left to correct."
-    return "\n\n".join([*reasons, done if is_done else todo])
+    return "\n\n".join([*reasons, done if is_done else todo, *filter(None, [forgotten])])
 
 
 def _reason(group: dict[str, Any]) -> str:

@@ -250,6 +250,22 @@ def test_a_user_is_forgotten_in_every_file(of_two_users: Path) -> None:
     assert (last["rows_in"], last["exported"], last["made"]) == (0, 0, ["2026-03-01", "2026-03-02", "2026-03-03"])
 
 
+def test_forgetting_says_that_it_removed_quarantined_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/updates.md, "Forgetting": rows in quarantine may name anybody, so each such run removes them."""
+    out = tmp_path / "out"
+    rows = [*rows_of("KEEP_ME", "FORGET_ME"), BAD]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], out, "--update") == 0
+    assert forget(out, "--forget-user", "FORGET_ME") == 0
+    capsys.readouterr()
+    removed = "Run 2 forgot a user or days, and so removed the rows that earlier runs could not read."
+    assert main(["quarantine", str(out)]) == 0
+    assert capsys.readouterr().out == f"Nothing is in quarantine. {removed}\n"
+    assert main(["log", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"0 rows are in quarantine now. {removed}"
+    assert forget(out, "--forget-before", "2020-01-01") == 0
+    assert runs(out)[-1]["forgotten"]["rows"] == 0
+
+
 @pytest.fixture
 def of_spellings(tmp_path: Path) -> Path:
     """A DIR with rows of users whose names differ in letter case."""
