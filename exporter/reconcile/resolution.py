@@ -133,7 +133,7 @@ class Resolver:
             by_account = defaultdict[str, list[NameHolder]](list)
             for holder in self._lookups.holders(name):
                 if _kind(holder) in DATASET_KINDS and _kind(holder) in _NAMED:
-                    by_account[holder.account].append(holder)
+                    by_account[holder.place].append(holder)
             self._holders[name] = {place: _preferred(holders) for place, holders in by_account.items()}
         return self._holders[name]
 
