@@ -323,7 +323,8 @@ def _granted_on_all(asked: Asked) -> Iterator[str]:
         if thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])
     ]
     if grants:
+        where = "" if asked.name == "exposure" else "exposure "
         yield (
             f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
-            "not list what that was: ask for the schema or database, too."
+            f"not list what that was: ask {where}for the schema or database, too."
         )

@@ -530,8 +530,8 @@ def test_a_note_says_which_former_names_of_a_dropped_table_do_not_count(told: Ca
         (2, {("D.S.A", "E", "D.S.PII=high", "D.S.MASK")}),
         (3, {("D.S.A", "F", "D.S.PII=high", "D.S.MASK")}),
         (7, {("D.S.A", "G", "D.S.PII=high", "D.S.MASK")}),
-        (9, {("D.S.A", "G", "D.S.PII=high", "")}),
-        (10, {("D.S.A", "G", "D.S.PII=high", ""), ("D.S.A", "E", "D.S.PII=high", "")}),
+        (9, {("D.S.A", "G", "D.S.PII=high", None)}),
+        (10, {("D.S.A", "G", "D.S.PII=high", None), ("D.S.A", "E", "D.S.PII=high", None)}),
     ],
 )
 def test_tags_and_policies_follow_a_renamed_column(day: int, covered: set[Any], told: Callable[[str], Path]) -> None:

@@ -149,7 +149,7 @@ def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str
 @pytest.mark.parametrize(
     ("story", "question", "answer"),
     [
-        ("of-a-tag", "policy-coverage", {("D.S.A", "E", "D.S.PII=high", "")}),
+        ("of-a-tag", "policy-coverage", {("D.S.A", "E", "D.S.PII=high", None)}),
         ("not-restored", "policy-coverage", set()),
         ("copy-read-before-the-policy-is-restored", "unmasked-copies", set()),
         ("copied-before", "unmasked-copies", {("D.S.A", name, "D.S.OWN", "D.S.B", "C") for name in ("C", "E")}),
