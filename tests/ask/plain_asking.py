@@ -107,7 +107,7 @@ def domain(key: str) -> str:
 
 
 def ident(key: str) -> str | None:
-    rest = key.split("/", maxsplit=1)[1]
+    rest = key.split("/", maxsplit=1)[1].partition("@")[0]
     return rest if rest.isdigit() else None
 
 
