@@ -53,8 +53,8 @@ def with_accounts(content: Content, own: str) -> Content:
 
     def policy(one: PolicyReference) -> PolicyReference:
         protected = placed(one.protected, by_provider=one.provider)
-        account = (one.protected.account or _PROVIDER) if one.provider else own
-        key = one.policy_key if account == own else _key(one.policy_key, account)
+        account = _account(one.protected, own, by_provider=True) if one.provider else None
+        key = one.policy_key if account is None else _key(one.policy_key, account)
         return replace(one, protected=protected, policy_key=key)
 
     def access(one: Access) -> Access:
@@ -84,9 +84,13 @@ def _of_others(content: Content, own: str) -> Iterator[tuple[Thing, str]]:
 
 
 def _account(thing: Thing, own: str, *, by_provider: bool = False) -> str | None:
-    """The account of a thing that is of another one; None for one of the row's own."""
-    account = thing.account or (_PROVIDER if by_provider else None)
-    return None if account is None or account.upper() == own.upper() else account
+    """The account of a thing that is of another one, in capitals, as Snowflake stores it; None for one of the row's
+    own.
+    """
+    if thing.account is None:
+        return _PROVIDER if by_provider else None
+    account = thing.account.upper()
+    return None if account == own.upper() else account
 
 
 def _key(key: str, account: str) -> str:

@@ -130,6 +130,20 @@ def test_objects_with_the_account_of_the_row_are_its_own(tmp_path: Path) -> None
     assert "@" not in "".join(line for line in turtle(graph_of(rows, tmp_path)).split("\n") if line[:1] == "<")
 
 
+def test_an_account_in_any_letter_case_is_one(tmp_path: Path) -> None:
+    """Also this one, in the arrays of a provider."""
+    arrays = ("provider_base_objects_accessed", "provider_policies_referenced")
+    rows = [
+        row(day, "CU", SHARED, **{name: [of(account, MASKED)] for name in arrays})
+        for day, account in enumerate(("PROV", "prov", "cons"), 1)
+    ]
+    texts = turtle(graph_of(rows, tmp_path))
+    assert "table/77@PROV>" in texts
+    assert "@prov" not in texts
+    assert "@CONS" not in texts.upper().replace("@PREFIX", "")
+    assert "masking-policy/700>" in texts
+
+
 def test_a_source_without_an_account_is_what_the_row_reads_under_its_name(tmp_path: Path) -> None:
     source = {"objectDomain": "Table", "objectId": 77, "objectName": "PDB.S.T", "columnName": "X"}
     filled = {"columnName": "Y", "directSources": [source], "baseSources": [source]}

@@ -21,6 +21,7 @@ from tests.serve.test_pages import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from flask.testing import FlaskClient
 
@@ -53,15 +54,18 @@ ROWS: Final[list[Json]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    folder = tmp_path_factory.mktemp("what-pages-say")
+def _exported(told: list[Json], folder: Path) -> Path:
     rows = [
         {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
-        for day, row in enumerate(ROWS, 1)
+        for day, row in enumerate(told, 1)
     ]
     assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
-    with sited(folder / "out") as site:
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    with sited(_exported(ROWS, tmp_path_factory.mktemp("what-pages-say"))) as site:
         yield server.make(site, "127.0.0.1").test_client()
 
 
@@ -137,13 +141,7 @@ HALVES: Final[list[Json]] = [
 @pytest.fixture(scope="module")
 def of_halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Rows that give B with an id and without, and rows that Snowflake cut."""
-    folder = tmp_path_factory.mktemp("halves")
-    rows = [
-        {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
-        for day, row in enumerate(HALVES, 1)
-    ]
-    assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
-    with sited(folder / "out") as site:
+    with sited(_exported(HALVES, tmp_path_factory.mktemp("halves"))) as site:
         yield site
 
 
