@@ -217,9 +217,8 @@ class Profile(Struct, gc=False):
     since 1970). ``seen_as``: the names with their accounts, also names that a RENAME gave. ``columns``: name -> ids.
     ``renamed_from``: new name of a column -> former names. ``old_names``: a name given by RENAME TO -> the names before
     it (None: the row had none). ``given``: names that a RENAME or SWAP gave to an object with an id; ``given_at``: the
-    latest start of a query that did. ``fates``: name ->
-    the latest write or change under this name; ``comment``: the one in force, None where no row sets one; both only if
-    events are made.
+    latest start of a query that did, by name. ``fates``: name -> the latest write or change under this name;
+    ``comment``: the one in force, None where no row sets one; both only if events are made.
 
     ``made``: the earliest start of a query that created it; ``temporary``: the same for CREATE TEMPORARY; ``unclear``:
     whether a query wrote it and its row does not say from what; only if events are made and helpers are bridged.
