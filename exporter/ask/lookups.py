@@ -123,6 +123,11 @@ class Lookups:
         exported = (account for export in self.of_class("ah:Export") for account in self.objects(export, "ah:account"))
         return next(map(self.label, exported), place)
 
+    @staticmethod
+    def is_of_other(thing: str) -> bool:
+        """Whether an object is of another account than that of the rows that name it."""
+        return bool(account_in(thing.rpartition("/")[2]))
+
     def _subjects(self, term: str, value: Literal | NamedNode) -> Iterator[str]:
         for quad in self.store.quads_for_pattern(None, _node(term), value):
             if isinstance(quad.subject, NamedNode):

@@ -100,6 +100,7 @@ SELECT DISTINCT ?label ?privilege ?kind ?account ?since ?until WHERE {
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
+_ACCOUNTS_SHOWN: Final = 5
 _DATA_OF_OTHERS: Final = ("View", "Stream")
 _AROUND: Final = ("Database", "Schema")
 _NO_DATA: Final = (
@@ -119,6 +120,7 @@ def explain(asked: Asked) -> list[str]:
             masked_elsewhere,
             _granted_on_all,
             _listings,
+            _several_accounts,
             without_ids.revokes_not_counted,
             other_uses.otherwise_used,
         ]
@@ -294,6 +296,16 @@ def _shared(asked: Asked) -> Iterator[str]:
             )
 
 
+def _several_accounts(asked: Asked) -> Iterator[str]:
+    """A note if an answer about all objects is of several accounts: its rows have names alone."""
+    accounts = sorted(map(asked.graph.label, asked.graph.of_class("ah:Account")))
+    if asked.answer.rows and not asked.things and not asked.values("query_id") and len(accounts) > 1:
+        yield (
+            f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer does not "
+            "say of which one a name is."
+        )
+
+
 def _listings(asked: Asked) -> Iterator[str]:
     """A note if the graph has listings, which publish shares."""
     if asked.name == "exposure" and any(asked.graph.of_class("ah:Listing")):
@@ -320,7 +332,7 @@ def _granted_on_all(asked: Asked) -> Iterator[str]:
         )
         for thing, text in inside
         if text.startswith(f"{row['label']}.")
-        if thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])
+        if thing.startswith(row["account"]) and not graph.is_of_other(thing) and graph.is_of_kind(thing, row["kind"])
     ]
     if grants:
         where = "" if asked.name == "exposure" else "exposure "

@@ -358,7 +358,8 @@ def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
     """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
     the answer is of one time.
     """
-    if thing == row["whole"] or row["domain"] not in _CONTAINERS or not thing.startswith(row["account"]):
+    is_elsewhere = asked.graph.is_of_other(thing) or not thing.startswith(row["account"])
+    if thing == row["whole"] or row["domain"] not in _CONTAINERS or is_elsewhere:
         return thing == row["whole"]
     periods = list(_inside(asked.graph, thing, row["whole"]))
     if asked.name == _COVERAGE:

@@ -232,6 +232,7 @@ def unused_objects(history: History, given: Given) -> set[Row]:
         (history.names.label(key), domain(key), last.get(key))
         for key in keys
         if key.split("/", maxsplit=1)[0] in READABLE
+        and "@" not in key  # only its own account can drop it
         and (key not in last or last[key] < plain.time(given["since"]))
         and not _is_gone(history, key)
     }

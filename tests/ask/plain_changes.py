@@ -97,7 +97,7 @@ def _copies(history: History) -> Iterator[Event]:
 def _is_named_alike(history: History, query: Query, source: str, target: str) -> bool:
     """Whether a table is made anew from the one whose name it takes: what has one name is no copy of itself."""
     names = [
-        {matched(name) for name, since, until in history.names.held.get(key, [])
+        {(key.partition("@")[2], matched(name)) for name, since, until in history.names.held.get(key, [])
          if since <= query.start and (until is None or query.start < until)}
         for key in (source, target)
     ]  # fmt: skip
@@ -114,7 +114,8 @@ def _pairs(history: History, query: Query, source: Any, target: Any) -> list[Has
 def _names(history: History, query: Query, *keys: str) -> Hashable:
     """What the objects were called then; None where one of them has no name."""
     names = [name_at(history, key, query.start) for key in keys if key in history.names.held]
-    return tuple(matched(str(name)) for name in names) if len(names) == len(keys) else None
+    accounts = [key.partition("@")[2] for key in keys]  # a name is of an account
+    return tuple(zip(accounts, (matched(str(name)) for name in names), strict=True)) if len(names) == len(keys) else None
 
 
 def _first(met: list[tuple[str, Query, str, str | None, list[Hashable]]]) -> Iterator[Event]:

@@ -131,6 +131,55 @@ def test_an_id_in_two_accounts_means_both_and_says_so(given: dict[str, str], tmp
     assert "11 is an id in 2 accounts: the answer has the objects with this id in each." in told.notes
 
 
+def provided(number: int, *, by_array: bool) -> Json:
+    """A query that reads a table of another account, which has a name of this account."""
+    foreign = table(number, "D.S.X")
+    if by_array:
+        return {"user_name": "BEN", "provider_base_objects_accessed": [foreign]}
+    return {"user_name": "BEN", "base_objects_accessed": [foreign | {"accountName": "PROV"}]}
+
+
+def of_one(rows: list[Json], folder: Path) -> Store:
+    folder.mkdir()
+    return stories.told({"one": rows}, folder)
+
+
+@pytest.mark.parametrize("by_array", [True, False], ids=["array", "account"])
+def test_a_table_of_a_provider_takes_no_name_of_this_account(tmp_path: Path, *, by_array: bool) -> None:
+    """D.S.OLD is read and becomes D.S.X; then somebody reads a table of a provider that is called D.S.X."""
+    ana = {"user_name": "ANA", "base_objects_accessed": [table(2, "D.S.OLD")]}
+    renamed = table(2, "D.S.OLD") | {"operationType": "ALTER", "properties": {"objectName": {"value": "D.S.X"}}}
+    story = [ana, {"object_modified_by_ddl": renamed}, provided(77, by_array=by_array)]
+    store = of_one(story, tmp_path / "names")
+    assert answer(store, "who-accessed", object_name="D.S.X") == [("ANA",), ("BEN",)]
+    assert [row[:2] for row in answer(store, "column-readers", object_name="D.S.X", column_name="A")] == [
+        ("ANA", "1"),
+        ("BEN", "1"),
+    ]
+
+
+@pytest.mark.parametrize("by_array", [True, False], ids=["array", "account"])
+def test_a_reader_of_a_providers_table_is_new_to_this_accounts_one(tmp_path: Path, *, by_array: bool) -> None:
+    own = {"user_name": "BEN", "base_objects_accessed": [table(2, "D.S.X")]}
+    store = of_one([provided(77, by_array=by_array), own], tmp_path / "changes")
+    assert [row[4] for row in answer(store, "changes", since=SINCE) if row[0] == "new reader"] == ["q1", "q2"]
+
+
+@pytest.mark.parametrize("by_array", [True, False], ids=["array", "account"])
+def test_only_the_accounts_own_objects_are_unused(tmp_path: Path, *, by_array: bool) -> None:
+    own = {"user_name": "BEN", "base_objects_accessed": [table(2, "D.S.Y")]}
+    store = of_one([own, provided(77, by_array=by_array)], tmp_path / "unused")
+    assert [row[0] for row in answer(store, "unused-objects", since="2026-02-01T00:00:00Z")] == ["D.S.Y"]
+
+
+def test_answers_about_all_objects_say_of_how_many_accounts_they_are(tmp_path: Path) -> None:
+    whole = stories.told({"one": reads(11, "BEN"), "two": reads(21, "BEN")}, tmp_path)
+    note = "and the answer does not say of which one a name is."
+    noted = {name: note in " ".join(ask(whole, find(name), {}).notes) for name in ("user-history", "joins")}
+    assert noted == {"user-history": True, "joins": False}
+    assert note not in " ".join(ask(whole, find("who-accessed"), {"object_name": "D.S.X"}).notes)
+
+
 @cache
 def group() -> tuple[str, ...]:
     return drawn.GROUPS[0]
