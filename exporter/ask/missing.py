@@ -113,6 +113,7 @@ def explain(asked: Asked) -> list[str]:
     notes: list[Callable[[Asked], Iterable[str]]] = [_outside]
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
+    notes += [left_out.within_intervals]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
         notes += [

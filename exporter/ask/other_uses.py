@@ -12,9 +12,12 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked, in_utc, record_period
+from exporter.ask.asked import FOLLOWING, MOST, Asked, in_utc, record_period
+from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
+from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import SAME_NAME
+from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 3
 _UP_BY_COLUMN: Final = ("column-lineage", "root-cause", "page-column-up", "page-column-up-at")
@@ -25,8 +28,14 @@ _SET_ON: Final = {
     "unmasked-copies": {"ah:PolicySetting": "ah:settingOn", "ah:PolicyEnforcement": "ah:protectedObject"},
 }
 _OF_READS: Final = (
-    *("column-readers", "columns-accessed", "downstream-users", "page-readers", "when-accessed", "who-accessed"),
+    *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
+    *("sensitive-data-movement", "unmasked-reads", "when-accessed", "who-accessed"),
 )
+_MASKED: Final = {
+    ("ah:property", "maskingPolicies"): "ah:settingOn",
+    ("ah:policyKind", "MASKING_POLICY"): "ah:protectedObject",
+}
+"""A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
 _ACCESS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
@@ -117,26 +126,72 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:
-    """For answers about reads: queries whose rows have the object as the source of what they wrote alone."""
-    for thing in sorted(asked.about) if asked.name in _OF_READS and not _is_after_record(asked) else ():
-        columns = asked.match_names("column_name")
-        own = (column for column in asked.graph.subjects("ah:columnOf", thing) if columns)
-        named = (column for column in own if asked.graph.text(column, "ah:matchName") in columns)
-        if columns and not any(any(asked.graph.subjects("ah:sourceColumn", column)) for column in named):
+    """For answers about reads: queries whose rows have an object as the source of what they wrote alone."""
+    if asked.name not in _OF_READS or _is_after_record(asked):
+        return
+    graph, columns = asked.graph, asked.match_names("column_name")
+    names, found = list[str](), set[str]()
+    for thing in sorted(_read_things(asked)):
+        own = (column for column in graph.subjects("ah:columnOf", thing) if columns)
+        named = (column for column in own if graph.text(column, "ah:matchName") in columns)
+        if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
             continue
-        if queries := set(_sourced(asked, thing)):
-            yield (
-                f"Rows have {asked.graph.label(thing)} as the source of what queries wrote, and not among what they "
-                f"read: {_ids(asked.graph, queries)}. The answer does not count these as reads."
-            )
+        if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
+            names.append(graph.label(thing))
+            found |= queries
+    if found:
+        yield (
+            f"Rows have {first_of(list(dict.fromkeys(names)), _USES)} as the source of what queries wrote, and not "
+            f"among what they read: {_ids(graph, found)}. The answer does not count these as reads."
+        )
+
+
+def _read_things(asked: Asked) -> set[str]:
+    """The objects whose reads are asked for; those that have masks, or that queries of agents used, if it is all."""
+    graph = asked.graph
+    if asked.name in FOLLOWING:
+        return {*asked.about, *asked.followed}
+    if asked.name == OF_AGENTS:
+        queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
+        used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
+        return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
+    if asked.about:
+        return asked.about
+    nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
+    masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
+    marks = (mark for tag in masked for mark in graph.subjects("ah:elementObject", tag))
+    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+
+
+def _agents(asked: Asked) -> set[str]:
+    names = asked.match_names("agent_name")
+    every = asked.graph.of_class("ah:SoftwareAgent")
+    return {
+        agent for agent in every if not names or names & {*map(match_name, asked.graph.objects(agent, "ah:agentName"))}
+    }
+
+
+def _may_lack(asked: Asked, query: str, thing: str) -> bool:
+    """Whether an answer may lack what a query read of an object: of agents, what theirs read; of reads in clear, what
+    was read without a mask.
+    """
+    graph = asked.graph
+    if asked.name == OF_AGENTS:
+        return not _agents(asked).isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))
+    return asked.name != OF_MASKS or not any(
+        graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        and thing in graph.objects(enforcement, "ah:protectedObject")
+        for enforcement in graph.objects(query, "ah:enforced")
+    )
 
 
 def _sourced(asked: Asked, thing: str) -> Iterator[str]:
-    """The queries of the time that is asked for that used an object which is not among what they read."""
+    """The queries of the time that is asked for that wrote from an object which is not among what they read."""
     graph = asked.graph
     states = graph.subjects("prov:specializationOf", thing)
-    queries = (query for state in states for query in graph.subjects("prov:used", state) if _is_then(asked, query))
-    for query in islice(queries, MOST):
+    made = (version for state in states for version in graph.subjects("prov:wasDerivedFrom", state))
+    queries = (query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy"))
+    for query in dict.fromkeys(query for query in queries if _is_then(asked, query)):
         accesses = (access for term in _ACCESS for access in graph.objects(query, term))
         if not any(thing in graph.objects(access, "ah:accessedObject") for access in accesses):
             yield query
@@ -161,8 +216,9 @@ def _is_then(asked: Asked, activity: str) -> bool:
 
 
 def _ids(graph: Lookups, queries: Iterable[str]) -> str:
-    """``query q1`` or ``queries q1, q2``; for those without an id, when they started."""
-    texts = sorted(
-        graph.text(query, "ah:queryId") or f"that at {graph.text(query, 'prov:startedAtTime')}" for query in queries
-    )
-    return f"{'query' if len(texts) == 1 else 'queries'} {first_of(texts, _SHOWN)}"
+    """``query q1`` or ``queries q1, q2``; those without an id by when they started."""
+    each = [(graph.text(query, "ah:queryId"), graph.text(query, "prov:startedAtTime")) for query in queries]
+    ids, times = sorted(ident for ident, _ in each if ident), sorted({time or "" for ident, time in each if not ident})
+    texts = [f"{'query' if len(ids) == 1 else 'queries'} {first_of(ids, _SHOWN)}"] if ids else []
+    texts += [f"queries without an id at {first_of(times, _SHOWN)}"] if times else []
+    return " and ".join(texts)
