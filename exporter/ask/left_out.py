@@ -216,10 +216,11 @@ def within_intervals(asked: Asked) -> Iterator[str]:
     """Notes on times within an interval whose calls are added up. Reads count at its start; what was written is there
     at its end (docs/input.md, "Short queries on hybrid tables").
     """
-    counts = {("since", "until"): "all its calls count at its start, though some were after that time"}
+    kinds: list[tuple[tuple[str, ...], str]]
+    kinds = [(("since", "until"), "all its calls count at its start, though some were after that time")]
     if asked.question.needs & {"writes", "lineage"}:
-        counts[("at",)] = "what its calls wrote is there at its end, though some wrote before that time"
-    for names, how in counts.items():
+        kinds.append((("at",), "what its calls wrote is there at its end, though some wrote before that time"))
+    for names, how in kinds:
         within = [
             f"{name}={value}"
             for name in names
@@ -228,9 +229,7 @@ def within_intervals(asked: Asked) -> Iterator[str]:
             if asked.graph.holds(_INTERVAL, time=f'"{instant(name, value).isoformat()}"^^xsd:dateTime')
         ]
         if within:
-            yield (
-                f"{ADDED_UP}, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} within one: {how}."
-            )
+            yield (f"{ADDED_UP}, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} within one: {how}.")
 
 
 def _hybrid_tables(asked: Asked) -> set[str]:

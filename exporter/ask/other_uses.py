@@ -1,23 +1,27 @@
 """Notes on what queries did with objects in ways that an answer does not count.
 
 - Reads: what rows give as the source of what a query wrote, and not among what it read; what they read in another form
-  (with an id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE.
+  (with an id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE; a
+  grant to a share, through which other accounts may read it.
 - Columns: queries that read one object and wrote another, whose rows give no source of any column.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import FOLLOWING, MOST, Asked, in_utc, record_period
+from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
+from exporter.ask.protection import granted_on_all
 from exporter.ask.renamings import OF_MASKS
-from exporter.ask.without_ids import SAME_NAME
+from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 _UP_BY_COLUMN: Final = ("column-lineage", "root-cause", "page-column-up", "page-column-up-at")
@@ -40,6 +44,7 @@ _ACCESS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 _USES: Final = 5
+_SHARED: Final = "granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone"
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -101,15 +106,47 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    found = {f"{name} ({use})": None for thing, name in things.items() if (use := next(_uses(asked, thing), None))}
+    shared = _shared(asked, things)
+    uses = ((name, next(_uses(asked, thing), _SHARED if thing in shared else "")) for thing, name in things.items())
+    found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
     if found:
-        yield f"Some of these may be in use, in ways that do not count as read here: {first_of([*found], _USES)}."
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
+
+
+def _shared(asked: Asked, things: Iterable[str]) -> set[str]:
+    """The objects that were granted to a share, perhaps with all of a schema or database, or through roles, by a grant
+    that held in the time that is asked for.
+    """
+    graph, grants = asked.graph, defaultdict[str, set[str]](set)
+    for thing, row in granted_on_all(graph, lambda: things):
+        first = graph.names_of(thing)[0]
+        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
+            grants[thing].add(row["grant"])
+    for thing in things:
+        for form in (thing, *same_names(graph, thing)):
+            grants[thing].update(graph.subjects("ah:grantedObject", form))
+
+    def further(grant: str) -> list[str]:
+        grantees = graph.objects(grant, "ah:grantee") if _held(asked, grant) else ()
+        return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
+
+    return {
+        thing
+        for thing, own in grants.items()
+        for grant in reachable(own, further)
+        if "SHARE" in graph.objects(grant, "ah:grantedTo") and _held(asked, grant)
+    }
+
+
+def _held(asked: Asked, grant: str) -> bool:
+    until = asked.graph.text(grant, "ah:validUntil")
+    return until is None or asked.since is None or in_utc(until) > asked.since
 
 
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
     """How rows of the time that is asked for name an object, other than as read."""
     graph = asked.graph
-    for other in (*graph.objects(thing, SAME_NAME), *graph.subjects(SAME_NAME, thing)):
+    for other in same_names(graph, thing):
         accesses = graph.subjects("ah:accessedObject", other)
         if any(_is_then(asked, query) for access in accesses for query in _users(graph, access)):
             yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"

@@ -7,7 +7,7 @@ which it was enforced show that it was in force.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -389,3 +389,29 @@ def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, 
 def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
     until = None if name.until is None else datetime.fromisoformat(name.until)
     return datetime.fromisoformat(name.since), until
+
+
+# --- grants on all objects of a schema or database --------------------------------------------------------------------
+
+_ON_ALL: Final = """\
+SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
+  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
+  ?around rdfs:label ?label .
+  OPTIONAL { ?grant ah:validUntil ?until }
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+"""
+
+
+def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
+    ``things``: gives the objects; called only if there is such a grant.
+    """
+    rows = list(graph.select(_ON_ALL))
+    for thing in things() if rows else ():
+        names = [holder.name for holder in graph.names_of(thing)]
+        for row in rows:
+            is_inside = any(name.startswith(f"{row['label']}.") for name in names)
+            if is_inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"]):
+                yield thing, row
