@@ -274,7 +274,7 @@ def _beside_by_day(
         for thing in things:
             types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
             is_shared = _may_be_shared(graph, row["enforcement"], mask.column, thing)
-            is_other = thing != owner and bool(types)
+            is_other = (thing != owner or not mask.column) and bool(types)
             if is_other and (is_shared or _is_same(graph, thing, owner) or _may_cover(types, of_owner)):
                 yield mask, thing, bool(of_owner) and not is_shared and bool(mask.column)
 
