@@ -225,10 +225,13 @@ def _may_lack(asked: Asked, query: str, thing: str) -> bool:
 def _sourced(asked: Asked, thing: str) -> Iterator[str]:
     """The queries of the time that is asked for that wrote from an object which is not among what they read."""
     graph = asked.graph
-    states = graph.subjects("prov:specializationOf", thing)
-    made = (version for state in states for version in graph.subjects("prov:wasDerivedFrom", state))
-    queries = (query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy"))
-    for query in dict.fromkeys(query for query in queries if _is_then(asked, query)):
+    states = set(graph.subjects("prov:specializationOf", thing))
+    made = (version for state in sorted(states) for version in graph.subjects("prov:wasDerivedFrom", state))
+    queries = {query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy")}
+    for query in sorted(queries):
+        # What came with the CLONE of a schema or database is no source that a row gives.
+        if not _is_then(asked, query) or states.isdisjoint(graph.objects(query, "prov:used")):
+            continue
         accesses = (access for term in _ACCESS for access in graph.objects(query, term))
         if not any(thing in graph.objects(access, "ah:accessedObject") for access in accesses):
             yield query
