@@ -177,6 +177,8 @@ def _is_midnight(time: str) -> bool:
 _ACCESSES: Final = frozenset({"reads", "writes", "lineage", "policies"})
 """Parts of rows that short queries have too, so that an answer lacks something where these are not on record."""
 _SHOWN_TABLES: Final = 3
+ADDED_UP: Final = "Queries are added up by interval"
+"""Begins each note of :func:`within_intervals`."""
 _INTERVAL: Final = """\
 ASK {
   ?calls a ah:AggregatedQueries ; prov:startedAtTime ?start ; prov:endedAtTime ?end .
@@ -197,7 +199,6 @@ def short_queries(asked: Asked) -> Iterator[str]:
             how = "Their rows never name an agent."
         if how:
             yield f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"
-        yield from _within_intervals(asked)
         return
     if asked.question.aggregated_queries == "left out" or not asked.question.needs & _ACCESSES:
         return
@@ -211,20 +212,24 @@ def short_queries(asked: Asked) -> Iterator[str]:
     yield f"{what}: short queries on hybrid tables {on_record} (exporter export --aggregate)."
 
 
-def _within_intervals(asked: Asked) -> Iterator[str]:
-    """A note on times within an interval whose calls are added up."""
-    given = [(name, value) for name in ("since", "until") for value in asked.values(name)]
-    within = [
-        f"{name}={value}"
-        for name, value in given
-        if asked.question.aggregated_queries != "left out"
-        if asked.graph.holds(_INTERVAL, time=f'"{instant(name, value).isoformat()}"^^xsd:dateTime')
-    ]
-    if within:
-        yield (
-            f"Queries are added up by interval, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} "
-            "within one: all its calls count at its start, though some were after that time."
-        )
+def within_intervals(asked: Asked) -> Iterator[str]:
+    """Notes on times within an interval whose calls are added up. Reads count at its start; what was written is there
+    at its end (docs/input.md, "Short queries on hybrid tables").
+    """
+    kinds: list[tuple[tuple[str, ...], str]]
+    kinds = [(("since", "until"), "all its calls count at its start, though some were after that time")]
+    if asked.question.needs & {"writes", "lineage"}:
+        kinds.append((("at",), "what its calls wrote is there at its end, though some wrote before that time"))
+    for names, how in kinds:
+        within = [
+            f"{name}={value}"
+            for name in names
+            for value in asked.values(name)
+            if asked.question.aggregated_queries != "left out"
+            if asked.graph.holds(_INTERVAL, time=f'"{instant(name, value).isoformat()}"^^xsd:dateTime')
+        ]
+        if within:
+            yield (f"{ADDED_UP}, and {' and '.join(within)} {'is' if len(within) == 1 else 'are'} within one: {how}.")
 
 
 def _hybrid_tables(asked: Asked) -> set[str]:

@@ -1,6 +1,6 @@
 """Notes on reads in clear whose query enforced a mask that may have covered what was read, too: on the same name in
-another form, on a column behind the view, on that of a view over the table, or on a view between the two, which rows
-name nowhere else.
+another form, on the object without a column, on a column behind the view, on that of a view over the table, or on a
+view between the two, which rows name nowhere else.
 
 A graph with ``--reads daily`` has a node for each object that a user read on a day: what was enforced on another object
 is with the reads of that one, by the same user and role on the same day. Reads can only be of one query if the times of
@@ -120,14 +120,15 @@ SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
 """
 _MASKED_BY_DAY: Final = """\
 SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column ; ah:protectedObject ?owner .
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column . ?column ah:columnName ?masked_name }
   ?read ah:enforced ?enforcement ; prov:startedAtTime ?first .
   OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
   BIND(COALESCE(?any_last, ?first) AS ?last)
   ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
   BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
-  ?column ah:columnName ?masked_name . ?owner rdfs:label ?label .
-  BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
+  ?owner rdfs:label ?label .
+  BIND(CONCAT(?label, COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
 }
 """
 _USES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
@@ -175,8 +176,8 @@ def masked_elsewhere(asked: Asked) -> Iterator[str]:
         texts = [f"{place} in {text}" for text, place in sorted(found)]
         yield (
             "Some of these queries enforced a masking policy on the same name without an id or in another letter case, "
-            "on a column behind the view, or on that of a view over the table, and rows do not say whether it covered "
-            f"what was read: {first_of(texts, _SHOWN)}."
+            "on the object without a column, on a column behind the view, or on that of a view over the table, and "
+            f"rows do not say whether it covered what was read: {first_of(texts, _SHOWN)}."
         )
 
 
@@ -218,23 +219,26 @@ def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
 
 def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
     """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
-    over it; and whether the query read the object of that column by its own name, too.
+    over it, and objects of which the row names no column; and whether the query read the object of that column by its
+    own name, too.
     """
     for enforcement in graph.objects(read, "ah:enforced"):
         owner, column = (graph.text(enforcement, term) for term in ("ah:protectedObject", "ah:protectedColumn"))
         is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
-        if is_mask and owner is not None and column is not None and owner != thing:
+        if is_mask and owner is not None and (column is None or owner != thing):
             of_owner = _types(graph, read, owner)
             is_shared = _may_be_shared(graph, enforcement, column, thing)
+            name = "" if column is None else f".{graph.text(column, 'ah:columnName')}"
+            is_given = bool(of_owner) and not is_shared and column is not None
             if is_shared or _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
-                yield f"{graph.label(owner)}.{graph.text(column, 'ah:columnName')}", bool(of_owner) and not is_shared
+                yield f"{graph.label(owner)}{name}", is_given
 
 
-def _may_be_shared(graph: Lookups, enforcement: str, column: str, thing: str) -> bool:
+def _may_be_shared(graph: Lookups, enforcement: str, column: str | None, thing: str) -> bool:
     """Whether a mask is one of a provider of shared data, on a column of which the object has one of that name: rows do
     not say under which name the account sees the provider's table.
     """
-    if graph.text(enforcement, "ah:setByProvider") != "true":
+    if not column or graph.text(enforcement, "ah:setByProvider") != "true":
         return False
     name = graph.text(column, "ah:matchName")
     return any(graph.text(own, "ah:matchName") == name for own in graph.subjects("ah:columnOf", thing))
@@ -270,9 +274,9 @@ def _beside_by_day(
         for thing in things:
             types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
             is_shared = _may_be_shared(graph, row["enforcement"], mask.column, thing)
-            is_other = thing != owner and bool(types)
+            is_other = (thing != owner or not mask.column) and bool(types)
             if is_other and (is_shared or _is_same(graph, thing, owner) or _may_cover(types, of_owner)):
-                yield mask, thing, bool(of_owner) and not is_shared
+                yield mask, thing, bool(of_owner) and not is_shared and bool(mask.column)
 
 
 def _types_by_day(
@@ -286,7 +290,7 @@ def _types_by_day(
 
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
-    return other in {*graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing)}
+    return other in {thing, *graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing)}
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:

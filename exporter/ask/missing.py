@@ -88,15 +88,6 @@ SELECT DISTINCT ?has_columns WHERE {
 """
 _OF_BASES: Final = ("sensitive-data-movement", "end-up", "column-copies")
 """Questions that follow base objects, or the source columns that rows give of what they name directly."""
-_ON_ALL: Final = """\
-SELECT DISTINCT ?label ?privilege ?kind ?account ?since ?until WHERE {
-  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
-  ?around rdfs:label ?label .
-  OPTIONAL { ?grant ah:validUntil ?until }
-  OPTIONAL { ?grant ah:privilege ?privilege }
-  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
-}
-"""
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
@@ -114,6 +105,7 @@ def explain(asked: Asked) -> list[str]:
     notes: list[Callable[[Asked], Iterable[str]]] = [_outside]
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
+    notes += [left_out.within_intervals]
     if is_shipped(asked.question):
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
         notes += [
@@ -129,12 +121,10 @@ def explain(asked: Asked) -> list[str]:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
-        notes += [other_uses.only_as_source]
+        notes += [other_uses.only_as_source, nameless.given_twice]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [other_uses.without_columns]
-        if not asked.answer.rows or asked.is_of_page:
-            notes += [nameless.given_twice]
         notes += [_shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]
@@ -288,7 +278,8 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
 def _shared(asked: Asked) -> Iterator[str]:
     """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
     for thing in sorted(asked.about) if "reads" in asked.question.needs else ():
-        grants = asked.graph.subjects("ah:grantedObject", thing)
+        forms = (thing, *without_ids.same_names(asked.graph, thing))
+        grants = (grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form))
         if any("SHARE" in asked.graph.objects(grant, "ah:grantedTo") for grant in grants):
             yield (
                 f"{asked.graph.label(thing)} was granted to a share: reads in other accounts are in their own "
@@ -318,21 +309,17 @@ def _granted_on_all(asked: Asked) -> Iterator[str]:
     """
     if asked.name not in {"end-up", "exposure"} or not asked.things:
         return
-    graph, times = asked.graph, asked.times("at")
-    rows = list(graph.select(_ON_ALL))
-    things = asked.things if asked.name == "exposure" else asked.followed if rows else ()
-    inside = [(thing, holder.name) for thing in things for holder in graph.names_of(thing)]
+    times = asked.times("at")
     grants = [
         f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for row in rows
+        for _, row in protection.granted_on_all(
+            asked.graph, lambda: asked.things if asked.name == "exposure" else asked.followed
+        )
         if (
             protection.holds(row, times)
             if asked.name == "exposure"
             else not asked.until or in_utc(row["since"]) < asked.until
         )
-        for thing, text in inside
-        if text.startswith(f"{row['label']}.")
-        if thing.startswith(row["account"]) and not graph.is_of_other(thing) and graph.is_of_kind(thing, row["kind"])
     ]
     if grants:
         where = "" if asked.name == "exposure" else "exposure "

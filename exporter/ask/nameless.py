@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -19,6 +19,7 @@ from exporter.ask.lookups import Lookups, iris
 from exporter.ask.renamings import OF_MASKS, Key, Renaming, linked_names, renamings_of, renamings_of_settings
 from exporter.ask.without_ids import SAME_NAME, SET_BY, given_without_id, has_mixed_ids, sentence, settings_by_name
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 TWICE: Final = "with an id and without: what they say of one is not known of the other"
 _SHOWN: Final = 5
@@ -46,23 +47,52 @@ _TWICE: Final = """\
 SELECT DISTINCT ?nameless ?thing ?name WHERE {
   ?nameless ah:sameNameAs ?thing ; rdfs:label ?name .
   FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless }
-    || EXISTS { ?enforcement ah:protectedObject ?nameless })
+    || EXISTS { ?enforcement ah:protectedObject ?nameless }@granted@)
 }
 ORDER BY ?name
 """
+_OF_GRANTS: Final = ("end-up", "exposure")
+_IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless }"
 
 
 def given_twice(asked: Asked) -> Iterator[str]:
-    """For an empty answer that follows data, is about all objects, or asks by id, and for pages that follow data, whose
-    answers have what they begin at: what rows give with an id and without.
+    """What rows give with an id and without: for an empty answer that follows data, is about all objects, or asks by
+    id, and for pages that follow data, whose answers have what they begin at. Of an answer about grants that has rows,
+    what was granted in the other form alone.
     """
+    has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
     is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
-    if not is_about or not has_mixed_ids(asked.graph):
+    if not is_about or (has_rows and not of_grants) or not has_mixed_ids(asked.graph):
         return
-    about, rows = {*asked.about, *asked.followed}, asked.graph.select(_TWICE)
-    names = [row["name"] for row in rows if not about or about & {row["nameless"], row["thing"]}]
+    about = {*asked.about, *asked.followed}
+    rows = list(asked.graph.select(_TWICE, granted=_IS_GRANTED if of_grants else ""))
+    if has_rows:
+        rows = [row for row in rows if _lacks_grants(asked, row, _granted(asked, about))]
+    names = [row["name"] for row in rows if has_rows or not about or about & {row["nameless"], row["thing"]}]
     if names:
         yield (f"Rows give {first_of(list(dict.fromkeys(names)), _SHOWN)} {TWICE}, though it may be the same.")
+
+
+def _granted(asked: Asked, about: Iterable[str]) -> Collection[str]:
+    """The objects of which an answer has the grants: of ``exposure``, those of shares and roles that have them."""
+
+    def further(thing: str) -> list[str]:
+        grants = asked.graph.subjects("ah:grantedObject", thing)
+        return [grantee for grant in grants for grantee in asked.graph.objects(grant, "ah:grantee")]
+
+    return reachable(about, further) if asked.name == "exposure" else set(about)
+
+
+def _lacks_grants(asked: Asked, row: _Row, has: Collection[str]) -> bool:
+    """Whether an answer has one form of an object, and not what was granted in the other: if it is about all objects,
+    what those have who have the one.
+    """
+    forms = row["nameless"], row["thing"]
+    return any(
+        any(asked.graph.subjects("ah:grantedObject", other))
+        and (one in has and other not in has if has else any(asked.graph.subjects("ah:grantee", one)))
+        for one, other in (forms, forms[::-1])
+    )
 
 
 def uncertain_things(asked: Asked) -> set[str]:

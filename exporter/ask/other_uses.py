@@ -1,20 +1,27 @@
 """Notes on what queries did with objects in ways that an answer does not count.
 
 - Reads: what rows give as the source of what a query wrote, and not among what it read; what they read in another form
-  (with an id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE.
+  (with an id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE; a
+  grant to a share, through which other accounts may read it.
 - Columns: queries that read one object and wrote another, whose rows give no source of any column.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked, in_utc, record_period
+from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
+from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
-from exporter.ask.without_ids import SAME_NAME
+from exporter.ask.protection import granted_on_all
+from exporter.ask.renamings import OF_MASKS
+from exporter.ask.without_ids import same_names
+from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 _UP_BY_COLUMN: Final = ("column-lineage", "root-cause", "page-column-up", "page-column-up-at")
@@ -25,12 +32,19 @@ _SET_ON: Final = {
     "unmasked-copies": {"ah:PolicySetting": "ah:settingOn", "ah:PolicyEnforcement": "ah:protectedObject"},
 }
 _OF_READS: Final = (
-    *("column-readers", "columns-accessed", "downstream-users", "page-readers", "when-accessed", "who-accessed"),
+    *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
+    *("sensitive-data-movement", "unmasked-reads", "when-accessed", "who-accessed"),
 )
+_MASKED: Final = {
+    ("ah:property", "maskingPolicies"): "ah:settingOn",
+    ("ah:policyKind", "MASKING_POLICY"): "ah:protectedObject",
+}
+"""A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
 _ACCESS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 _USES: Final = 5
+_SHARED: Final = "granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone"
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -92,15 +106,47 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    found = {f"{name} ({use})": None for thing, name in things.items() if (use := next(_uses(asked, thing), None))}
+    shared = _shared(asked, things)
+    uses = ((name, next(_uses(asked, thing), _SHARED if thing in shared else "")) for thing, name in things.items())
+    found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
     if found:
-        yield f"Some of these may be in use, in ways that do not count as read here: {first_of([*found], _USES)}."
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
+
+
+def _shared(asked: Asked, things: Iterable[str]) -> set[str]:
+    """The objects that were granted to a share, perhaps with all of a schema or database, or through roles, by a grant
+    that held in the time that is asked for.
+    """
+    graph, grants = asked.graph, defaultdict[str, set[str]](set)
+    for thing, row in granted_on_all(graph, lambda: things):
+        first = graph.names_of(thing)[0]
+        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
+            grants[thing].add(row["grant"])
+    for thing in things:
+        for form in (thing, *same_names(graph, thing)):
+            grants[thing].update(graph.subjects("ah:grantedObject", form))
+
+    def further(grant: str) -> list[str]:
+        grantees = graph.objects(grant, "ah:grantee") if _held(asked, grant) else ()
+        return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
+
+    return {
+        thing
+        for thing, own in grants.items()
+        for grant in reachable(own, further)
+        if "SHARE" in graph.objects(grant, "ah:grantedTo") and _held(asked, grant)
+    }
+
+
+def _held(asked: Asked, grant: str) -> bool:
+    until = asked.graph.text(grant, "ah:validUntil")
+    return until is None or asked.since is None or in_utc(until) > asked.since
 
 
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
     """How rows of the time that is asked for name an object, other than as read."""
     graph = asked.graph
-    for other in (*graph.objects(thing, SAME_NAME), *graph.subjects(SAME_NAME, thing)):
+    for other in same_names(graph, thing):
         accesses = graph.subjects("ah:accessedObject", other)
         if any(_is_then(asked, query) for access in accesses for query in _users(graph, access)):
             yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"
@@ -117,26 +163,75 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:
-    """For answers about reads: queries whose rows have the object as the source of what they wrote alone."""
-    for thing in sorted(asked.about) if asked.name in _OF_READS and not _is_after_record(asked) else ():
-        columns = asked.match_names("column_name")
-        own = (column for column in asked.graph.subjects("ah:columnOf", thing) if columns)
-        named = (column for column in own if asked.graph.text(column, "ah:matchName") in columns)
-        if columns and not any(any(asked.graph.subjects("ah:sourceColumn", column)) for column in named):
+    """For answers about reads: queries whose rows have an object as the source of what they wrote alone."""
+    if asked.name not in _OF_READS or _is_after_record(asked):
+        return
+    graph, columns = asked.graph, asked.match_names("column_name")
+    names, found = list[str](), set[str]()
+    for thing in sorted(_read_things(asked)):
+        own = (column for column in graph.subjects("ah:columnOf", thing) if columns)
+        named = (column for column in own if graph.text(column, "ah:matchName") in columns)
+        if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
             continue
-        if queries := set(_sourced(asked, thing)):
-            yield (
-                f"Rows have {asked.graph.label(thing)} as the source of what queries wrote, and not among what they "
-                f"read: {_ids(asked.graph, queries)}. The answer does not count these as reads."
-            )
+        if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
+            names.append(graph.label(thing))
+            found |= queries
+    if found:
+        yield (
+            f"Rows have {first_of(list(dict.fromkeys(names)), _USES)} as the source of what queries wrote, and not "
+            f"among what they read: {_ids(graph, found)}. The answer does not count these as reads."
+        )
+
+
+def _read_things(asked: Asked) -> set[str]:
+    """The objects whose reads are asked for; those that have masks, or that queries of agents used, if it is all."""
+    graph = asked.graph
+    if asked.name in FOLLOWING:
+        return {*asked.about, *asked.followed}
+    if asked.name == OF_AGENTS:
+        queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
+        used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
+        return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
+    if asked.about:
+        return asked.about
+    nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
+    masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
+    marks = (mark for tag in masked for mark in graph.subjects("ah:elementObject", tag))
+    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+
+
+def _agents(asked: Asked) -> set[str]:
+    names = asked.match_names("agent_name")
+    every = asked.graph.of_class("ah:SoftwareAgent")
+    return {
+        agent for agent in every if not names or names & {*map(match_name, asked.graph.objects(agent, "ah:agentName"))}
+    }
+
+
+def _may_lack(asked: Asked, query: str, thing: str) -> bool:
+    """Whether an answer may lack what a query read of an object: of agents, what theirs read; of reads in clear, what
+    was read without a mask.
+    """
+    graph = asked.graph
+    if asked.name == OF_AGENTS:
+        return not _agents(asked).isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))
+    return asked.name != OF_MASKS or not any(
+        graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        and thing in graph.objects(enforcement, "ah:protectedObject")
+        for enforcement in graph.objects(query, "ah:enforced")
+    )
 
 
 def _sourced(asked: Asked, thing: str) -> Iterator[str]:
-    """The queries of the time that is asked for that used an object which is not among what they read."""
+    """The queries of the time that is asked for that wrote from an object which is not among what they read."""
     graph = asked.graph
-    states = graph.subjects("prov:specializationOf", thing)
-    queries = (query for state in states for query in graph.subjects("prov:used", state) if _is_then(asked, query))
-    for query in islice(queries, MOST):
+    states = set(graph.subjects("prov:specializationOf", thing))
+    made = (version for state in sorted(states) for version in graph.subjects("prov:wasDerivedFrom", state))
+    queries = {query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy")}
+    for query in sorted(queries):
+        # What came with the CLONE of a schema or database is no source that a row gives.
+        if not _is_then(asked, query) or states.isdisjoint(graph.objects(query, "prov:used")):
+            continue
         accesses = (access for term in _ACCESS for access in graph.objects(query, term))
         if not any(thing in graph.objects(access, "ah:accessedObject") for access in accesses):
             yield query
@@ -161,8 +256,9 @@ def _is_then(asked: Asked, activity: str) -> bool:
 
 
 def _ids(graph: Lookups, queries: Iterable[str]) -> str:
-    """``query q1`` or ``queries q1, q2``; for those without an id, when they started."""
-    texts = sorted(
-        graph.text(query, "ah:queryId") or f"that at {graph.text(query, 'prov:startedAtTime')}" for query in queries
-    )
-    return f"{'query' if len(texts) == 1 else 'queries'} {first_of(texts, _SHOWN)}"
+    """``query q1`` or ``queries q1, q2``; those without an id by when they started."""
+    each = [(graph.text(query, "ah:queryId"), graph.text(query, "prov:startedAtTime")) for query in queries]
+    ids, times = sorted(ident for ident, _ in each if ident), sorted({time or "" for ident, time in each if not ident})
+    texts = [f"{'query' if len(ids) == 1 else 'queries'} {first_of(ids, _SHOWN)}"] if ids else []
+    texts += [f"queries without an id at {first_of(times, _SHOWN)}"] if times else []
+    return " and ".join(texts)

@@ -7,7 +7,7 @@ which it was enforced show that it was in force.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -17,6 +17,7 @@ from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, NameHolder, iris, literals
 from exporter.ask.masks import masked_beside
 from exporter.ask.nameless import uncertain_things
+from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
 
 _COVERAGE: Final = "policy-coverage"
@@ -107,6 +108,14 @@ ASK {
   }
 }
 """
+_ON_WHOLE: Final = """\
+SELECT DISTINCT ?label WHERE {
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?object .
+  FILTER NOT EXISTS { ?enforcement ah:protectedColumn ?column }
+  ?object rdfs:label ?label .
+}
+ORDER BY ?label
+"""
 _TAGGED: Final = """\
 ASK { ?setting ah:settingOn @thing@ ; a ah:TagSetting }
 """
@@ -139,7 +148,6 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
     has_accounts = len(set(map(graph.account_of, asked.things))) > 1
-    is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
@@ -150,27 +158,38 @@ def nothing_set(asked: Asked) -> Iterator[str]:
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
-            what = f"{name}.{columns}" if columns else f"a column of {name}"
-            so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
-            beside = masked_beside(graph, thing, asked.match_names("column_name"))
-            if beside:
-                yield (
-                    f"No row shows a masking policy on {what}. But queries that read it (with reads by day perhaps "
-                    "others of the same user and role) enforced one on the same name in another form, behind the view, "
-                    "or on a view over it, and rows do not say whether it covered what was read: "
-                    f"{first_of(sorted(beside), _SHOWN_PLACES)}."
-                )
-            else:
-                yield (
-                    f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers "
-                    "lists the readers)."
-                )
+            yield _never_masked(asked, thing, f"{name}.{columns}" if columns else f"a column of {name}")
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
             since = record_begin(graph)
             yield f"No row sets a tag on {name}.{columns}: what was set before {since} is not on record."
+
+
+def _never_masked(asked: Asked, thing: str, what: str) -> str:
+    """For an empty answer about reads in clear of what no row masks: ``what``, of an object."""
+    graph = asked.graph
+    beside = masked_beside(graph, thing, asked.match_names("column_name"))
+    if beside:
+        return (
+            f"No row shows a masking policy on {what}. But queries that read it (with reads by day perhaps others of "
+            "the same user and role) enforced one on the object without a column, on the same name in another form, "
+            "behind the view, or on a view over it, and rows do not say whether it covered what was read: "
+            f"{first_of(sorted(beside), _SHOWN_PLACES)}."
+        )
+    if same_names(graph, thing):
+        other = "without an id" if graph.text(thing, "ah:objectId") else "with an id"
+        return (
+            f"No row shows a masking policy on {what} in this form. Rows give it {other}, too: if that is the same, "
+            "and masked, whoever read it in this form read it in clear (column-readers lists the readers)."
+        )
+    is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
+    so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
+    return (
+        f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers lists the "
+        "readers)."
+    )
 
 
 def _no_copy(asked: Asked) -> str:
@@ -296,7 +315,9 @@ _CONTAINERS: Final = ("Schema", "Database")
 
 
 def of_wholes(asked: Asked) -> Iterator[str]:
-    """Notes on tags of whole tables, schemas and databases, which their columns and objects have, too."""
+    """Notes on tags of whole tables, schemas and databases, which their columns and objects have, too; and on masks of
+    which rows name the object alone.
+    """
     rows = _tagged_wholes(asked)
     if asked.name in {"unmasked-reads", "unmasked-copies"}:
         masks = [f"{row['tag']} on {row['label']} ({row['domain']})" for row in rows if row["mask"]]
@@ -305,6 +326,12 @@ def of_wholes(asked: Asked) -> Iterator[str]:
                 "Masking policies were set on tags of whole objects: "
                 f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
                 "rows do not tell: the answer counts them only on columns on which they were enforced."
+            )
+        of_objects = [] if asked.things else [row["label"] for row in asked.graph.select(_ON_WHOLE)]
+        if of_objects:
+            yield (
+                f"Rows enforce masking policies without naming a column: on {first_of(of_objects, _SHOWN_PLACES)}. The "
+                "answer counts them on none."
             )
     elif asked.things or asked.name == _REACH:
         around = [row for row in rows if row["domain"] in _CONTAINERS]
@@ -390,3 +417,29 @@ def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, 
 def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
     until = None if name.until is None else datetime.fromisoformat(name.until)
     return datetime.fromisoformat(name.since), until
+
+
+# --- grants on all objects of a schema or database --------------------------------------------------------------------
+
+_ON_ALL: Final = """\
+SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
+  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
+  ?around rdfs:label ?label .
+  OPTIONAL { ?grant ah:validUntil ?until }
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+"""
+
+
+def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
+    ``things``: gives the objects; called only if there is such a grant.
+    """
+    rows = list(graph.select(_ON_ALL))
+    for thing in things() if rows else ():
+        names = [] if graph.is_of_other(thing) else [holder.name for holder in graph.names_of(thing)]
+        for row in rows:
+            is_inside = any(name.startswith(f"{row['label']}.") for name in names)
+            if is_inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"]):
+                yield thing, row

@@ -39,6 +39,11 @@ def has_mixed_ids(graph: Lookups) -> bool:
     return graph.is_used(SAME_NAME)
 
 
+def same_names(graph: Lookups, thing: str) -> set[str]:
+    """The objects that may be this one: rows give one of the two with an id, and the other by the same name alone."""
+    return {*graph.objects(thing, SAME_NAME), *graph.subjects(SAME_NAME, thing)}
+
+
 def sentence(row: _Row, name: str, other: str) -> str:
     """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
     if other:

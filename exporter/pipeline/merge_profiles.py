@@ -18,14 +18,15 @@ from msgspec.structs import replace
 
 from exporter.graph.nodes.agents import owners
 from exporter.model.answers import Dataset, Signs, Spelled
-from exporter.model.clones import RESTORES
-from exporter.model.identifiers import canonical_name
+from exporter.model.clones import COPIED, RESTORES
+from exporter.model.identifiers import UNKNOWN_KIND, canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take
 from exporter.model.other_accounts import account_in
 from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
 from exporter.openlineage.events import problems
 from exporter.openlineage.facets import Json, lifecycle
+from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.pipeline.clones import (
     COPY_OF,
     ENDED,
@@ -137,10 +138,11 @@ def _to_datasets(profile: Profile, job: ExportJob) -> list[Message]:
 
 
 def _to_names(profile: Profile) -> list[Message]:
-    """An object known only by name asks for objects with that name. One with an id sends itself to each of
-    its names.
+    """An object known only by name asks for objects with that name, of any kind that holds data if rows do not give its
+    own. One with an id sends itself to each of its names.
     """
     kind, by = profile.key.split("/", 2)[:2]
+    kinds = sorted(DATASET_KINDS) if (kind, by) == (UNKNOWN_KIND, "name") else [kind]
     if by == "name":
         names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], _NAMELESS
     elif profile.object_id is not None:
@@ -152,8 +154,9 @@ def _to_names(profile: Profile) -> list[Message]:
     for name in names:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
         holder = _Holder(profile.key, profile.shown, last == name, takes, undrops=undrops)
-        key = within(profile.account, f"{kind}/{name}{account_in(profile.key)}")
-        messages.append(Message(To.NAME, key, order(known_by, 0, profile.key, _NOW), encode(holder)))
+        at, body = order(known_by, 0, profile.key, _NOW), encode(holder)
+        keys = (within(profile.account, f"{one}/{name}{account_in(profile.key)}") for one in kinds)
+        messages += [Message(To.NAME, key, at, body) for key in keys]
     return messages
 
 
@@ -286,7 +289,8 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
     ends = {ended.key: ended for ended in (*before, *now)}
     messages = [*_taken(account, known, ends), *_absent(key, known, now)]
     if COPY_OF in by_rank:
-        messages += to_holders(account, by_rank[COPY_OF], sorted(nameless | known.keys()))
+        of_kind = {one for one in nameless if one.startswith(f"{COPIED}/")}
+        messages += to_holders(account, by_rank[COPY_OF], sorted(of_kind | known.keys()))
     if job.day:
         state = [(ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
         unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]

@@ -27,6 +27,7 @@ VIEW: Final = {"objectDomain": "View", "objectId": 2, "objectName": "D.S.V"}
 OTHER: Final = {"objectDomain": "Table", "objectId": 3, "objectName": "D.S.OTHER"}
 BETWEEN: Final = {"objectDomain": "View", "objectId": 4, "objectName": "D.S.BETWEEN"}
 NO_ID: Final = {"objectDomain": "Table", "objectName": "D.S.T"}
+NO_KIND: Final = {"objectName": "D.S.T"}
 READS: Final = ("full", "daily")
 MAY: Final = "Some of these queries enforced a masking policy on the same name without an id or in another letter case"
 
@@ -68,13 +69,38 @@ def masks_by_day(answer: Answer, name: str) -> dict[str, set[str | None]]:
     return found
 
 
+@pytest.mark.parametrize("named", [NO_ID, NO_KIND])
 @pytest.mark.parametrize("reads", READS)
-def test_a_policy_by_the_name_alone_may_be_of_the_table(reads: str, tmp_path: Path) -> None:
+def test_a_policy_by_the_name_alone_may_be_of_the_table(reads: str, named: Json, tmp_path: Path) -> None:
     """docs/questions.md: empty, where the row gives the policy for an object of this name without its id."""
-    rows = [read(2, TABLE), read(3, TABLE, NO_ID), read(4, OTHER, NO_ID)]
+    rows = [read(2, TABLE), read(3, TABLE, named), read(4, OTHER, named)]
     answer = asked("agent-reads", rows, reads, tmp_path)
     assert masks_by_day(answer, "D.S.T") == {"01": {"MASKED"}, "02": {"CLEAR"}, "03": {None}}
     assert masks_by_day(answer, "D.S.OTHER") == {"04": {"CLEAR"}}
+
+
+WHOLE: Final = [
+    ("the object", read(3, TABLE, policies_referenced=[{**TABLE, "policies": [POLICY]}]), "D.S.T"),
+    ("its name", read(3, TABLE, policies_referenced=[{**NO_KIND, "policies": [POLICY]}]), "D.S.T"),
+    ("another object", read(3, TABLE, policies_referenced=[{**OTHER, "policies": [POLICY]}]), None),
+]
+"""A policy of which the row names no column, and the object of which it may cover what was read."""
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize(("on", "row", "place"), WHOLE)
+def test_a_policy_without_a_column_may_be_on_any(
+    on: str, row: Json, place: str | None, reads: str, tmp_path: Path
+) -> None:
+    """View, "policies_referenced": policies of objects, and of columns. docs/questions.md: empty, if none is named."""
+    of_agents = asked("agent-reads", [row], reads, tmp_path)
+    assert masks_by_day(of_agents, "D.S.T")["03"] == {
+        None if place and (on == "the object" or reads == "full") else "CLEAR"
+    }
+    in_clear = ask(load(tmp_path / "out"), find("unmasked-reads"), {"object_name": "D.S.T"})
+    assert [one["mask"] for one in in_clear.dicts()] == ["UNKNOWN" if on == "the object" else "AFTER"]
+    for answer in (of_agents, in_clear):
+        assert bool([note for note in answer.notes if note.startswith(MAY)]) == bool(place)
 
 
 def test_by_day_a_policy_by_the_name_alone_may_be_of_any_read_of_the_day(tmp_path: Path) -> None:
@@ -159,6 +185,16 @@ NEVER: Final = {
     "on the view": ("D.S.OTHER", read(3, VIEW, VIEW, base=OTHER), "D.S.V.C"),
     "on a view between the two": ("D.S.OTHER", read(3, VIEW, BETWEEN, base=OTHER), "D.S.BETWEEN.C"),
     "by its name alone": ("D.S.OTHER", read(3, OTHER, {**OTHER, "objectId": None}), "D.S.OTHER.C"),
+    "without a column": (
+        "D.S.OTHER",
+        read(3, OTHER, policies_referenced=[{**OTHER, "policies": [POLICY]}]),
+        "D.S.OTHER",
+    ),
+    "on the view without a column": (
+        "D.S.OTHER",
+        read(3, VIEW, base=OTHER, policies_referenced=[{**VIEW, "policies": [POLICY]}]),
+        "D.S.V",
+    ),
     "on another object": ("D.S.OTHER", read(3, OTHER, TABLE), None),
     "on the other one of two": (
         "D.S.OTHER",
@@ -189,6 +225,15 @@ def test_what_is_never_masked_itself_may_be_masked_elsewhere(where: str, reads: 
     (note,) = [note for note in answer.notes if note.startswith(f"No row shows a masking policy on {name}")]
     assert ("read it in clear" in note) == (not place)
     assert note.endswith(f": {place}." if place else "lists the readers).")
+
+
+def test_answers_about_all_objects_tell_of_policies_without_a_column(tmp_path: Path) -> None:
+    row = read(3, OTHER, policies_referenced=[{**OTHER, "policies": [POLICY]}])
+    of_reads = asked("unmasked-reads", [row], "full", tmp_path)
+    for notes in (of_reads.notes, ask(load(tmp_path / "out"), find("unmasked-copies"), {}).notes):
+        assert "Rows enforce masking policies without naming a column: on D.S.OTHER." in "\n".join(notes)
+    of_another = ask(load(tmp_path / "out"), find("unmasked-reads"), {"object_name": "D.S.T"})
+    assert "without naming" not in "\n".join(of_another.notes)
 
 
 @pytest.mark.parametrize("reads", READS)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 A, Z, B, C, SOURCE = (thing(name, 0) for name in ("A", "Z", "B", "C", "SOURCE"))
 SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectName": "D.S"}
+NAMED: Final[Json] = {"objectName": "D.S.T", "columns": [{"columnName": "C"}]}
 TAG: Final[Json] = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD", "tagValue": {"value": "high"}}}
 STORIES: Final[dict[str, list[Json]]] = {
     "renamed": [
@@ -42,6 +43,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     ],
     # what a copy went to is read without its id
     "copied-and-read": [changed(SOURCE, columns=SET_MASK), copied(SOURCE, thing("T", 5)), read(thing("T", 0), "BEN")],
+    # the row gives neither id nor kind of what was copied
+    "without-kind": [read(thing("T", 5), masked=True), copied(NAMED, B), read(B, "BEN")],
     # A is replaced each night
     "nightly": [
         changed(A, "CREATE"), changed(A, columns={"C": {"tags": TAG, **SET_MASK["C"]}}), copied(SOURCE, A),
@@ -151,6 +154,25 @@ def test_a_copy_that_is_read_without_its_id_is_told(whole: Store) -> None:
     told = notes("unmasked-copies", "copied-and-read", whole)
     assert "Rows give D.S.T with an id and without" in told
     assert "with an id and without" not in notes("unmasked-copies", "unmasked", whole)
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("column-copies", {"object_id": "5", "column_name": "C"}),
+        ("end-up", {"object_id": "5"}),
+        ("unmasked-copies", {}),
+        ("unmasked-reads", {"object_name": "D.S.T"}),
+    ],
+)
+def test_what_a_row_gives_by_the_name_alone_may_be_of_any_kind(
+    question: str, given: dict[str, str], whole: Store
+) -> None:
+    told = notes(question, "without-kind", whole, **given)
+    assert "Rows give D.S.T with an id and without" in told
+    assert "the question does not apply" not in told
+    if question == "unmasked-reads":
+        assert "if that is the same, and masked, whoever read it in this form read it in clear" in told
 
 
 def test_a_tag_that_a_row_without_the_id_sets_is_told_of_its_reach(whole: Store) -> None:

@@ -15,6 +15,7 @@ from tests import exports
 from tests.aggregates import calls
 from tests.ask import stories
 from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, thing
+from tests.ask.test_revokes import ALL, granted, opened, revoked, share, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ TAG: Final[Json] = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "
 UNREAD: Final[Json] = {"direct_objects_accessed": [], "base_objects_accessed": []}
 MASKED: Final[Json] = {"columns": [{"columnName": "C", "policies": [MASK]}]}
 SHARED: Final = thing("T", 77)
+BY_AGENT: Final[Json] = {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId": 5, "agentName": "D.S.AGENT"}]}
 FROM_SHARE: Final[Json] = {
     **copied(thing("SHARED", 5), C),
     "provider_base_objects_accessed": [{**SHARED, "accountName": "OTHER"}],
@@ -36,6 +38,18 @@ STORIES: Final[dict[str, list[Json]]] = {
     "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
     # the table is named as the source of a column alone (beyond_the_documents.md)
     "source": [changed(A, "CREATE"), changed(B, "CREATE"), read(B), {**copied(A, C), **UNREAD}],
+    # by an agent, of what is masked for another query; what was copied is among what was read, or not
+    "agent-source": [read(A, masked=True), {**copied(A, C), **read(B), **BY_AGENT}],
+    "agent-read": [read(A, masked=True), {**copied(A, C), **BY_AGENT}],
+    # the second step of the way alone
+    "on-the-way": [copied(A, B), {**copied(B, C), **UNREAD}],
+    "shared": [copied(B, A), read(A), granted(share(), table(1, "D.S.A")), read(B)],
+    "shared-by-name": [copied(B, A), read(A), granted(share(), table(None, "D.S.A")), read(B)],
+    "shared-with-all": [copied(B, A), read(A), granted(share(), ALL), read(B)],
+    "shared-by-nameless": [granted(share(None), table(1, "D.S.A")), opened("accountsToAdd", share(), "ACC"), read(A)],
+    "not-shared": [
+        read(A), granted(share(), table(1, "D.S.A")), revoked(share(), table(1, "D.S.A")), read(B),
+    ],
     # the view lies between another one and its table; its policy is enforced
     "between": [
         changed(OVER, "CREATE"), changed(OVER),
@@ -106,6 +120,66 @@ def test_a_source_of_columns_that_is_not_among_what_was_read_is_told(question: s
 @pytest.mark.parametrize(
     ("question", "given"),
     [
+        ("agent-reads", {}),
+        ("agent-reads", {"agent_name": "D.S.AGENT"}),
+        ("unmasked-reads", {}),
+        ("unmasked-reads", {"object_name": "D.S.A", "column_name": "C"}),
+        ("sensitive-data-movement", {"object_name": "D.S.A"}),
+    ],
+)
+def test_it_is_told_of_agents_masks_and_ways(question: str, given: dict[str, str], whole: Store) -> None:
+    told = "Rows have D.S.A as the source of what queries wrote, and not among what they read: query q2."
+    assert told in notes(question, "agent-source", whole, **given)
+    assert "as the source of what" not in notes(question, "agent-read", whole, **given)
+
+
+@pytest.mark.parametrize("question", ["sensitive-data-movement", "downstream-users"])
+def test_it_is_told_of_what_the_data_went_through(question: str, whole: Store) -> None:
+    answer = asked(question, stories.of("on-the-way", whole), object_name="D.S.A")
+    assert "Rows have D.S.B as the source of what queries wrote" in "\n".join(answer.notes)
+
+
+# --- what was granted -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("story", ["shared", "shared-by-name", "shared-with-all", "not-shared"])
+def test_what_is_granted_to_a_share_may_be_in_use(story: str, whole: Store) -> None:
+    """docs/questions.md: reads in other accounts are in their own ACCESS_HISTORY alone."""
+    graph = stories.of(story, whole)
+    answer = asked("unused-objects", graph, since=at(3.5))
+    assert ("D.S.A", "Table") in {row[:2] for row in answer.rows}
+    assert ("D.S.A (granted to a share: reads in other accounts" in "\n".join(answer.notes)) == (story != "not-shared")
+
+
+@pytest.mark.parametrize(
+    ("question", "story", "given"),
+    [
+        ("exposure", "shared-by-name", {"object_id": "1", "domain": "Table"}),
+        ("end-up", "shared-by-name", {"object_name": "D.S.B"}),
+        ("exposure", "shared-by-nameless", {"object_name": "D.S.A"}),
+        ("exposure", "shared-by-nameless", {}),
+    ],
+)
+def test_what_was_granted_in_the_other_form_is_told(
+    question: str, story: str, given: dict[str, str], whole: Store
+) -> None:
+    name = "OUT" if story == "shared-by-nameless" else "D.S.A"
+    assert f"Rows give {name} with an id and without" in notes(question, story, whole, **given)
+    assert "with an id and without" not in notes(question, "shared", whole, **given)
+    assert "with an id and without" not in notes("exposure", "shared-by-name", whole, object_name="D.S.A")
+
+
+@pytest.mark.parametrize("story", ["shared", "shared-by-name"])
+def test_readers_by_the_id_of_what_was_granted_are_not_all_on_record(story: str, whole: Store) -> None:
+    assert "D.S.A was granted to a share" in notes("who-accessed", story, whole, object_id="1", domain="Table")
+
+
+# --- columns without sources ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
         ("column-copies", {"object_name": "D.S.A", "column_name": "C"}),
         ("column-lineage", {"target_object_name": "D.S.B"}),
         ("root-cause", {"object_name": "D.S.B", "column_name": "C"}),
@@ -158,3 +232,21 @@ def test_a_time_within_an_interval_of_added_up_queries_is_told(tmp_path: Path) -
         for seconds in ("00", "30"):
             answer = asked(question, graph, since=f"2026-01-01T08:00:{seconds}", **of_object)
             assert ("within one: all its calls count at its start" in "\n".join(answer.notes)) == (seconds == "30")
+
+
+def test_what_is_written_within_an_interval_is_there_at_its_end(tmp_path: Path) -> None:
+    """docs/input.md, "Short queries on hybrid tables"; a source that no call read is told in a sentence."""
+    single = {"query_id": "q1", "query_start_time": "2026-01-01 07:00:00 +0000", **read(B)}
+    rows = exports.ndjson([single], tmp_path / "rows.ndjson")
+    short = exports.ndjson([calls("2026-01-01T08:00", "ANA", "h", 5, (), copied(A, C)["objects_modified"])],
+                           tmp_path / "short.ndjson")  # fmt: skip
+    assert exports.export([rows], tmp_path / "out", "--outputs", "graph", "--aggregate", str(short)) == 0
+    graph = load(tmp_path / "out")
+    for question in ("lineage-as-of", "root-cause"):
+        of_column = {"column_name": "C"} if question == "root-cause" else {}
+        for seconds, is_within in {"08:00:00": False, "08:00:30": True, "08:01:00": False}.items():
+            answer = asked(question, graph, object_name="D.S.C", at=f"2026-01-01T{seconds}", **of_column)
+            assert bool(answer.rows) == (seconds == "08:01:00")
+            assert ("within one: what its calls wrote is there at its end" in "\n".join(answer.notes)) == is_within
+    told = "\n".join(asked("who-accessed", graph, object_name="D.S.A").notes)
+    assert "not among what they read: queries without an id at 2026-01-01T08:00:00Z." in told
