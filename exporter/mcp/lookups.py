@@ -21,7 +21,7 @@ from exporter.mcp.model import model
 from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
 from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS, Direction, Flow, Lineage, LineageNode, edge, read_lineage
-from exporter.serve.site import CUT, QUERY_PARTS, SiteObject, solutions
+from exporter.serve.site import CUT, QUERY_PARTS, READ_AS_OTHER, SiteObject, solutions
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ _LARGEST: Final = 16 << 20
 """The most bytes of the answer to a query in SPARQL, before its rows are cut."""
 _SOLUTIONS: Final = "application/sparql-results+json"
 _TRIPLES: Final = "application/n-triples"
+OTHERS: Final = (
+    "Other objects had this name, too: others_of_that_name of the tool object lists them. This answer is about one."
+)
 _NOTHING: Final = (
     "The query has no solution. Names are compared letter by letter: the tool model has the rules. Or no row says what "
     "is asked."
@@ -135,6 +138,7 @@ def requested_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject
 def object_json(thing: SiteObject) -> Json:
     """An object as data."""
     facts = {"iri": thing.iri, "kind": thing.kind, "object_name": thing.name, "object_id": thing.id}
+    facts |= {"account": thing.account} if thing.account else {}
     return {name: cell(value) for name, value in facts.items()}
 
 
@@ -146,13 +150,14 @@ def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     searched = arguments.needed("text")
     answer = graph.site.ask("page-search", {"text": searched}, arguments.most)
     notes = [] if answer.rows else ["No name or id on record contains this text."]
-    return graph.table(answer, notes, arguments)
+    return graph.table(graph.site.with_accounts(answer), notes, arguments)
 
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
-    notes = graph.site.short_queries(thing)
+    absent |= {"readers": READ_AS_OTHER} if others.rows else {}
+    notes = [*graph.site.short_queries(thing), *([OTHERS] if others.rows else [])]
     parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
     parts["columns"] = partial(_readable_lists, parts["columns"])
     parts |= {name: partial(ask, graph.site, thing) for name, ask in _OF_PERIODS.items()}
@@ -210,7 +215,7 @@ def _answer_parts(
     tables: list[Json] = []
     notes = [*about]
     for name in parts if asked_part is None else [asked_part]:
-        answer = parts[name]()
+        answer = graph.site.with_accounts(parts[name](), of_others=True)
         notes += _without_cut(answer)
         table = page(answer, arguments.limit, arguments.offset)
         if asked_part is None and table["more"]:
@@ -321,14 +326,14 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     requested = arguments.text("direction") or "both"
     if requested not in _DIRECTIONS:
         raise UsageError(f"direction: write one of {', '.join(_DIRECTIONS)}.")
-    thing, _ = requested_object(graph, arguments)
+    thing, others = requested_object(graph, arguments)
     found_lineage = read_lineage(graph.site, thing, _column(graph, thing, arguments), _day(arguments.text("at")))
     notes = list[str]()
     rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
     notes += found_lineage.notes
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
-    notes += found_lineage.may_lack
+    notes += [*found_lineage.may_lack, *found_lineage.of_others(), *([OTHERS] if others.rows else [])]
     return {"object": object_json(thing), **graph.table(Answer(_COLUMNS, rows), notes, arguments)}
 
 

@@ -33,6 +33,11 @@ def account_in(key: str) -> str:
     return at + account
 
 
+def is_unnamed(account: str) -> bool:
+    """Whether an account in a key stands for that of a provider that the row does not name."""
+    return account == _PROVIDER
+
+
 def with_accounts(content: Content, own: str) -> Content:
     """The content with the account in the keys of all objects of other accounts. ``own``: the name of the account of
     the row. What gives no account, such as the sources of columns, is what else the row gives under the same key and

@@ -10,8 +10,8 @@ would otherwise forget that a table was renamed or created, or what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from exporter.input.times import iso_micros
 from exporter.model.facts import Change, QueryFacts, Thing
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import ATTRIBUTES, NEVER, Comment, Fate, Profile
+from exporter.model.other_accounts import account_in
 from exporter.openlineage import facets
 from exporter.openlineage.events import DATASET, Event
 from exporter.openlineage.facets import Json, greatest
@@ -87,9 +88,13 @@ class NameSpelling(Struct, frozen=True, gc=False):
 
 
 def spellings(profile: Profile, thing: Thing, settings: OpenLineageSettings) -> list[NameSpelling]:
-    """Every combination of name and account under which rows may show the object. ``thing``: of :func:`as_thing`."""
+    """Every combination of name and account under which rows may show the object. ``thing``: of :func:`as_thing`. What
+    gives no account for an object of another one is in that account, so that it is no dataset of the row's own.
+    """
     spelled: list[NameSpelling] = []
-    owners = [(owner, replace(thing, account=owner)) for owner in (*sorted(profile.accounts), None)]
+    known = sorted(profile.accounts)
+    of_another = known[0] if known and account_in(profile.key) else None
+    owners = [*((owner, replace(thing, account=owner)) for owner in known), (None, replace(thing, account=of_another))]
     canonical_names = [(name, _whole_name(name, profile)) for name in (*sorted(_names(profile)), None)]
     for name, canonical in canonical_names:
         for owner, owned in owners:
@@ -123,10 +128,24 @@ def as_thing(profile: Profile) -> Thing:
     return Thing(profile.key, profile.kind, object_id=profile.object_id, **first)
 
 
+_NO_CHANGE: Final = Fate(NEVER, "", "", "")
 _NO_FATE: Final = (0, "", "", "", "")
 _NEVER_SEEN: Final = (NEVER, NEVER)
-_NO_HOLDER: Final = (NEVER, 0, "")
 _NO_COMMENT: Final = Comment(NEVER, "", "")
+
+
+class Holding(NamedTuple):
+    """An object that has the name of a dataset. ``last``: when it was last seen under it or got it (microseconds since
+    1970), whether it then got it by a RENAME or SWAP, and its key; ``since``: when it first had it; ``given``: when a
+    RENAME or SWAP gave it last; ``ended``: when it was dropped or renamed, if what has an id was not seen under the
+    name after that; ``comment``: of the object. A time is :data:`NEVER` where no row has one.
+    """
+
+    last: tuple[int, int, str]
+    since: int
+    given: int
+    ended: int
+    comment: Comment
 
 
 class DatasetProfile(Struct, gc=False):
@@ -134,8 +153,8 @@ class DatasetProfile(Struct, gc=False):
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
     object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
     :class:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
-    ``holder``: the object that had the name last: when it was last seen under it or got it, whether it then got it by a
-    RENAME or SWAP, and its key; ``comment``: of this object. The others: see :data:`DatasetKey`.
+    ``holders``: by kind and whether it has an id, the object that had the name last. The others: see
+    :data:`DatasetKey`.
     """
 
     account: str
@@ -148,8 +167,7 @@ class DatasetProfile(Struct, gc=False):
     left: dict[str, bool] = field(default_factory=dict)
     fate: tuple[int, str, str, str, str] = _NO_FATE
     is_shown: bool = False
-    holder: tuple[int, int, str] = _NO_HOLDER
-    comment: Comment = _NO_COMMENT
+    holders: dict[str, Holding] = field(default_factory=dict)
 
     @property
     def key(self) -> DatasetKey:
@@ -164,7 +182,21 @@ class DatasetProfile(Struct, gc=False):
         self.things |= other.things
         self.left |= other.left
         self.fate = max(self.fate, other.fate)
-        self.holder, self.comment = max((self.holder, self.comment), (other.holder, other.comment))
+        for which, holding in other.holders.items():
+            self.holders[which] = max(self.holders.get(which, holding), holding)
+
+    @property
+    def comment(self) -> str:
+        """The comment of the object that had the name last, empty for none. Rows give an object also without its id: so
+        it is what was set last, with the id or without, since the name was given to another object or ended.
+        """
+        if not self.holders:
+            return ""
+        kind = max(self.holders.values()).last[2].partition("/")[0]
+        known, nameless = self.holders.get(kind), self.holders.get(f"{kind}/name")
+        if known is None or nameless is None:
+            return max(one for one in (known, nameless) if one).comment.text
+        return _of_both(known, nameless, is_only=sum(_has_id(key, kind) for key in self.things) == 1).text
 
     @property
     def is_sent(self) -> bool:
@@ -206,18 +238,40 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
             fate=max([_NO_FATE, *fates]),
             is_shown=key[2] not in hidden_names,
-            holder=max([_NO_HOLDER, *(_held(profile, name) for name in names)]),
-            comment=profile.comment or _NO_COMMENT,
+            holders=_holders(profile, names),
         )
     return by_key
 
 
-def _held(profile: Profile, name: str) -> tuple[int, int, str]:
-    """When the object had the name last, as :class:`DatasetProfile` has it. The query that gives an object a name by
-    RENAME or SWAP shows the former holder, too: so of one time, what is given is later than what is seen.
+def _holders(profile: Profile, names: Collection[str]) -> dict[str, Holding]:
+    """How an object has the names of a dataset, as :class:`DatasetProfile` has it. The query that gives an object a
+    name by RENAME or SWAP shows the former holder, too: so of one time, what is given is later than what is seen.
     """
-    _, seen = profile.names.get(name, _NEVER_SEEN)
-    return max((seen, 0, profile.key), (profile.given_at.get(name, NEVER), 1, profile.key))
+    key, seen = profile.key, [profile.names[name] for name in names if name in profile.names]
+    given = max((profile.given_at.get(name, NEVER) for name in names), default=NEVER)
+    last = max((max((time for _, time in seen), default=NEVER), 0, key), (given, 1, key))
+    fate = max((profile.fates[name] for name in names if name in profile.fates), default=_NO_CHANGE)
+    has_id, since = _has_id(key, profile.kind), min((time for time, _ in seen), default=given)
+    is_over = fate.state == "DROP" and not (has_id and fate.end < last[0])
+    ended, which = fate.end if is_over else NEVER, profile.kind if has_id else f"{profile.kind}/name"
+    return {which: Holding(last, since, given, ended, profile.comment or _NO_COMMENT)}
+
+
+def _has_id(key: str, kind: str) -> bool:
+    """Whether it is the key of an object of the kind that has an id."""
+    return key.startswith(f"{kind}/") and not key.startswith(f"{kind}/name/")
+
+
+def _of_both(known: Holding, nameless: Holding, *, is_only: bool) -> Comment:
+    """The comment of an object that rows give with its id and without. ``is_only``: whether no other object with an id
+    had the name.
+    """
+    seen, without = known.last[0], nameless.comment.end
+    end = max(known.ended, NEVER if known.since <= nameless.ended < seen else nameless.ended)
+    if end >= max(seen, nameless.last[0]):
+        end = NEVER  # nothing had the name after that
+    is_meant = without > end and without >= known.given and (is_only or without >= known.since)
+    return max([_NO_COMMENT, *([known.comment] if seen > end else []), *([nameless.comment] if is_meant else [])])
 
 
 def _has_left(profile: Profile, name: str | None) -> bool:
@@ -242,7 +296,7 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
         **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
         **facets.hierarchy(dataset.name, shown.domain, producer),
         **facets.catalog(dataset.name, shown.domain, dataset.namespace, producer),
-        **facets.of_one("documentation", "description", dataset.comment.text, producer),
+        **facets.of_one("documentation", "description", dataset.comment, producer),
     }
 
 

@@ -15,6 +15,7 @@ import orjson
 from msgspec import Struct
 
 from exporter.model.identifiers import location_of, unquoted
+from exporter.model.other_accounts import account_in
 
 if TYPE_CHECKING:
     from exporter.model.facts import Thing
@@ -74,7 +75,7 @@ def dataset_name(thing: Thing, canonical: str | None, account: str, settings: Op
     The name follows from one row, whatever other rows say of the object. So a location is the name only of what nothing
     but its location identifies; another object that a row gives without a name gets its key.
     """
-    own = account_namespace(_owner(account, thing.account))
+    own = account_namespace(_owner(account, thing))
     if canonical is not None:
         namespace, name = own, object_label(thing.kind, letter_case(canonical, settings))
     elif (location := location_of(thing.key)) is not None:
@@ -84,9 +85,13 @@ def dataset_name(thing: Thing, canonical: str | None, account: str, settings: Op
     return settings.namespaces.get(namespace, namespace), name
 
 
-def _owner(account: str, object_account: str | None) -> str:
-    """The account that an object belongs to."""
-    return account if object_account is None else f"{account.partition('-')[0]}-{object_account}"
+def _owner(account: str, thing: Thing) -> str:
+    """The account that an object belongs to. Names of accounts have no small letters; ``ACME-X@provider`` is a provider
+    of shared data to the account ``ACME-X`` that the row does not name.
+    """
+    if thing.account is None:
+        return f"{account}{account_in(thing.key)}"
+    return f"{account.partition('-')[0]}-{thing.account.upper()}"
 
 
 def object_label(kind: str, name: str) -> str:

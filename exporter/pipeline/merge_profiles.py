@@ -250,9 +250,9 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Expo
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
-    if before is None or dataset.comment.text != before.comment.text:
+    if before is None or dataset.comment != before.comment:
         return True
-    alike = replace(dataset, left=before.left, fate=before.fate, holder=before.holder, comment=before.comment)
+    alike = replace(dataset, left=before.left, fate=before.fate, holders=before.holders)
     return alike != before
 
 

@@ -18,7 +18,7 @@ from exporter.ask.answers import Answer, first_of, with_rows
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import ENFORCED, carriers, settings
-from exporter.serve.site import Row, Site, SiteObject
+from exporter.serve.site import READ_AS_OTHER, Row, Site, SiteObject
 from exporter.serve.tables import Cell, Part, Table, ask_href, part_of, table
 from exporter.serve.takes import takes
 
@@ -67,7 +67,7 @@ def objects(site: Site) -> Blueprint:
             return unknown(site), 404
         with ThreadPoolExecutor(1) as executor:  # beside the parts
             weeks = executor.submit(_weeks, site, thing)
-            parts, notes = _answered(site, thing, _of_object(site, thing))
+            parts, notes = _answered(site, thing, _of_object(site, thing, has_namesakes=others is not None))
         return render_template(
             "object.html", thing=thing, others=others, sections=parts, unknown=notes, weeks=weeks.result(),
             brief=[_description(site, thing, parts), *_brief_lines(OF_OBJECT, parts, notes)],
@@ -131,7 +131,7 @@ def unknown(site: Site) -> str:
     )
 
 
-def _of_object(site: Site, thing: SiteObject) -> list[PendingPart]:
+def _of_object(site: Site, thing: SiteObject, *, has_namesakes: bool) -> list[PendingPart]:
     """The parts of the page of an object."""
 
     def page(title: str, name: str, question: str, empty: str, **params: str) -> PendingPart:
@@ -155,7 +155,7 @@ def _of_object(site: Site, thing: SiteObject) -> list[PendingPart]:
         *of_kind,
         *near,
         *_shipped(site, thing, "Where its data ended up", "end-up", "shows that its data went anywhere"),
-        page("Readers", "readers", "page-readers", "shows a read of it"),
+        page("Readers", "readers", "page-readers", READ_AS_OTHER if has_namesakes else "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, thing), SETS),
         *_shipped(site, thing, "Who may use it", "exposure", may_use),
@@ -391,7 +391,7 @@ def _description(site: Site, thing: SiteObject, parts: Sequence[Part]) -> Brief:
     """What an object is: its kind, its schema, how many columns, and whether it is still there."""
     (row,) = site.rows("page-object", {"object": thing.iri})
     tables = {part.name: part.table for part in parts}
-    cells = [Cell(f"{thing.kind} of the account {thing.account}" if thing.account else thing.kind)]
+    cells = [Cell(f"{thing.kind}{thing.of_account}")]
     if row["schema"]:
         cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
     if (columns := tables.get("columns")) and columns.rows:

@@ -205,7 +205,8 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
         objects[group].append((name, iri, kind, ", ".join(other_names)))
     for title, found_objects in objects.items():
         if found_objects:
-            yield title, table(site, Answer(("object_name", "object_iri", "kind", "also_found_as"), found_objects))
+            named = Answer(("object_name", "object_iri", "kind", "also_found_as"), found_objects)
+            yield title, table(site, site.with_accounts(named))
     for title, kind, *columns in (
         ("Columns", "Column", "column_name", "object_name", "object_iri"),
         ("Users", "User", "user_name"),
@@ -213,7 +214,7 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
         ("SQL", "SQL", "query_id", "found"),
     ):
         if cells := [tuple(row[column] for column in columns) for row in rows if row["kind"] == kind]:
-            yield title, table(site, Answer(tuple(columns), cells))
+            yield title, table(site, site.with_accounts(Answer(tuple(columns), cells)))
 
 
 def _nearest_names(site: Site, text: str) -> list[str]:

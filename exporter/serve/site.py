@@ -7,13 +7,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
@@ -21,7 +22,9 @@ from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out, s
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
 from exporter.graph.iri import Iris
+from exporter.graph.nodes.agents import owner
 from exporter.model.identifiers import match_name
+from exporter.model.other_accounts import account_in, is_unnamed
 
 if TYPE_CHECKING:
     from exporter.ask.pool import Pool
@@ -43,6 +46,10 @@ SHORT_QUERIES_COUNTED: Final = (
     "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
     "count among its readers and writers with the number of calls, and have no query id."
 )
+READ_AS_OTHER: Final = "shows a read of it; others of its name may have been read"
+"""What no row does for an object without a read, if other objects had its name."""
+PROVIDER: Final = "a provider's account"
+"""Stands for the account of a provider of shared data that rows do not name."""
 OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
@@ -86,7 +93,7 @@ def _value(term: Mapping[str, Any] | None) -> str | None:
 @dataclass(frozen=True)
 class SiteObject:
     """An object as its page shows it. ``id``: Snowflake's; ``name``: its last one. Each is None where no row shows
-    it. ``account``: that it is of, in a graph of several; else empty.
+    it. ``account``: that it is of, where objects of several are shown; else empty.
     """
 
     iri: str
@@ -94,6 +101,12 @@ class SiteObject:
     name: str | None
     id: str | None
     account: str = ""
+
+    @property
+    def of_account(self) -> str:
+        """`` of the account ACME-PROV``, `` of a provider's account``; empty where the account says nothing."""
+        article = "" if self.account in {"", PROVIDER} else "the account "
+        return f" of {article}{self.account}" if self.account else ""
 
 
 class Site:
@@ -171,17 +184,37 @@ class Site:
         return {path if "://" in path else self.base + path: account for account, path in below.items()}
 
     def account_of(self, iri: str) -> str:
-        """The account of an object, in a graph of several; else empty. Places can be within each other."""
-        within = [place for place in self.places if iri.startswith(place)] if len(self.places) > 1 else []
+        """The account of an object, in a graph of several, or of an object that is not of the account whose rows name
+        it; else empty.
+        """
+        return self.other_account(iri) or (self._account_of_rows(iri) if len(self.places) > 1 else "")
+
+    def other_account(self, iri: str) -> str:
+        """The account of an object that is not of the account whose rows name it, :data:`PROVIDER` where they do not
+        say which; else empty.
+        """
+        name = unquote(account_in(iri.rpartition("/")[2])[1:])
+        if not name or is_unnamed(name):
+            return name and PROVIDER
+        return owner(name, self._account_of_rows(iri)) or name
+
+    def _account_of_rows(self, iri: str) -> str:
+        """The account whose rows name an object. Places can be within each other."""
+        within = [place for place in self.places if iri.startswith(place)]
         return self.places[max(within, key=len)] if within else ""
 
-    def with_accounts(self, answer: Answer) -> Answer:
-        """An answer whose rows begin with the IRI of an object; in a graph of several accounts, with a column of the
-        account.
+    def with_accounts(self, answer: Answer, *, of_others: bool = False) -> Answer:
+        """An answer with the IRIs of objects; with a column of their account in a graph of several, or where one of the
+        objects is not of the account whose rows name it. ``of_others``: only there.
         """
-        if len(self.places) < 2:
+        if "object_iri" not in answer.columns:
             return answer
-        rows = [(*row, self.account_of(str(row[0]))) for row in answer.rows]
+        position = answer.columns.index("object_iri")
+        iris = [row[position] or "" for row in answer.rows]
+        if not any(map(self.other_account, iris)) and (of_others or len(self.places) < 2):
+            return answer
+        accounts = [(self.account_of(iri) or self._account_of_rows(iri)) or None for iri in iris]
+        rows = [(*row, account) for row, account in zip(answer.rows, accounts, strict=True)]
         return Answer((*answer.columns, "account"), rows, answer.notes)
 
     def of_path(self, path: str) -> Answer:
@@ -236,9 +269,10 @@ class Site:
 
     def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
-        rows of the others that had it.
+        rows of the others that had it. An object of the account whose rows name it comes before those of others.
         """
         answer = self.ask("page-named", {"object_name": name, "location": name})
+        answer = replace(answer, rows=sorted(answer.rows, key=lambda row: bool(self.other_account(str(row[0])))))
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
             return None, answer

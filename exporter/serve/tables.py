@@ -84,7 +84,7 @@ NOT_READY: Final = "The answer is not ready yet. The page loads again by itself 
 class Cell(NamedTuple):
     """``kind``: how the cell is displayed, a class of style.css; ``pages``: text and address of the page of each thing
     that the cell means, if there are several; ``items``: the same for the parts of a list, with the text after each;
-    ``exact``: a time as the graph has it.
+    ``exact``: a time as the graph has it; ``after``: text behind the link.
     """
 
     text: str
@@ -93,6 +93,7 @@ class Cell(NamedTuple):
     pages: Sequence[tuple[str, str]] = ()
     items: Sequence[tuple[str, str | None, str]] = ()
     exact: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class _Cells:
         if text is None:
             return Cell("")
         if pages := self._pages(column, text, row):
-            return Cell(text, pages=pages) if len(pages) > 1 else Cell(text, pages[0][1])
+            return Cell(text, pages=pages) if len(pages) > 1 else Cell(text, pages[0][1], after=self._of(column, row))
         if any(part in column for part in _TIMES) and text[10:11] == "T":
             return Cell(time(text), None, "time", exact=text)
         if text and (items := self._items(column, text, row)):
@@ -222,6 +223,12 @@ class _Cells:
         owners = (self._paths(owner, row) for owner in _COLUMNS.get(column, ()))
         paths: list[str] = next((owner for owner in owners if owner), [])
         return [(_label(path), url_for("objects.column", id=path, column=text)) for path in paths]
+
+    def _of(self, column: str, row: Row) -> str:
+        """The account of an object that is not of the account whose rows name it, unless the row has a cell for it."""
+        path = "" if column not in _OBJECTS or "account" in row else self._paths(column, row)[0]
+        account = self._site.other_account(self._site.iri(path))
+        return account and f" of {account}"
 
     def _paths(self, column: str, row: Row) -> list[str]:
         """The objects that a column names, as addresses have them."""

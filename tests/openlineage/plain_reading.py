@@ -54,7 +54,8 @@ def dataset(fact: Json, name: str | None = None, prefix: str = "") -> Dataset:
     """The dataset of a fact's object; ``name``: another name than the one that the fact has."""
     spelled = name if name is not None else fact[f"{prefix}object_name"]
     owner = fact.get("object_account")
-    account = f"{fact['account'].split('-')[0]}-{owner}" if owner else fact["account"]
+    provider = "@provider" if (fact.get("object_key") or "").endswith("@provider") else ""
+    account = f"{fact['account'].split('-')[0]}-{owner.upper()}" if owner else f"{fact['account']}{provider}"
     own = f"snowflake://{account}"
     if spelled is not None:
         return own, label(fact["kind"], canonical(spelled))

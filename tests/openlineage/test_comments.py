@@ -109,6 +109,48 @@ HISTORIES: Final[dict[str, tuple[list[Json], Shown]]] = {
         [change(1, comment=said("c")), change(2, objectName=said("DB.S.N")), change(3, name="N", comment=said(""))],
         {"T": None, "N": None},
     ),
+    "read without its id": ([change(1, comment=said("c")), read(2, number=0)], {"T": "c"}),
+    "set without an id": ([change(1, number=0, comment=said("c")), read(2)], {"T": "c"}),
+    "unset without its id": (
+        [change(1, comment=said("c")), change(2, number=0, comment=said("")), read(3)],
+        {"T": None},
+    ),
+    "changed without its id": (
+        [change(1, comment=said("c")), change(2, number=0, comment=said("d")), read(3)],
+        {"T": "d"},
+    ),
+    "dropped, then read without an id": (
+        [change(1, comment=said("c")), change(2, "DROP"), read(3, number=0)],
+        {"T": None},
+    ),
+    "dropped without its id, then read without": (
+        [change(1, comment=said("c")), change(2, "DROP", number=0), read(3, number=0)],
+        {"T": None},
+    ),
+    "dropped without its id, and still there": (
+        [change(1, comment=said("c")), change(2, "DROP", number=0), read(3)],
+        {"T": "c"},
+    ),
+    "renamed, then read without an id": (
+        [change(1, comment=said("c")), change(2, objectName=said("DB.S.N")), read(3, number=0)],
+        {"T": None, "N": "c"},
+    ),
+    "set without an id, before another object": (
+        [read(1), change(2, number=0, comment=said("c")), read(3, number=2)],
+        {"T": None},
+    ),
+    "set without an id, on another object": (
+        [read(1), read(2, number=2), change(3, number=0, comment=said("c"))],
+        {"T": "c"},
+    ),
+    "set without an id, before it was renamed to the name": (
+        [change(1, number=0, comment=said("c")), change(2, name="N", objectName=said("DB.S.T")), read(3)],
+        {"T": None, "N": None},
+    ),
+    "created anew without an id": (
+        [change(1, comment=said("c")), change(2, "REPLACE", number=0), read(3, number=0)],
+        {"T": None},
+    ),
     "of a column": ([change(1, columns={"A": {"comment": said("c")}}), read(2)], {"T": None}),
 }
 

@@ -218,6 +218,52 @@ def test_an_object_that_one_place_of_a_row_names_is_one_dataset(tmp_path: Path) 
     assert (source["namespace"], source["name"]) == (other, "D.S.T")
 
 
+OTHERS = {
+    "with the same id": ("direct_objects_accessed", {"objectId": 1, "accountName": "OTHER"}, "-OTHER"),
+    "in another letter case": ("direct_objects_accessed", {"objectId": 1, "accountName": "other"}, "-OTHER"),
+    "without an id": ("direct_objects_accessed", {"accountName": "OTHER"}, "-OTHER"),
+    "of an unnamed provider": ("provider_base_objects_accessed", {"objectId": 1}, "@provider"),
+}
+
+
+@pytest.mark.parametrize(("array", "given", "account"), OTHERS.values(), ids=OTHERS)
+def test_the_table_of_another_account_is_another_dataset(
+    array: str, given: dict[str, Any], account: str, tmp_path: Path
+) -> None:
+    """A dataset is its namespace and name: columns and comments of two with one name do not mix."""
+    own = {"objectDomain": "Table", "objectName": "D.S.T"}
+    change = {**own, "objectId": 1, "operationType": "ALTER", "properties": {"comment": {"value": "own"}}}
+    rows = [
+        {
+            **GOOD,
+            "query_id": "q1",
+            "direct_objects_accessed": [{**own, "objectId": 1, "columns": [{"columnName": "A"}]}],
+        },
+        {
+            **GOOD,
+            "query_id": "q2",
+            "direct_objects_accessed": [],
+            array: [{**own, **given, "columns": [{"columnName": "X"}]}],
+        },
+        {**GOOD, "query_id": "q3", "direct_objects_accessed": [], "object_modified_by_ddl": change},
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    told = [json.loads(text) for text in exports.events(tmp_path / "out")]
+    shown = [one for event in told for one in ([event["dataset"]] if "dataset" in event else event["inputs"])]
+    found = {
+        one["namespace"]: (
+            [column["name"] for column in one["facets"]["schema"]["fields"]],
+            one["facets"].get("documentation", {}).get("description"),
+        )
+        for one in shown
+    }
+    account = (exports.ACCOUNT if account == "@provider" else exports.ACCOUNT.partition("-")[0]) + account
+    assert found == {f"snowflake://{exports.ACCOUNT}": (["A"], "own"), f"snowflake://{account}": (["X"], None)}
+    jobs = {event["job"]["name"] for event in told if event.get("eventType") == "COMPLETE" and event["inputs"]}
+    assert "read D.S.T" in jobs
+    assert len(jobs) == 2
+
+
 @pytest.mark.parametrize(
     ("namespace", "uri"),
     [

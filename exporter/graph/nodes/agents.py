@@ -125,7 +125,8 @@ def owners(profile: Profile) -> list[Standing]:
     organization = organization_of(profile.account)
     if organization is None:
         return []
-    return [Standing(f"{organization}-{name}", organization) for name in sorted(profile.accounts)]
+    names = sorted({name.upper() for name in profile.accounts})
+    return [Standing(f"{organization}-{name}", organization) for name in names]
 
 
 def _itself(name: str) -> Standing | None:

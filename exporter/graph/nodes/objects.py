@@ -108,7 +108,7 @@ def _object(profile: Profile, history: ObjectHistory, names: list[Node], iris: I
         "ah:returnType": profile.data_types,
         "ah:stageKind": profile.stage_kinds,
         "ah:locationUrl": profile.locations,
-        "ah:owningAccount": profile.accounts,
+        "ah:owningAccount": {account.upper() for account in profile.accounts},
         "ah:account": {account for account in accounts if account is not None},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})

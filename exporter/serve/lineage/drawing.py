@@ -180,14 +180,15 @@ class _Drawer:
 
     def box(self, spot: LineageNode, key: str) -> Box:
         label = self.lineage.labels[spot]
-        name, kind = visible(label.name), visible(label.kind)
+        name, kind = visible(label.whole), visible(label.kind)
         split = label.name.rsplit("/", 1) if "://" in label.name.rstrip("/") else ["", label.name]
         *place, last = split if "://" in label.name else name_parts(label.name)
+        where = ".".join(place) + (label.account and f" of {label.account}")
         classes = [_style_class(kind), "helper" if label.is_helper else ""]
         classes.append("focus" if spot.iri == self.lineage.focus.iri else "")
         classes.append("chosen" if self.address.chosen and spot.iri == self.address.chosen.iri else "")
         box = Box(
-            key, name, cut(".".join(place), 30, from_left=True), cut(last, 26), kind, " ".join(filter(None, classes)),
+            key, name, cut(where, 30, from_left=True), cut(last, 26), kind, " ".join(filter(None, classes)),
             page_of(self.site, LineageNode(spot.iri)),
         )  # fmt: skip
         counts = []

@@ -40,11 +40,19 @@ class LineageNode(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """The name of a place, and the kind of its object. ``is_helper``: a load fills, reads and drops it."""
+    """The name of a place, and the kind of its object. ``is_helper``: a load fills, reads and drops it; ``account``: of
+    an object that is not of the account whose rows name it; else empty.
+    """
 
     name: str
     kind: str
     is_helper: bool = False
+    account: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The name, with the account where it has one."""
+        return f"{self.name} of {self.account}" if self.account else self.name
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,11 @@ class Lineage:
                 for last, final in self._beyond_helpers(direction, other, visited | {other}).items():
                     beyond.setdefault(last, replace(final, through=(name, *final.through)))
         return beyond
+
+    def of_others(self) -> list[str]:
+        """A note on each place that is not of the account whose rows name it: its name may mean another object, too."""
+        others = {(label.name, label.account) for label in self.labels.values() if label.account}
+        return [f"{name} is, or is also, an object of {account}." for name, account in sorted(others)]
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. Its notes on schemas that were renamed, dropped …, on clones, on what is known with an
@@ -253,7 +266,8 @@ class Lineage:
 
     def _name(self, place: LineageNode, row: Mapping[str, str | None]) -> None:
         is_helper = row["is_helper"] == "true"
-        self.labels.setdefault(place, NodeLabel(row["name"] or place.iri, row["kind"] or "", is_helper))
+        account = self.site.other_account(place.iri)
+        self.labels.setdefault(place, NodeLabel(row["name"] or place.iri, row["kind"] or "", is_helper, account))
 
 
 def _nodes(row: Mapping[str, str | None]) -> tuple[LineageNode, LineageNode]:
@@ -285,7 +299,8 @@ def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
     at = None if day is None else f"{day.isoformat()}T23:59:59.999999Z"
     since_time = None if since is None else f"{since.isoformat()}T00:00:00Z"
     result = Lineage(LineageNode(thing.iri, column), site, at, since_time, hides_helpers)
-    result.labels[result.focus] = NodeLabel(thing.name or thing.iri, thing.kind)
+    account = site.other_account(thing.iri)
+    result.labels[result.focus] = NodeLabel(thing.name or thing.iri, thing.kind, account=account)
     with ThreadPoolExecutor(1) as executor:  # both directions at once, by two of the processes for pages
         downwards = executor.submit(_downwards, result, result.focus)
         result.ends["up"] = _upwards(result, result.focus)

@@ -92,7 +92,7 @@ class _PicturePage:
             size = self.picture.spots[spot].size
             return f"{size:,} {'more ' if spot.rest else ''}in {spot.schema}"
         labels = self.lineage.labels
-        name = (labels.get(spot) or labels[spot._replace(column="")]).name
+        name = (labels.get(spot) or labels[spot._replace(column="")]).whole
         return f"{spot.column} of {name}" if spot.column else name
 
     def notes(self) -> list[str]:
@@ -259,7 +259,7 @@ def lineage_page(site: Site) -> Blueprint:
     @shown
     def as_csv(picture: _PicturePage) -> Response:
         disposition = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
-        headers = {**disposition, **notes_header([*picture.notes(), *site.left_out])}
+        headers = {**disposition, **notes_header([*picture.notes(), *picture.lineage.of_others(), *site.left_out])}
         return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
 
     return routes
