@@ -20,6 +20,8 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked
 from exporter.ask.lookups import Lookups, iris, literals
+from exporter.model.identifiers import match_name
+from exporter.model.other_accounts import account_in
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -286,7 +288,10 @@ def _types_by_day(
 
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
-    return other in {*graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing)}
+    """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
+    shows = graph.subjects("ah:sourceObject", thing) if account_in(thing.rpartition("/")[2]) else ()
+    over = {view for source in shows for view in graph.objects(source, "ah:view")}
+    return other in {*graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing), *over}
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
@@ -327,3 +332,74 @@ def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], 
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
         found[row["masked"], row["reads"]].append(_Reads.of("", row["masked"], row))
     return found
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+_READ_COPIES: Final = """\
+SELECT DISTINCT ?read ?thing ?place WHERE {
+  VALUES (?thing ?match) { @copies@ }
+  ?column ah:columnOf ?thing ; ah:matchName ?match ; ah:columnName ?name .
+  ?access ah:readColumn ?column .
+  ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?other .
+  ?other ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
+  FILTER(?owner != ?thing)
+  FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
+  ?thing rdfs:label ?label .
+  BIND(CONCAT(?label, ".", ?name) AS ?place)
+}
+"""
+"""The reads of copies without a mask on them that enforced one on another object."""
+_COPIED: Final = """\
+SELECT DISTINCT ?query ?source WHERE {
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked ; ah:protectedObject ?owner .
+  ?query ah:enforced ?enforcement ; ah:madeVersion ?made .
+  FILTER NOT EXISTS {
+    ?query ah:madeVersion/^dcterms:isPartOf/(^ah:targetColumnVersion|ah:derivationPattern)/ah:sourceColumn ?masked
+  }
+  ?part dcterms:isPartOf ?made .
+  ?derivation ah:targetColumnVersion|^ah:derivationPattern ?part ; ah:sourceObject ?source .
+  FILTER(?source != ?owner)
+}
+"""
+"""The sources of what was written by queries that enforced a mask on a column that is not among them."""
+
+
+def masked_copies(asked: Asked) -> Iterator[str]:
+    """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
+    copy, or made one, and enforced a mask that may have been on the same data.
+    """
+    if asked.name != "unmasked-copies":
+        return
+    graph = asked.graph
+    rows = [(row["target_object_name"] or "", row["target_column_name"]) for row in islice(asked.answer.dicts(), MOST)]
+    copies = {
+        (holder.iri, match_name(column or ""))
+        for name, column in rows
+        for holder in (*graph.holders(name), *graph.of_id(name))
+    }
+    values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
+    reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
+    found = {(place, row["place"]) for row in islice(reads, MOST) for place, _ in _beside(graph, row["read"], row["thing"])}
+    things, names = ({one[number] for one in copies} for number in (0, 1))
+    by_day = _beside_by_day(graph, things, names) if copies else ()
+    found |= {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}
+    if found:
+        texts = [f"{place} for {copy}" for place, copy in sorted(found)]
+        yield (
+            "Queries that read some of these copies (with reads by day perhaps others of the same user and role) "
+            "enforced a masking policy on the same name in another form, behind the copy, or on a view over it, and "
+            f"rows do not say whether it covered what was read: {first_of(texts, _SHOWN)}."
+        )
+    made = {
+        f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
+        for row in islice(graph.select(_COPIED), MOST)
+        for place, is_given in _beside(graph, row["query"], row["source"])
+        if not is_given
+    }
+    if made:
+        yield (
+            "Queries that wrote enforced a masking policy on columns that rows give as the source of none, such as "
+            "those of a view between a view and its table, or a provider's. What they copied may be masked there, and "
+            f"its copies are not in the answer: {first_of(sorted(made), _SHOWN)}."
+        )
