@@ -372,15 +372,16 @@ def masked_copies(asked: Asked) -> Iterator[str]:
     if asked.name != "unmasked-copies":
         return
     graph = asked.graph
-    rows = [(row["target_object_name"] or "", row["target_column_name"]) for row in islice(asked.answer.dicts(), MOST)]
     copies = {
-        (holder.iri, match_name(column or ""))
-        for name, column in rows
+        (holder.iri, match_name(row["target_column_name"] or ""))
+        for row in islice(asked.answer.dicts(), MOST)
+        for name in [row["target_object_name"] or ""]
         for holder in (*graph.holders(name), *graph.of_id(name))
     }
     values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
     reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
-    found = {(place, row["place"]) for row in islice(reads, MOST) for place, _ in _beside(graph, row["read"], row["thing"])}
+    rows = list(islice(reads, MOST))
+    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
     things, names = ({one[number] for one in copies} for number in (0, 1))
     by_day = _beside_by_day(graph, things, names) if copies else ()
     found |= {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}

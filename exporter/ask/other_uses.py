@@ -85,8 +85,8 @@ def through_shared(asked: Asked) -> Iterator[str]:
     }
     if found:
         yield (
-            "Rows do not say what is behind the columns of a view over shared data. So the answer cannot have what came "
-            f"through one: {first_of(sorted(found), _SHOWN)} ({_ids(graph, set(found.values()))}). "
+            "Rows do not say what is behind the columns of a view over shared data. So the answer cannot have what "
+            f"came through one: {first_of(sorted(found), _SHOWN)} ({_ids(graph, set(found.values()))}). "
             f"{'lineage-as-of' if is_up else 'end-up'} follows whole objects."
         )
 

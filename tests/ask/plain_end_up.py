@@ -175,9 +175,9 @@ class _Search:
             start = self.history.queries[one.query_id].start
             shared = {key for key in through[one.query_id] if "@" in key or key.startswith("view/")}
             over = (shown for shown in certain(self.history) if shown.view == one.source.state.key)
-            if one.kind == "DIRECT" and one.target not in based:
-                if any(shown.source in shared and shown.first <= start and shown.at(start) for shown in over):
-                    yield one.target.state
+            is_over = any(shown.source in shared and shown.first <= start and shown.at(start) for shown in over)
+            if one.kind == "DIRECT" and one.target not in based and is_over:
+                yield one.target.state
 
     def _views(self, query: Query, keys: set[str], read: set[tuple[str, str]]) -> Iterator[Arrival]:
         """What a query named to read the data of objects: views and streams that these are known to be behind by then,
