@@ -350,19 +350,21 @@ SELECT DISTINCT ?read ?thing ?place WHERE {
 }
 """
 """The reads of copies without a mask on them that enforced one on another object."""
-_COPIED: Final = """\
-SELECT DISTINCT ?query ?source WHERE {
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?masked ; ah:protectedObject ?owner .
-  ?query ah:enforced ?enforcement ; ah:madeVersion ?made .
-  FILTER NOT EXISTS {
-    ?query ah:madeVersion/^dcterms:isPartOf/(^ah:targetColumnVersion|ah:derivationPattern)/ah:sourceColumn ?masked
+_WRITTEN: Final = """\
+SELECT DISTINCT ?query WHERE {
+  {
+    SELECT DISTINCT ?query ?enforcement WHERE {
+      ?enforcement ah:policyKind "MASKING_POLICY" .
+      ?query ah:enforced ?enforcement ; ah:madeVersion ?made .
+    }
   }
-  ?part dcterms:isPartOf ?made .
-  ?derivation ah:targetColumnVersion|^ah:derivationPattern ?part ; ah:sourceObject ?source .
-  FILTER(?source != ?owner)
+  ?enforcement ah:protectedObject ?owner .
+  FILTER(EXISTS { ?enforcement ah:setByProvider true } || NOT EXISTS {
+    ?query prov:qualifiedUsage|ah:accessPattern ?access FILTER(EXISTS { ?access ah:accessedObject ?owner })
+  })
 }
 """
-"""The sources of what was written by queries that enforced a mask on a column that is not among them."""
+"""The queries that wrote, and enforced a mask on an object that they read by no name of its own; or a provider's."""
 
 
 def masked_copies(asked: Asked) -> Iterator[str]:
@@ -394,9 +396,8 @@ def masked_copies(asked: Asked) -> Iterator[str]:
         )
     made = {
         f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
-        for row in islice(graph.select(_COPIED), MOST)
-        for place, is_given in _beside(graph, row["query"], row["source"])
-        if not is_given
+        for row in islice(graph.select(_WRITTEN), MOST)
+        for place in _masked_beside_sources(graph, row["query"])
     }
     if made:
         yield (
@@ -404,3 +405,26 @@ def masked_copies(asked: Asked) -> Iterator[str]:
             "those of a view between a view and its table, or a provider's. What they copied may be masked there, and "
             f"its copies are not in the answer: {first_of(sorted(made), _SHOWN)}."
         )
+
+
+def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
+    """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
+    not among these.
+    """
+    versions = (version for version in graph.objects(query, "ah:madeVersion"))
+    parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
+    derivations = {
+        derivation
+        for part in islice(parts, MOST)
+        for derivation in (
+            *graph.subjects("ah:targetColumnVersion", part),
+            *graph.objects(part, "ah:derivationPattern"),
+        )
+    }
+    enforced = graph.objects(query, "ah:enforced")
+    masked = {column for one in enforced for column in graph.objects(one, "ah:protectedColumn")}
+    own = masked & {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
+    told = {f"{graph.label(graph.text(one, 'ah:columnOf') or one)}.{graph.text(one, 'ah:columnName')}" for one in own}
+    sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
+    found = {place for source in sources for place, is_given in _beside(graph, query, source) if not is_given}
+    return found - told

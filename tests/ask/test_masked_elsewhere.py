@@ -256,6 +256,7 @@ COPIES: Final = {
     ),
     "read in clear": ([copy(TABLE), read(3, OTHER)], None),
     "made with a mask between the view and the table": ([copy(BETWEEN, direct=VIEW), read(3, OTHER)], WRITTEN_MASKED),
+    "made with a mask by its name alone": ([copy(NO_ID), read(3, OTHER)], WRITTEN_MASKED),
     "made with a mask on the view": ([copy(VIEW, direct=VIEW), read(3, OTHER)], None),
 }  # fmt: skip
 
