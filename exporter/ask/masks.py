@@ -373,20 +373,7 @@ def masked_copies(asked: Asked) -> Iterator[str]:
     """
     if asked.name != "unmasked-copies":
         return
-    graph = asked.graph
-    copies = {
-        (holder.iri, match_name(row["target_column_name"] or ""))
-        for row in islice(asked.answer.dicts(), MOST)
-        for name in [row["target_object_name"] or ""]
-        for holder in (*graph.holders(name), *graph.of_id(name))
-    }
-    values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
-    reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
-    rows = list(islice(reads, MOST))
-    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
-    things, names = ({one[number] for one in copies} for number in (0, 1))
-    by_day = _beside_by_day(graph, things, names) if copies else ()
-    found |= {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}
+    graph, found = asked.graph, _beside_copies(asked)
     if found:
         texts = [f"{place} for {copy}" for place, copy in sorted(found)]
         yield (
@@ -405,6 +392,24 @@ def masked_copies(asked: Asked) -> Iterator[str]:
             "those of a view between a view and its table, or a provider's. What they copied may be masked there, and "
             f"its copies are not in the answer: {first_of(sorted(made), _SHOWN)}."
         )
+
+
+def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
+    """The columns, as text, on which queries that read a copy enforced a mask, each with the copy."""
+    graph = asked.graph
+    copies = {
+        (holder.iri, match_name(row["target_column_name"] or ""))
+        for row in islice(asked.answer.dicts(), MOST)
+        for name in [row["target_object_name"] or ""]
+        for holder in (*graph.holders(name), *graph.of_id(name))
+    }
+    values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
+    reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
+    rows = list(islice(reads, MOST))
+    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
+    things, names = ({one[number] for one in copies} for number in (0, 1))
+    by_day = _beside_by_day(graph, things, names) if copies else ()
+    return found | {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}
 
 
 def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
