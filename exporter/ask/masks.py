@@ -20,6 +20,8 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked
 from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.without_ids import same_names
+from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -290,7 +292,10 @@ def _types_by_day(
 
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
-    return other in {thing, *graph.objects(thing, "ah:sameNameAs"), *graph.subjects("ah:sameNameAs", thing)}
+    """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
+    shows = graph.subjects("ah:sourceObject", thing) if graph.is_of_other(thing) else ()
+    over = {view for source in shows for view in graph.objects(source, "ah:view")}
+    return other in {thing, *same_names(graph, thing), *over}
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
@@ -331,3 +336,104 @@ def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], 
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
         found[row["masked"], row["reads"]].append(_Reads.of("", row["masked"], row))
     return found
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+_READ_COPIES: Final = """\
+SELECT DISTINCT ?read ?thing ?place WHERE {
+  VALUES (?thing ?match) { @copies@ }
+  ?column ah:columnOf ?thing ; ah:matchName ?match ; ah:columnName ?name .
+  ?access ah:readColumn ?column .
+  ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?other .
+  ?other ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
+  FILTER(?owner != ?thing)
+  FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
+  ?thing rdfs:label ?label .
+  BIND(CONCAT(?label, ".", ?name) AS ?place)
+}
+"""
+"""The reads of copies without a mask on them that enforced one on another object."""
+_WRITTEN: Final = """\
+SELECT DISTINCT ?query WHERE {
+  {
+    SELECT DISTINCT ?query ?enforcement WHERE {
+      ?enforcement ah:policyKind "MASKING_POLICY" .
+      ?query ah:enforced ?enforcement ; ah:madeVersion ?made .
+    }
+  }
+  ?enforcement ah:protectedObject ?owner .
+  FILTER(EXISTS { ?enforcement ah:setByProvider true } || NOT EXISTS {
+    ?query prov:qualifiedUsage|ah:accessPattern ?access FILTER(EXISTS { ?access ah:accessedObject ?owner })
+  })
+}
+"""
+"""The queries that wrote, and enforced a mask on an object that they read by no name of its own; or a provider's."""
+
+
+def masked_copies(asked: Asked) -> Iterator[str]:
+    """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
+    copy, or made one, and enforced a mask that may have been on the same data.
+    """
+    if asked.name != "unmasked-copies":
+        return
+    graph, found = asked.graph, _beside_copies(asked)
+    if found:
+        texts = [f"{place} for {copy}" for place, copy in sorted(found)]
+        yield (
+            "Queries that read some of these copies (with reads by day perhaps others of the same user and role) "
+            "enforced a masking policy on the same name in another form, behind the copy, or on a view over it, and "
+            f"rows do not say whether it covered what was read: {first_of(texts, _SHOWN)}."
+        )
+    made = {
+        f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
+        for row in islice(graph.select(_WRITTEN), MOST)
+        for place in _masked_beside_sources(graph, row["query"])
+    }
+    if made:
+        yield (
+            "Queries that wrote enforced a masking policy on columns that rows give as the source of none, such as "
+            "those of a view between a view and its table, or a provider's. What they copied may be masked there, and "
+            f"its copies are not in the answer: {first_of(sorted(made), _SHOWN)}."
+        )
+
+
+def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
+    """The columns, as text, on which queries that read a copy enforced a mask, each with the copy."""
+    graph = asked.graph
+    copies = {
+        (holder.iri, match_name(row["target_column_name"] or ""))
+        for row in islice(asked.answer.dicts(), MOST)
+        for name in [row["target_object_name"] or ""]
+        for holder in (*graph.holders(name), *graph.of_id(name))
+    }
+    values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
+    reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
+    rows = list(islice(reads, MOST))
+    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
+    things, names = ({one[number] for one in copies} for number in (0, 1))
+    by_day = _beside_by_day(graph, things, names) if copies else ()
+    return found | {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}
+
+
+def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
+    """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
+    not among these.
+    """
+    versions = (version for version in graph.objects(query, "ah:madeVersion"))
+    parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
+    derivations = {
+        derivation
+        for part in islice(parts, MOST)
+        for derivation in (
+            *graph.subjects("ah:targetColumnVersion", part),
+            *graph.objects(part, "ah:derivationPattern"),
+        )
+    }
+    enforced = graph.objects(query, "ah:enforced")
+    masked = {column for one in enforced for column in graph.objects(one, "ah:protectedColumn")}
+    own = masked & {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
+    told = {f"{graph.label(graph.text(one, 'ah:columnOf') or one)}.{graph.text(one, 'ah:columnName')}" for one in own}
+    sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
+    found = {place for source in sources for place, is_given in _beside(graph, query, source) if not is_given}
+    return found - told

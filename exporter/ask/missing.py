@@ -27,7 +27,7 @@ from exporter.ask import (
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc, record_period
 from exporter.ask.lookups import Lookups, iris
-from exporter.ask.masks import masked_elsewhere
+from exporter.ask.masks import masked_copies, masked_elsewhere
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
 from exporter.ask.shipped import is_shipped
 
@@ -110,6 +110,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
         notes += [
             masked_elsewhere,
+            masked_copies,
             _granted_on_all,
             _listings,
             _several_accounts,
@@ -121,7 +122,7 @@ def explain(asked: Asked) -> list[str]:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
         notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
-        notes += [other_uses.only_as_source, nameless.given_twice]
+        notes += [other_uses.only_as_source, other_uses.through_shared, nameless.given_twice]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [other_uses.without_columns]
@@ -267,7 +268,9 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
             continue
         has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}
         if has_columns:
-            is_whole = "false" in has_columns and asked.name != "end-up"
+            shows = asked.graph.subjects("ah:sourceObject", thing)
+            is_behind = any(any(asked.graph.objects(one, "ah:view")) for one in islice(shows, MOST))
+            is_whole = ("false" in has_columns or is_behind) and asked.name != "end-up"
             where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (
                 f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
@@ -292,8 +295,8 @@ def _several_accounts(asked: Asked) -> Iterator[str]:
     accounts = sorted(map(asked.graph.label, asked.graph.of_class("ah:Account")))
     if asked.answer.rows and not asked.things and not asked.values("query_id") and len(accounts) > 1:
         yield (
-            f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer does not "
-            "say of which one a name is."
+            f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer "
+            "does not say of which one a name is."
         )
 
 

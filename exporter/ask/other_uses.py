@@ -3,7 +3,8 @@
 - Reads: what rows give as the source of what a query wrote, and not among what it read; what they read in another form
   (with an id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE; a
   grant to a share, through which other accounts may read it.
-- Columns: queries that read one object and wrote another, whose rows give no source of any column.
+- Columns: queries that read one object and wrote another, whose rows give no source of any column, or none behind the
+  columns of a view over shared data.
 """
 
 from __future__ import annotations
@@ -75,6 +76,61 @@ def without_columns(asked: Asked) -> Iterator[str]:
             f"Rows of queries that {did} do not say which column came from which: {_ids(graph, queries)}. The answer "
             "cannot have these; end-up and lineage-as-of follow whole objects."
         )
+
+
+def through_shared(asked: Asked) -> Iterator[str]:
+    """For answers that follow columns: those that were filled from columns of a view over shared data, of which rows
+    give no source behind the view (view, "Data sharing notes").
+    """
+    if asked.name not in _BY_COLUMN or asked.name == "column-lineage":
+        return
+    graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
+    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.about or _set_things(asked)}
+    parts = sorted(asked.way.columns or ()) if is_up else _filled_over(graph, things)
+    found = {
+        f"{graph.label(thing)} to {graph.label(graph.text(whole, 'prov:specializationOf') or whole)}": query
+        for part in islice(parts, _LOOKED_AT)
+        for whole in graph.objects(part, "dcterms:isPartOf")
+        for thing in sorted(_shared_behind(graph, part, whole))
+        if is_up or thing in things
+        for query in graph.objects(whole, "prov:wasGeneratedBy")
+        if _is_then(asked, query)
+    }
+    if found:
+        yield (
+            "Rows do not say what is behind the columns of a view over shared data. So the answer cannot have what "
+            f"came through one: {first_of(sorted(found), _SHOWN)} ({_ids(graph, set(found.values()))}). "
+            f"{'lineage-as-of' if is_up else 'end-up'} follows whole objects."
+        )
+
+
+def _filled_over(graph: Lookups, things: Iterable[str]) -> Iterator[str]:
+    """The versions of columns that were filled from views over those of these objects that are shared."""
+    shows = (one for thing in things if _is_shared(graph, thing) for one in graph.subjects("ah:sourceObject", thing))
+    views = {view for one in islice(shows, _LOOKED_AT) for view in graph.objects(one, "ah:view")}
+    for view in sorted(views):
+        for derivation in graph.subjects("ah:sourceObject", view):
+            yield from graph.objects(derivation, "ah:targetColumnVersion")
+            yield from graph.subjects("ah:derivationPattern", derivation)
+
+
+def _shared_behind(graph: Lookups, part: str, whole: str) -> set[str]:
+    """The shared objects behind the views of whose columns a version of a column was filled; none if rows give what is
+    behind these columns. Shared is what is of another account, and a view that is behind another one.
+    """
+    derivations = {*graph.subjects("ah:targetColumnVersion", part), *graph.objects(part, "ah:derivationPattern")}
+    if any("BASE" in graph.objects(one, "ah:sourceType") for one in derivations):
+        return set()
+    views = {view for one in derivations for view in graph.objects(one, "ah:sourceObject")}
+    behind = {thing for view in views for shows in graph.subjects("ah:view", view)
+              for thing in graph.objects(shows, "ah:sourceObject")}  # fmt: skip
+    used = {thing for state in graph.objects(whole, "prov:wasDerivedFrom")
+            for thing in graph.objects(state, "prov:specializationOf")}  # fmt: skip
+    return {thing for thing in (behind & used) - views if _is_shared(graph, thing)}
+
+
+def _is_shared(graph: Lookups, thing: str) -> bool:
+    return graph.is_of_other(thing) or graph.text(thing, "ah:domain") == "View"
 
 
 def _set_things(asked: Asked) -> set[str]:

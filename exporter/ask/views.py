@@ -179,12 +179,12 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
 
 
 def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
-    """The objects of the same accounts that have a name in these rows of the answer."""
-    accounts = {holder.account for thing in asked.things for holder in asked.graph.names_of(thing)}
+    """The objects in the rows of the same accounts that have a name in these rows of the answer."""
+    places = {holder.place for thing in asked.things for holder in asked.graph.names_of(thing)}
     column = asked.answer.columns.index(_DOWNWARD[asked.name])
     names = {name for row in islice(rows, MOST) if (name := row[column])}
     holders = (holder for name in names for holder in asked.graph.holders(name))
-    return {holder.iri for holder in holders if holder.account in accounts}
+    return {holder.iri for holder in holders if holder.place in places}
 
 
 def _reached(graph: Lookups, starts: Collection[str], term: str, period: _Period) -> _Behind:

@@ -5,9 +5,10 @@ the place of the stream: mostly as the source of a column. It is no object: no o
 may get the same number. So it is the stream that the same row reads, where only one is possible; otherwise the query
 records that the stream is unknown, and nothing is named after it.
 
-No row says of what a view is made. A query that names the view has the objects behind it in base_objects_accessed, and
-a written column whose directSources name a column of the view has the columns behind it in baseSources. The views
-between the view and these objects are not recorded (view, "Usage notes"). A stream hides its table in the same way.
+No row says of what a view is made. A query that names the view has the objects behind it in base_objects_accessed (a
+provider's in provider_base_objects_accessed), and a written column whose directSources name a column of the view has
+the columns behind it in baseSources. The views between the view and these objects are not recorded (view, "Usage
+notes"). A stream hides its table in the same way.
 
 So each query shows a part, certain or possible. A source is certain if one query shows that it is. Of the others, those
 remain possible that were seen after the view was last read alone: a query that reads nothing else has all objects
@@ -149,7 +150,7 @@ def shown(content: Content) -> dict[str, Shown]:
     bases = {
         access.thing.key: access.thing.name
         for access in content.accesses
-        if access.access == "BASE" and _is_data(access.thing)
+        if access.access != "DIRECT" and _is_data(access.thing)
     }
     named = {thing.key for thing in _read_directly(content)}
     is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)

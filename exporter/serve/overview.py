@@ -62,7 +62,7 @@ TOPICS: Final = (
     ),
     Topic(
         "Copies of masked columns that are read without a mask",
-        "Data left the protected column, and no policy protects the copy.",
+        "Data left the protected column, and no masking policy was on the copy.",
         "unmasked-copies",
     ),
     Topic(

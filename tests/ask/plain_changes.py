@@ -115,7 +115,8 @@ def _names(history: History, query: Query, *keys: str) -> Hashable:
     """What the objects were called then; None where one of them has no name."""
     names = [name_at(history, key, query.start) for key in keys if key in history.names.held]
     accounts = [key.partition("@")[2] for key in keys]  # a name is of an account
-    return tuple(zip(accounts, (matched(str(name)) for name in names), strict=True)) if len(names) == len(keys) else None
+    is_named = len(names) == len(keys)
+    return tuple(zip(accounts, (matched(str(name)) for name in names), strict=True)) if is_named else None
 
 
 def _first(met: list[tuple[str, Query, str, str | None, list[Hashable]]]) -> Iterator[Event]:

@@ -95,11 +95,11 @@ class _Search:
     def arrivals(self) -> Iterator[Arrival]:
         yield from self._by_column()
         own = {query_id for query_id, _, _ in self.readers}
-        yield from self._by_object(own)
         through: dict[str, set[str]] = defaultdict(set)
         for query_id, kind, key in self.readers:
             if kind != "DIRECT" and (query_id, "DIRECT", key) not in self.readers:
                 through[query_id].add(key)
+        yield from self._by_object(own, through)
         for query_id in own:
             query = self.history.queries[query_id]
             if query_id in self.cut:
@@ -153,8 +153,9 @@ class _Search:
             state = self.history.prior(state)
         return state == earlier
 
-    def _by_object(self, readers: set[str]) -> Iterator[Arrival]:
+    def _by_object(self, readers: set[str], through: dict[str, set[str]]) -> Iterator[Arrival]:
         told = {one.target.state for one in self.history.copies if one.source.name}
+        told -= set(self._through_shared(through))
         first = {
             state
             for query_id in readers
@@ -167,12 +168,24 @@ class _Search:
                 if state in first or states & set(query.data.values()):
                     yield self._arrival(query, key, None, "OBJECT")
 
+    def _through_shared(self, through: dict[str, set[str]]) -> Iterator[State]:
+        """What was filled from columns of views over shared data, of which rows give no source behind the view."""
+        based = {one.target for one in self.history.copies if one.kind == "BASE"}
+        for one in self.history.copies:
+            start = self.history.queries[one.query_id].start
+            shared = {key for key in through[one.query_id] if "@" in key or key.startswith("view/")}
+            over = (shown for shown in certain(self.history) if shown.view == one.source.state.key)
+            is_over = any(shown.source in shared and shown.first <= start and shown.at(start) for shown in over)
+            if one.kind == "DIRECT" and one.target not in based and is_over:
+                yield one.target.state
+
     def _views(self, query: Query, keys: set[str], read: set[tuple[str, str]]) -> Iterator[Arrival]:
         """What a query named to read the data of objects: views and streams that these are known to be behind by then,
         by the columns that show the columns ``read`` where they are certain.
         """
-        for view in query.keys("DIRECT") - query.keys("BASE"):
-            over = [one for one in certain(self.history) if one.view == view and one.source in keys]
+        for view in query.keys("DIRECT"):
+            over = [one for one in certain(self.history) if one.view == view and one.source in keys
+                    and ("@" in one.source or view not in query.keys("BASE"))]  # fmt: skip
             if not any(one.first <= query.start and one.at(query.start) for one in over):
                 continue
             columns = {

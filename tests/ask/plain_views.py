@@ -107,7 +107,8 @@ def _shown(history: History, query_id: str, *, every: bool) -> Iterator[tuple[st
                for column in thing.get("columns") or []]  # fmt: skip
     direct = _named(rows) | {key for _, column in columns for key, _, _ in _sources(column, "DIRECT")}
     views = {key for key in direct if key.split("/")[0] in ("view", "stream")}
-    base = [(key, thing) for row in rows for key, thing in plain.named(row.get("base_objects_accessed"))
+    arrays = ("base_objects_accessed", "provider_base_objects_accessed")
+    base = [(key, thing) for row in rows for array in arrays for key, thing in plain.named(row.get(array))
             if plain.kind(thing) not in plain.ROUTINES]  # fmt: skip
     is_cut = any(not _is_whole(row, "direct_objects_accessed") for row in rows)
     if every or (len(direct) == 1 and not is_cut):

@@ -263,3 +263,56 @@ def test_a_mask_of_the_provider_may_be_on_what_the_account_sees_of_it(
     assert [note for note in seen.notes if note.startswith(MAY) and "PDB.S.T.C in " in note]
     of_agents = ask(graph, find("agent-reads"), {})
     assert [note for note in of_agents.notes if note.startswith(MAY) and "PDB.S.T.C in " in note]
+
+
+@pytest.mark.parametrize("base", [[of(VIEW, "C")], []], ids=["with the view", "empty"])
+@pytest.mark.parametrize("reads", READS)
+def test_a_mask_on_a_view_over_the_table_of_a_provider_may_cover_the_table(
+    reads: str, base: list[Json], tmp_path: Path
+) -> None:
+    """As if the table were in base_objects_accessed, where a row has what is of this account."""
+    theirs = {**OTHER, "accountName": "PROV"}
+    provided = {"base_objects_accessed": base, "provider_base_objects_accessed": [of(theirs, "C")]}
+    rows = [read(3, VIEW, VIEW, **provided)]
+    (tmp_path / "never").mkdir()
+    never = asked("unmasked-reads", rows, reads, tmp_path / "never", object_name="D.S.OTHER")
+    assert [note for note in never.notes if note.endswith(": D.S.V.C.")]
+    of_agents = asked("agent-reads", [*rows, read(4, theirs, theirs)], reads, tmp_path)
+    for answer in (of_agents, ask(load(tmp_path / "out"), find("unmasked-reads"), {})):
+        assert [note for note in answer.notes if note.startswith(MAY) and "D.S.V.C in" in note]
+
+
+def copy(*masked_things: Json, direct: Json = TABLE) -> Json:
+    """Column C of the table into that of OTHER, perhaps through a view."""
+    written = {"columnName": "C", "directSources": [{**direct, "columnName": "C"}],
+               "baseSources": [{**TABLE, "columnName": "C"}]}  # fmt: skip
+    return read(2, direct, *masked_things, base=TABLE, objects_modified=[{**OTHER, "columns": [written]}])
+
+
+READ_MASKED: Final = "Queries that read some of these copies"
+WRITTEN_MASKED: Final = "Queries that wrote enforced a masking policy"
+COPIES: Final = {
+    "read with a mask by its name alone": ([copy(TABLE), read(3, OTHER, {**OTHER, "objectId": None})], READ_MASKED),
+    "read through a masked view": ([copy(TABLE), read(3, VIEW, VIEW, base=OTHER)], READ_MASKED),
+    "read beside what is masked": (
+        [copy(TABLE), read(3, OTHER, TABLE, direct_objects_accessed=[of(OTHER, "C"), of(TABLE, "C")],
+                           base_objects_accessed=[of(OTHER, "C"), of(TABLE, "C")])],
+        None,
+    ),
+    "read in clear": ([copy(TABLE), read(3, OTHER)], None),
+    "made with a mask between the view and the table": ([copy(BETWEEN, direct=VIEW), read(3, OTHER)], WRITTEN_MASKED),
+    "made with a mask by its name alone": ([copy(NO_ID), read(3, OTHER)], WRITTEN_MASKED),
+    "made with a mask on the view": ([copy(VIEW, direct=VIEW), read(3, OTHER)], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("where", COPIES)
+def test_a_mask_on_the_same_data_as_a_copy_is_told(where: str, reads: str, tmp_path: Path) -> None:
+    """View, "policies_referenced": on what was read, and on intermediate objects, which rows name nowhere else."""
+    rows, told = COPIES[where]
+    answer = asked("unmasked-copies", rows, reads, tmp_path)
+    assert {(row["target_object_name"], row["target_column_name"]) for row in answer.dicts()} == {("D.S.OTHER", "C")}
+    beside = [note for note in answer.notes if note.startswith((READ_MASKED, WRITTEN_MASKED))]
+    assert len(beside) == bool(told)
+    assert all(note.startswith(str(told)) for note in beside)

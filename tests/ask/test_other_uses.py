@@ -30,10 +30,9 @@ UNREAD: Final[Json] = {"direct_objects_accessed": [], "base_objects_accessed": [
 MASKED: Final[Json] = {"columns": [{"columnName": "C", "policies": [MASK]}]}
 SHARED: Final = thing("T", 77)
 BY_AGENT: Final[Json] = {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId": 5, "agentName": "D.S.AGENT"}]}
-FROM_SHARE: Final[Json] = {
-    **copied(thing("SHARED", 5), C),
-    "provider_base_objects_accessed": [{**SHARED, "accountName": "OTHER"}],
-}
+PROVIDED: Final[Json] = {"provider_base_objects_accessed": [{**SHARED, "accountName": "OTHER"}]}
+FROM_SHARE: Final[Json] = {**copied(thing("SHARED", 5), C), **PROVIDED}
+SEEN: Final = {key: value for key, value in thing("SV", 0, "View").items() if key != "objectId"}
 STORIES: Final[dict[str, list[Json]]] = {
     "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
     # the table is named as the source of a column alone (beyond_the_documents.md)
@@ -68,6 +67,14 @@ STORIES: Final[dict[str, list[Json]]] = {
     ],
     "by-column": [changed(A, columns={"C": {"tags": TAG}}), copied(B, C), read(A)],
     "share": [FROM_SHARE, read(C, "BEN")],
+    # view, "Data sharing notes": the columns of a shared view are no baseSources
+    "shared-view": [{**copied(OVER, C), "base_objects_accessed": [SEEN]}, copied(C, thing("OUT", 9, "Stage"))],
+    "shared-table": [{**copied(OVER, C), "base_objects_accessed": [{**SHARED, "accountName": "OTHER"}]}],
+    "provided": [
+        {**copied(OVER, C), **PROVIDED, "provider_policies_referenced": [{**SHARED, "accountName": "OTHER", **MASKED}]},
+        {**read(thing("W", 22, "View"), "BEN"), "base_objects_accessed": [C]},
+    ],
+    "constant": [{**copied(OVER, C), "base_objects_accessed": [A]}],
     "listed": [
         {"object_modified_by_ddl": {"objectDomain": "LISTING", "objectName": "L", "objectId": 95,
                                     "operationType": "ALTER", "properties": {"addTargets": {"value": ["O.ACC"]}}}},
@@ -203,6 +210,36 @@ def test_what_a_provider_shares_is_not_said_to_be_where_it_is_not(whole: Store) 
         assert "downstream-users has who read what they wrote." in told
     rows = asked("downstream-users", stories.of("share", whole), object_name="D.S.T").rows
     assert ("BEN", "D.S.C") in {row[:2] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("story", "name", "targets"),
+    [
+        ("shared-view", "D.S.SV", {"D.S.V", "D.S.C", "D.S.OUT"}),
+        ("shared-table", "D.S.T", {"D.S.V", "D.S.C"}),
+        ("provided", "D.S.T", {"D.S.V", "D.S.C"}),
+        ("constant", "D.S.A", {"D.S.V"}),
+    ],
+)
+def test_what_came_through_a_view_over_shared_data_is_known_as_a_whole(
+    story: str, name: str, targets: set[str], whole: Store
+) -> None:
+    """Of a view over a table of the account itself, a column without baseSources shows none of its columns."""
+    answer = asked("end-up", stories.of(story, whole), object_name=name)
+    assert {(row["target_name"], row["known_by"]) for row in answer.dicts()} == {(one, "OBJECT") for one in targets}
+    told = "Rows do not say what is behind the columns of a view over shared data"
+    is_shared = story != "constant"
+    assert (told in notes("column-copies", story, whole, object_name=name, column_name="C")) == is_shared
+    assert (told in notes("root-cause", story, whole, object_name="D.S.C", column_name="C")) == is_shared
+    assert (told in notes("unmasked-copies", story, whole)) == (story == "provided")
+    assert ("not in the answer: D.S.W." in "\n".join(answer.notes)) == (story == "provided")
+
+
+def test_the_tables_of_a_provider_are_behind_the_view(whole: Store) -> None:
+    """beyond_the_documents.md, ``provider_base_objects_accessed``: what the view is made of, in the other account."""
+    answer = asked("lineage-as-of", stories.of("provided", whole), object_name="D.S.V", at=at(9))
+    assert {row["source_object_name"] for row in answer.dicts()} == {"D.S.T"}
+    assert "no row shows what is behind" not in "\n".join(answer.notes)
 
 
 def test_a_mask_on_the_same_name_without_an_id_is_told_of_copies(whole: Store) -> None:
