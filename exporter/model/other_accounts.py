@@ -19,7 +19,8 @@ from exporter.model.identifiers import LOCATION_KIND, segment
 
 _PROVIDER: Final = "provider"
 """Stands for the account of a provider that a row does not name. Names of accounts have no small letters."""
-_AT: Final = "@"
+AT: Final = "@"
+"""Before the account in the key of an object of another account. Names have none: it is escaped in keys."""
 _PROVIDER_BASE: Final = "PROVIDER_BASE"
 
 
@@ -29,7 +30,7 @@ def account_in(key: str) -> str:
     >>> account_in("table/77@PROV"), account_in("table/77")
     ('@PROV', '')
     """
-    _, at, account = key.partition(_AT)
+    _, at, account = key.partition(AT)
     return at + account
 
 
@@ -99,4 +100,4 @@ def _account(thing: Thing, own: str, *, by_provider: bool = False) -> str | None
 
 
 def _key(key: str, account: str) -> str:
-    return key if key.startswith(f"{LOCATION_KIND}/") else f"{key}{_AT}{segment(account)}"
+    return key if key.startswith(f"{LOCATION_KIND}/") else f"{key}{AT}{segment(account)}"

@@ -8,7 +8,7 @@ and those that took its place. A RENAME or SWAP ends no line, since the objects 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ from exporter.ask.questions import select
 from exporter.ask.without_ids import SAME_NAME
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
+from exporter.model.other_accounts import AT, is_unnamed
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
@@ -105,7 +106,8 @@ class Resolver:
         if len(parts_of(name)) != 3:
             return Unresolved("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
         by_place = self._in_places(name)
-        places = [*by_place] if is_of_graph or not declared.namespace else self._places(declared.namespace, by_place)
+        is_any = is_of_graph or not declared.namespace
+        places = _own_first(by_place) if is_any else self._places(declared.namespace, by_place)
         if isinstance(places, Unresolved):
             return places
         if not places:
@@ -115,8 +117,13 @@ class Resolver:
         return self._line(name, by_place[places[0]], time)
 
     def _places(self, namespace: str, by_place: Mapping[str, list[NameHolder]]) -> list[str] | Unresolved:
-        """Of the places that have a name, those of the account that a namespace names."""
+        """Of the places that have a name, those of the account that a namespace names. That of another account, whose
+        objects rows name, is as events have it.
+        """
         account = namespace[len(SNOWFLAKE) :]
+        of_other = [place for place in by_place if self._other_account(place).upper() == account.upper()]
+        if of_other:
+            return of_other
         account_place = self._accounts.get(account) or self._locators.get(account.partition(".")[0].upper())
         if account_place is None:
             known_accounts = ", ".join(sorted(self._accounts)) or "an account without a name"
@@ -125,15 +132,21 @@ class Resolver:
                 f"the record has no account {account}, but {known_accounts}; --namespace {namespace} says that it is "
                 "the same",
             )
-        return [account_place] if account_place in by_place else []
+        return _own_first([place for place in by_place if place.partition(AT)[0] == account_place])
+
+    def _other_account(self, place: str) -> str:
+        """``ORG-PROV`` of ``snowflake://ORG-ACCOUNT@PROV``; empty for a place of an account of the graph."""
+        own, _, other = place.partition(AT)
+        name = next((name for name, known in self._accounts.items() if known == own), "") if other else ""
+        return f"{name}{AT}{other}" if is_unnamed(other) else f"{name.partition('-')[0]}-{unquote(other)}" * bool(name)
 
     def _in_places(self, name: str) -> Mapping[str, list[NameHolder]]:
-        """The objects that had a name, by the part of IRIs that stands for their account."""
+        """The objects that had a name, by their account: :attr:`exporter.ask.lookups.NameHolder.account`."""
         if name not in self._holders:
             by_account = defaultdict[str, list[NameHolder]](list)
             for holder in self._lookups.holders(name):
                 if _kind(holder) in DATASET_KINDS and _kind(holder) in _NAMED:
-                    by_account[holder.place].append(holder)
+                    by_account[holder.account].append(holder)
             self._holders[name] = {place: _preferred(holders) for place, holders in by_account.items()}
         return self._holders[name]
 
@@ -205,6 +218,12 @@ def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:
         if namespace:
             lines.setdefault(DeclaredDataset(namespace, name), line)
     return lines
+
+
+def _own_first(places: Iterable[str]) -> list[str]:
+    """The places of accounts of the graph; if none has the name, those of other accounts, whose objects rows name."""
+    every = list(places)
+    return [place for place in every if AT not in place] or every
 
 
 def _kind(holder: NameHolder) -> str:

@@ -234,6 +234,31 @@ def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> No
 
 
 @pytest.mark.parametrize(
+    ("provided", "namespace"),
+    [({"accountName": "Prov"}, "snowflake://ACME-PROV"), ({}, "snowflake://ACME-PROD@provider")],
+    ids=["named", "unnamed"],
+)
+def test_a_name_that_a_provider_has_too(
+    provided: dict[str, str], namespace: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """In this account's namespace it is the account's table; the provider's has the namespace that events give it."""
+    rows = [
+        filled("q1", 2, T, A, C=[(A, "C")]),
+        row("q2", 2, [B]) | {"provider_base_objects_accessed": [{**A, "objectId": 77, **provided}]},
+    ]
+    graph = made(rows, tmp_path)
+    found = {
+        given: compared(
+            graph, capsys, said(event([dataset("d.s.a", given)], [dataset("d.s.t")], day=2), tmp_path / name)
+        )
+        for name, given in (("own.json", "snowflake://ACME-PROD"), ("provider.json", namespace))
+    }
+    assert [one["class"] for one in found["snowflake://ACME-PROD"]["edges"]] == ["verified"]
+    of_provider = {one["class"]: one["reason"] for one in found[namespace]["edges"]}
+    assert of_provider == {"phantom": "never-seen", "undeclared": None}
+
+
+@pytest.mark.parametrize(
     "namespace", ["snowflake://ACME-PROD", "snowflake://acme-prod", HERE + ".snowflakecomputing.com"]
 )
 def test_spellings_of_an_account(namespace: str, tmp_path: Path, capsys: Capsys) -> None:
