@@ -121,7 +121,8 @@ def explain(asked: Asked) -> list[str]:
     elif asked.is_of_page:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, without_ids.former_columns, without_ids.letter_cases, incomplete.agents]
+        notes += [unrecorded.containers, without_ids.former_columns, without_ids.dropped_columns]
+        notes += [without_ids.letter_cases, incomplete.agents]
         notes += [other_uses.only_as_source, other_uses.through_shared, nameless.given_twice]
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]

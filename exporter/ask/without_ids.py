@@ -13,7 +13,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.asked import in_utc
 from exporter.ask.lookups import Lookups, iris
+from exporter.ask.parameters import as_text
 from exporter.graph.terms import full
 from exporter.input.properties import read
 from exporter.model.facts import Grant, Thing
@@ -351,6 +353,31 @@ def former_columns(asked: Asked) -> Iterator[str]:
                     f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
                     f"Ask for {' and '.join(others)}, too."
                 )
+
+
+def dropped_columns(asked: Asked) -> Iterator[str]:
+    """A note on each drop of the column that is asked for, if the answer can have something from before it."""
+    names = asked.match_names("column_name") if asked.name in _BY_COLUMN and asked.answer.rows else []
+    for thing in sorted(asked.things) if names and not asked.values("at") else ():
+        for column, time in sorted(_drops(asked.graph, thing)):
+            is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)
+            if is_within and match_name(column) in names:
+                yield (
+                    f"The column {column} of {asked.graph.label(thing)} was dropped at {as_text(time)}: what the "
+                    "answer has from before that is of the column that is gone."
+                )
+
+
+def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:
+    """The columns of an object that were dropped, each with the time."""
+    for column in graph.subjects("ah:columnOf", thing):
+        for setting in graph.subjects("ah:onColumn", column):
+            if "columns" in graph.objects(setting, "ah:property") and "DROP" in graph.objects(
+                setting, "ah:subOperation"
+            ):
+                for change in graph.subjects("ah:hasSetting", setting):
+                    for time in graph.objects(change, "prov:startedAtTime"):
+                        yield graph.text(column, "ah:columnName") or "", in_utc(time)
 
 
 def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:

@@ -104,6 +104,25 @@ def test_data_of_other_columns_is_no_root_cause(whole: Store) -> None:
     assert asked("root-cause", stories.of("beside", whole), object_name="B", column_name="Z") == {"A.X", "S.C"}
 
 
+@pytest.mark.parametrize(
+    ("column", "given", "is_noted"),
+    [
+        ("X", {}, True),
+        ("X", {"until": "2026-01-01T00:02:00Z"}, False),
+        ("X", {"since": "2026-01-01T00:03:00Z"}, False),
+        ("W", {}, False),
+    ],
+)
+def test_an_answer_says_if_it_reaches_back_before_a_drop_of_the_column(
+    column: str, given: dict[str, str], whole: Store, *, is_noted: bool
+) -> None:
+    """A.X is read, dropped at minute 2, and added again; then the new one is copied."""
+    params = {"object_name": "A", "column_name": column, **given}
+    notes = ask(stories.of("dropped", whole), find("column-readers"), params).notes
+    told = "The column X of A was dropped at 2026-01-01T00:02:00Z: what the answer has from before that is of the "
+    assert any(note.startswith(told) for note in notes) is is_noted
+
+
 def answers(graph: Store, where: str) -> list[tuple[str, ...]]:
     """The variables in the order in which they stand in ``where``."""
     variables = " ".join(dict.fromkeys(re.findall(r"\?\w+", where)))
