@@ -109,7 +109,7 @@ def test_what_a_provider_shares_is_read(whole: Store) -> None:
     assert [row[0] for row in asked("when-accessed", graph, object_name="P.S.T").rows] == ["q1"]
     assert told("columns-accessed", graph, object_name="P.S.T") == {"C"}
     assert [row[3:] for row in asked("user-history", graph).rows] == [("SHDB.S.V", "P.S.T, SHDB.S.V")]
-    assert told("end-up", graph, object_name="P.S.T") == {"D.S.OUT"}
+    assert told("end-up", graph, object_name="P.S.T") == {"D.S.OUT", "SHDB.S.V"}, "the view that is read shows it"
     movement = asked("sensitive-data-movement", graph, object_name="P.S.T")
     assert not movement.rows
     assert "end-up has where its data went" in " ".join(movement.notes), "it follows base objects alone"
