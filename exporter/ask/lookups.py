@@ -115,6 +115,21 @@ class Lookups:
         """The present or last name of an object; its IRI if it has none."""
         return self.text(thing, "rdfs:label") or thing
 
+    def accounts(self) -> list[str]:
+        """The names of the accounts of which the graph has rows, in order; not of those that rows only name: owners of
+        objects, and grantees.
+        """
+        return sorted(self.label(account) for account in self.of_class("ah:Account") if self._has_rows(account))
+
+    def _has_rows(self, account: str) -> bool:
+        """Whether a query is of the account, or nothing at all: reads by day do not say it."""
+        is_named = False
+        for user in self.subjects("ah:account", account):
+            is_named = True
+            if self.text(user, "ah:domain") is None and self.text(user, "ah:exporterVersion") is None:
+                return True
+        return not is_named
+
     def account_of(self, thing: str) -> str:
         """The name of the account of an object."""
         place = thing.rsplit("/", 2 if self.text(thing, "ah:objectId") else 3)[0]

@@ -293,7 +293,7 @@ def _shared(asked: Asked) -> Iterator[str]:
 
 def _several_accounts(asked: Asked) -> Iterator[str]:
     """A note if an answer about all objects is of several accounts: its rows have names alone."""
-    accounts = sorted(map(asked.graph.label, asked.graph.of_class("ah:Account")))
+    accounts = asked.graph.accounts()
     if asked.answer.rows and not asked.things and not asked.values("query_id") and len(accounts) > 1:
         yield (
             f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer "

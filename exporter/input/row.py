@@ -30,6 +30,7 @@ class SourceDocument(Struct, rename="camel", gc=False):
     object_name: Text = None
     argument_signature: Text = None
     data_type: Text = None
+    account_name: Text = None
 
 
 class ColumnDocument(Struct, rename="camel", gc=False):

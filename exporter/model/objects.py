@@ -153,7 +153,7 @@ def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tupl
 
 def source(document: SourceDocument) -> Thing | None:
     """The object whose column is the source, or the function or procedure that is the source itself."""
-    return thing_of(*_named_by(document))
+    return thing_of(*_named_by(document), None, None, document.account_name)
 
 
 def partner(document: JoinedDocument) -> Thing | None:

@@ -41,11 +41,15 @@ def is_unnamed(account: str) -> bool:
 
 def with_accounts(content: Content, own: str) -> Content:
     """The content with the account in the keys of all objects of other accounts. ``own``: the name of the account of
-    the row. What gives no account, such as the sources of columns, is what else the row gives under the same key and
-    name, but for what is in the arrays of a provider.
+    the row. What gives no account, such as the sources of columns in most rows, is what else the row gives under the
+    same key and name, but for what is in the arrays of a provider.
     """
-    known = {(thing.key, thing.name): account for thing, account in _of_others(content, own)}
-    known |= {(key, None): account for (key, _), account in known.items()}
+    said = [(thing, _account(thing, own)) for thing in _named(content) if thing.account is not None]
+    known = {named: account for thing, account in said if account is not None for named in _spelled(thing)}
+    for thing, account in said:
+        if account is None:  # the row gives one of its own, too
+            for named in _spelled(thing):
+                known.pop(named, None)
 
     def placed(thing: Thing, *, by_provider: bool = False) -> Thing:
         is_said = thing.account is not None or by_provider
@@ -76,17 +80,19 @@ def with_accounts(content: Content, own: str) -> Content:
     )
 
 
-def _of_others(content: Content, own: str) -> Iterator[tuple[Thing, str]]:
-    """The things of other accounts in the arrays of a row that are no provider's, each with its account."""
-    for thing in chain(
+def _spelled(thing: Thing) -> tuple[tuple[str, str | None], ...]:
+    """The key with the name that a row gives, and alone."""
+    return (thing.key, thing.name), (thing.key, None)
+
+
+def _named(content: Content) -> Iterator[Thing]:
+    """The things in the arrays of a row that are no provider's."""
+    return chain(
         (one.thing for one in content.accesses if one.access != _PROVIDER_BASE),
         (one.thing for one in content.writes),
         (one.protected for one in content.policies if not one.provider),
         (thing for one in content.joins for thing in (one.left, one.right)),
-    ):
-        account = _account(thing, own)
-        if account is not None:
-            yield thing, account
+    )
 
 
 def _account(thing: Thing, own: str, *, by_provider: bool = False) -> str | None:
