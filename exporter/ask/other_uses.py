@@ -123,6 +123,7 @@ def _shared_behind(graph: Lookups, part: str, whole: str) -> set[str]:
         return set()
     views = {view for one in derivations for view in graph.objects(one, "ah:sourceObject")}
     behind = {thing for view in views for shows in graph.subjects("ah:view", view)
+              if "CERTAIN" in graph.objects(shows, "ah:evidence")
               for thing in graph.objects(shows, "ah:sourceObject")}  # fmt: skip
     used = {thing for state in graph.objects(whole, "prov:wasDerivedFrom")
             for thing in graph.objects(state, "prov:specializationOf")}  # fmt: skip

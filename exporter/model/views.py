@@ -8,7 +8,8 @@ records that the stream is unknown, and nothing is named after it.
 No row says of what a view is made. A query that names the view has the objects behind it in base_objects_accessed (a
 provider's in provider_base_objects_accessed), and a written column whose directSources name a column of the view has
 the columns behind it in baseSources. The views between the view and these objects are not recorded (view, "Usage
-notes"). A stream hides its table in the same way.
+notes"). A stream hides its table in the same way. A view that another account shares is its own base object: behind it
+are the provider's objects alone (view, "Data sharing notes").
 
 So each query shows a part, certain or possible. A source is certain if one query shows that it is. Of the others, those
 remain possible that were seen after the view was last read alone: a query that reads nothing else has all objects
@@ -147,11 +148,11 @@ def shown(content: Content) -> dict[str, Shown]:
     views = {thing.key for thing in _read_directly(content) if thing.kind in VIEW_KINDS}
     if not views:
         return {}
-    bases = {
-        access.thing.key: access.thing.name
-        for access in content.accesses
-        if access.access != "DIRECT" and _is_data(access.thing)
-    }
+    bases, provided = (
+        {one.thing.key: one.thing.name for one in content.accesses if one.access in arrays and _is_data(one.thing)}
+        for arrays in (("BASE", "PROVIDER_BASE"), ("PROVIDER_BASE",))
+    )
+    own = {access.thing.key for access in content.accesses if access.access == "BASE" and access.thing.kind == "view"}
     named = {thing.key for thing in _read_directly(content)}
     is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)
     certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
@@ -161,7 +162,7 @@ def shown(content: Content) -> dict[str, Shown]:
         (certain if is_certain else possible)[view].setdefault((pair[0], None, None), name)
     alone = not is_cut and len(named) == 1
     for view in views:
-        for key, name in bases.items():
+        for key, name in (provided if view in own else bases).items():
             if key != view:
                 (certain if alone else possible)[view][key, None, None] = name
     showns = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}

@@ -108,13 +108,15 @@ def _shown(history: History, query_id: str, *, every: bool) -> Iterator[tuple[st
     direct = _named(rows) | {key for _, column in columns for key, _, _ in _sources(column, "DIRECT")}
     views = {key for key in direct if key.split("/")[0] in ("view", "stream")}
     arrays = ("base_objects_accessed", "provider_base_objects_accessed")
-    base = [(key, thing) for row in rows for array in arrays for key, thing in plain.named(row.get(array))
+    base = [(key, thing, array) for row in rows for array in arrays for key, thing in plain.named(row.get(array))
             if plain.kind(thing) not in plain.ROUTINES]  # fmt: skip
+    # view, "Data sharing notes": a view of another account is its own base object
+    shared = {key for key, thing, array in base if array == arrays[0] and plain.kind(thing) == "view"}
     is_cut = any(not _is_whole(row, "direct_objects_accessed") for row in rows)
     if every or (len(direct) == 1 and not is_cut):
         for view in views:
-            for key, thing in base:
-                if key != view:
+            for key, thing, array in base:
+                if key != view and (view not in shared or array == arrays[1]):
                     yield view, (key, None, None), plain.said(thing.get("objectName"))
     yield from _of_columns(rows, columns, views, every=every)
 
