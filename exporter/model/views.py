@@ -152,7 +152,7 @@ def shown(content: Content) -> dict[str, Shown]:
         {one.thing.key: one.thing.name for one in content.accesses if one.access in arrays and _is_data(one.thing)}
         for arrays in (("BASE", "PROVIDER_BASE"), ("PROVIDER_BASE",))
     )
-    own = {access.thing.key for access in content.accesses if access.access == "BASE" and access.thing.kind == "view"}
+    own = {one.thing.key for one in content.accesses if one.access == "BASE" and _is_shared_view(one.thing)}
     named = {thing.key for thing in _read_directly(content)}
     is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)
     certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
@@ -180,6 +180,11 @@ def _sorted(pairs: dict[Pair, str | None]) -> tuple[tuple[Pair, str | None], ...
 
 def _is_data(thing: Thing) -> bool:
     return thing.kind not in ROUTINE_KINDS
+
+
+def _is_shared_view(thing: Thing) -> bool:
+    """Whether a base object is a view that another account shares: it has no id in this account."""
+    return thing.kind == "view" and thing.object_id is None
 
 
 def _read_directly(content: Content) -> Iterator[Thing]:

@@ -111,7 +111,7 @@ def _shown(history: History, query_id: str, *, every: bool) -> Iterator[tuple[st
     base = [(key, thing, array) for row in rows for array in arrays for key, thing in plain.named(row.get(array))
             if plain.kind(thing) not in plain.ROUTINES]  # fmt: skip
     # view, "Data sharing notes": a view of another account is its own base object
-    shared = {key for key, thing, array in base if array == arrays[0] and plain.kind(thing) == "view"}
+    shared = {key for key, _, array in base if array == arrays[0] and key.startswith("view/name/")}
     is_cut = any(not _is_whole(row, "direct_objects_accessed") for row in rows)
     if every or (len(direct) == 1 and not is_cut):
         for view in views:
