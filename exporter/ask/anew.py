@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
@@ -51,24 +51,32 @@ def masked_things(graph: Lookups) -> set[str]:
     return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
 
 
-def unmasked_since(asked: Asked) -> dict[str, str]:
-    """The objects that took the place of masked ones in the time that is asked for, on whose columns of the same names
-    no row shows a masking policy; and that in words, in the order of time.
+class _Unmasked(NamedTuple):
+    """What took the place of a masked object: the name that it has from it, the last masked object of that name, and
+    the columns of both that were masked, and on which no row shows a mask any more.
     """
+
+    holder: NameHolder
+    masked: NameHolder
+    columns: set[str]
+
+
+def unmasked_since(asked: Asked) -> list[_Unmasked]:
+    """What took the place of masked objects, and has their name in the time that is asked for; in the order of time."""
     graph, columns = asked.graph, asked.match_names("column_name")
     things = asked.about or masked_things(graph)
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
-    found = [
-        (holder, other, sorted(lost))
-        for name, account in names
-        for holder, other, lost in _lost(graph, _of_name(graph, name, account))
-        if (not asked.about or holder.iri in asked.about) and _is_then(asked, holder)
-        if not columns or lost & {*columns, _WHOLE}
-    ]
-    return {
-        holder.iri: _in_words(holder, other, lost)
-        for holder, other, lost in sorted(found, key=lambda one: one[0].order)
-    }
+    found = list[_Unmasked]()
+    for name, account in names:
+        fresh = [
+            one
+            for one in _unmasked(graph, _of_name(graph, name, account))
+            if (not asked.about or one.holder.iri in asked.about) and _is_then(asked, one.holder)
+            if not columns or one.columns & {*columns, _WHOLE}
+        ]
+        if fresh and not _is_masked_around(graph, fresh[-1].holder.iri):
+            found += fresh
+    return sorted(found, key=lambda one: one.holder.order)
 
 
 def _is_then(asked: Asked, holder: NameHolder) -> bool:
@@ -80,18 +88,16 @@ def _is_then(asked: Asked, holder: NameHolder) -> bool:
     return not has_ended and (asked.until is None or in_utc(holder.since) < asked.until)
 
 
-def _lost(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[tuple[NameHolder, NameHolder, set[str]]]:
-    """Of those that had one name, in order: each that took the place of a masked one, the last masked one before it,
-    and the columns of both that were masked, and on which no row shows a mask any more.
-    """
+def _unmasked(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[_Unmasked]:
+    """Those of the objects that had one name, in order, that took the place of masked ones."""
     masked = dict[str, NameHolder]()
     for holder in holders:
         own = {one for form in (holder.iri, *same_names(graph, holder.iri)) for one in _masks(graph, form)}
         before = {one: other for one, other in masked.items() if one not in own and other.iri != holder.iri}
         there = {graph.text(column, "ah:matchName") for column in graph.subjects("ah:columnOf", holder.iri)}
         lost = {one for one in before if (not own if one == _WHOLE else one in there)}
-        if lost and _WHOLE not in own and not _is_masked_around(graph, holder.iri):
-            yield holder, max((before[one] for one in lost), key=lambda one: one.order), lost
+        if lost and _WHOLE not in own:
+            yield _Unmasked(holder, max((before[one] for one in lost), key=lambda one: one.order), lost)
         if holder.until:
             masked |= dict.fromkeys(_masks(graph, holder.iri, in_utc(holder.until)), holder)
 
@@ -142,19 +148,22 @@ def _names(graph: Lookups, column: str | None) -> set[str]:
     return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
 
 
-def _in_words(holder: NameHolder, other: NameHolder, columns: Iterable[str]) -> str:
+def _in_words(one: _Unmasked) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``."""
-    named = [one for one in columns if one != _WHOLE]
+    holder, named = one.holder, sorted(one.columns - {_WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     until = f" until {holder.until}" if holder.until else ""
-    return f"{what} (object_id={holder.ident} since {holder.since}{until}; masked: object_id={other.ident})"
+    return f"{what} (object_id={holder.ident} since {holder.since}{until}; masked: object_id={one.masked.ident})"
 
 
 def took_place(asked: Asked) -> Iterator[str]:
     """A note on what took the place of masked objects, which answers about masks lack."""
     if asked.name not in _OF_MASKS:
         return
-    texts = list(unmasked_since(asked).values())[::-1]
+    latest = dict[tuple[str, str], str]()
+    for one in reversed(unmasked_since(asked)):
+        latest.setdefault(one.holder.key, _in_words(one))
+    texts = list(latest.values())
     if texts:
         lack = " Reads of it are not in the answer: column-readers has them." if asked.name == "unmasked-reads" else ""
         yield (

@@ -150,7 +150,7 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     labels = Counter(map(graph.label, set(asked.things)))
     has_accounts = len(set(map(graph.account_of, asked.things))) > 1
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
-    since = unmasked_since(asked) if asked.name == "unmasked-reads" else {}
+    since = {one.holder.iri for one in unmasked_since(asked)} if asked.name == "unmasked-reads" else set[str]()
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
         if labels[name] > 1 or thing in since:  # another one of that name may have what this one lacks
