@@ -1,7 +1,8 @@
 """Reads in clear of a table that was made anew, if rows give no id of it: docs/questions.md, unmasked-reads.
 
 With ids, each CREATE or REPLACE makes another table: the masks of the former one say nothing of reads of the new one,
-and the other way round; that it took the place of a masked one is told. Each case is a separate account of one export; query ``qN`` starts at minute N.
+and the other way round; that it took the place of a masked one is told.
+Each case is a separate account of one export; query ``qN`` starts at minute N.
 """
 
 from __future__ import annotations

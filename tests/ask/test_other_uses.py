@@ -62,7 +62,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     # made anew each night: another object, and one table to its users
     "rebuilt": [copied(C, A, "CREATE"), read(A, "BEN"), copied(C, thing("A", 11), "REPLACE")],
     "put-aside": [
-        read(A), granted(share(), table(1, "D.S.A")), copied(C, NEXT, "CREATE"), *swapped(A, NEXT), read(thing("A", 12)),
+        read(A), granted(share(), table(1, "D.S.A")), copied(C, NEXT, "CREATE"), *swapped(A, NEXT),
+        read(thing("A", 12)),
     ],
     "without-id": [changed(thing("A", 0), "CREATE"), read(A, "BEN"), {**UNREAD, "objects_modified": [thing("B", 0)]},
                    read(B)],
