@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask import (
+    anew,
     clones,
+    grants,
     incomplete,
     left_out,
     nameless,
@@ -111,8 +113,10 @@ def explain(asked: Asked) -> list[str]:
         notes += [
             masked_elsewhere,
             masked_copies,
-            _granted_on_all,
-            _listings,
+            grants.on_all,
+            grants.listings,
+            grants.ended,
+            anew.took_place,
             _several_accounts,
             without_ids.revokes_not_counted,
             other_uses.otherwise_used,
@@ -127,7 +131,7 @@ def explain(asked: Asked) -> list[str]:
         if not asked.answer.rows:
             notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [other_uses.without_columns]
-        notes += [_shared]
+        notes += [grants.shared]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
@@ -279,18 +283,6 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
             )
 
 
-def _shared(asked: Asked) -> Iterator[str]:
-    """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
-    for thing in sorted(asked.about) if "reads" in asked.question.needs else ():
-        forms = (thing, *without_ids.same_names(asked.graph, thing))
-        grants = (grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form))
-        if any("SHARE" in asked.graph.objects(grant, "ah:grantedTo") for grant in grants):
-            yield (
-                f"{asked.graph.label(thing)} was granted to a share: reads in other accounts are in their own "
-                "ACCESS_HISTORY alone."
-            )
-
-
 def _several_accounts(asked: Asked) -> Iterator[str]:
     """A note if an answer about all objects is of several accounts: its rows have names alone."""
     accounts = asked.graph.accounts()
@@ -298,36 +290,4 @@ def _several_accounts(asked: Asked) -> Iterator[str]:
         yield (
             f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer "
             "does not say of which one a name is."
-        )
-
-
-def _listings(asked: Asked) -> Iterator[str]:
-    """A note if the graph has listings, which publish shares."""
-    if asked.name == "exposure" and any(asked.graph.of_class("ah:Listing")):
-        yield ("Rows of listings say to whom a share is published (their targets): the answer does not have that.")
-
-
-def _granted_on_all(asked: Asked) -> Iterator[str]:
-    """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
-    what the data went to is in, if they were made by then.
-    """
-    if asked.name not in {"end-up", "exposure"} or not asked.things:
-        return
-    times = asked.times("at")
-    grants = [
-        f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for _, row in protection.granted_on_all(
-            asked.graph, lambda: asked.things if asked.name == "exposure" else asked.followed
-        )
-        if (
-            protection.holds(row, times)
-            if asked.name == "exposure"
-            else not asked.until or in_utc(row["since"]) < asked.until
-        )
-    ]
-    if grants:
-        where = "" if asked.name == "exposure" else "exposure "
-        yield (
-            f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
-            f"not list what that was: ask {where}for the schema or database, too."
         )

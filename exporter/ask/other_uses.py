@@ -10,15 +10,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from exporter.ask.anew import last_read_before, masked_things
 from exporter.ask.answers import first_of
 from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
+from exporter.ask.grants import granted_as, granted_on_all
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
-from exporter.ask.protection import granted_on_all
 from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
@@ -36,16 +37,11 @@ _OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
     *("sensitive-data-movement", "unmasked-reads", "when-accessed", "who-accessed"),
 )
-_MASKED: Final = {
-    ("ah:property", "maskingPolicies"): "ah:settingOn",
-    ("ah:policyKind", "MASKING_POLICY"): "ah:protectedObject",
-}
-"""A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
 _ACCESS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 _USES: Final = 5
-_SHARED: Final = "granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone"
+_SHARED: Final = "granted to a share{}: reads in other accounts are in their own ACCESS_HISTORY alone"
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -164,15 +160,18 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
     shared = _shared(asked, things)
-    uses = ((name, next(_uses(asked, thing), _SHARED if thing in shared else "")) for thing, name in things.items())
+    uses = (
+        (name, next(_uses(asked, thing), "") or shared.get(thing) or last_read_before(asked, thing))
+        for thing, name in things.items()
+    )
     found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
     if found:
         yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
 
 
-def _shared(asked: Asked, things: Iterable[str]) -> set[str]:
+def _shared(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     """The objects that were granted to a share, perhaps with all of a schema or database, or through roles, by a grant
-    that held in the time that is asked for.
+    that held in the time that is asked for; and that in words. ``things``: with their names.
     """
     graph, grants = asked.graph, defaultdict[str, set[str]](set)
     for thing, row in granted_on_all(graph, lambda: things):
@@ -188,9 +187,13 @@ def _shared(asked: Asked, things: Iterable[str]) -> set[str]:
         return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
 
     return {
-        thing
+        thing: _SHARED.format(
+            f" as {then}" if then and grant in direct and match_name(then) != match_name(things[thing]) else ""
+        )
         for thing, own in grants.items()
-        for grant in reachable(own, further)
+        for direct in [set(graph.subjects("ah:grantedObject", thing))]
+        for grant in reachable(sorted(own), further)
+        for then in [granted_as(graph, grant)]
         if "SHARE" in graph.objects(grant, "ah:grantedTo") and _held(asked, grant)
     }
 
@@ -251,10 +254,7 @@ def _read_things(asked: Asked) -> set[str]:
         return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
     if asked.about:
         return asked.about
-    nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
-    masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
-    marks = (mark for tag in masked for mark in graph.subjects("ah:elementObject", tag))
-    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+    return masked_things(graph)
 
 
 def _agents(asked: Asked) -> set[str]:

@@ -1,4 +1,4 @@
-"""Notes on questions about tags, policies and grants: what was set before the record begins, at another time, or never.
+"""Notes on questions about tags and policies: what was set before the record begins, at another time, or never.
 
 No row sets a policy that was set before the record begins, or by a statement whose row is missing: only queries for
 which it was enforced show that it was in force.
@@ -7,11 +7,12 @@ which it was enforced show that it was in force.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
+from exporter.ask.anew import unmasked_since
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, NameHolder, iris, literals
@@ -149,26 +150,30 @@ def nothing_set(asked: Asked) -> Iterator[str]:
     labels = Counter(map(graph.label, set(asked.things)))
     has_accounts = len(set(map(graph.account_of, asked.things))) > 1
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
+    since = {one.holder.iri for one in unmasked_since(asked)} if asked.name == "unmasked-reads" else set[str]()
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         name = graph.label(thing)
-        if labels[name] > 1:  # another one of that name may have what this one lacks
+        if labels[name] > 1 or thing in since:  # another one of that name may have what this one lacks
             of_account = f" of the account {graph.account_of(thing)}" if has_accounts else ""
             name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
-            yield _never_masked(asked, thing, f"{name}.{columns}" if columns else f"a column of {name}")
+            what = f"{name}.{columns}" if columns else f"a column of {name}"
+            yield _never_masked(asked, thing, what, took_place=thing in since)
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
-            since = record_begin(graph)
-            yield f"No row sets a tag on {name}.{columns}: what was set before {since} is not on record."
+            begin = record_begin(graph)
+            yield f"No row sets a tag on {name}.{columns}: what was set before {begin} is not on record."
 
 
-def _never_masked(asked: Asked, thing: str, what: str) -> str:
-    """For an empty answer about reads in clear of what no row masks: ``what``, of an object."""
+def _never_masked(asked: Asked, thing: str, what: str, *, took_place: bool) -> str:
+    """For an empty answer about reads in clear of what no row masks: ``what``, of an object. ``took_place``: it has the
+    name of a masked one.
+    """
     graph = asked.graph
     beside = masked_beside(graph, thing, asked.match_names("column_name"))
     if beside:
@@ -185,7 +190,8 @@ def _never_masked(asked: Asked, thing: str, what: str) -> str:
             "and masked, whoever read it in this form read it in clear (column-readers lists the readers)."
         )
     is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
-    so = "so the question does not apply" if is_whole else "as far as rows were not cut and are understood"
+    applies = "and it is another object than the masked one" if took_place else "so the question does not apply"
+    so = applies if is_whole else "as far as rows were not cut and are understood"
     return (
         f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers lists the "
         "readers)."
@@ -417,29 +423,3 @@ def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, 
 def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
     until = None if name.until is None else datetime.fromisoformat(name.until)
     return datetime.fromisoformat(name.since), until
-
-
-# --- grants on all objects of a schema or database --------------------------------------------------------------------
-
-_ON_ALL: Final = """\
-SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
-  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
-  ?around rdfs:label ?label .
-  OPTIONAL { ?grant ah:validUntil ?until }
-  OPTIONAL { ?grant ah:privilege ?privilege }
-  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
-}
-"""
-
-
-def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
-    ``things``: gives the objects; called only if there is such a grant.
-    """
-    rows = list(graph.select(_ON_ALL))
-    for thing in things() if rows else ():
-        names = [] if graph.is_of_other(thing) else [holder.name for holder in graph.names_of(thing)]
-        for row in rows:
-            is_inside = any(name.startswith(f"{row['label']}.") for name in names)
-            if is_inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"]):
-                yield thing, row

@@ -1,7 +1,8 @@
 """Reads in clear of a table that was made anew, if rows give no id of it: docs/questions.md, unmasked-reads.
 
 With ids, each CREATE or REPLACE makes another table: the masks of the former one say nothing of reads of the new one,
-and the other way round. Each case is a separate account of one export; query ``qN`` starts at minute N.
+and the other way round; that it took the place of a masked one is told.
+Each case is a separate account of one export; query ``qN`` starts at minute N.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
-from tests.ask.test_names import SET_MASK, asked, changed, read, thing
+from tests.ask.test_names import SET_MASK, asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -62,3 +63,67 @@ def test_a_table_made_anew_is_told(story: str, given: dict[str, str], whole: Sto
     assert len(told) == bool(said)
     assert all(said in note for note in told)
     assert all("D.S.A was" not in note.replace(said, "") for note in told)
+
+
+# --- with ids ---------------------------------------------------------------------------------------------------------
+
+SOURCE: Final = thing("SOURCE", 4)
+FIRST, SECOND, NEXT = thing("A", 1), thing("A", 2), thing("A_NEXT", 2)
+BUILT: Final = [copied(SOURCE, NEXT, "CREATE"), *swapped(FIRST, NEXT)]
+OTHER: Final = [changed(thing("B", 7), columns=SET_MASK), read(thing("B", 7), "BEN")]
+WITH_IDS: Final[dict[str, tuple[list[Json], str]]] = {
+    "created-or-replaced": (
+        [changed(FIRST, columns=SET_MASK), copied(SOURCE, SECOND, "REPLACE"), read(SECOND, "BEN")],
+        f"D.S.A.C (object_id=2 since {at(2)}; masked: object_id=1)",
+    ),
+    "built-and-swapped": (
+        [read(FIRST, masked=True), *BUILT, changed(thing("A_NEXT", 1), "DROP"), read(SECOND, "BEN"), *OTHER],
+        f"D.S.A.C (object_id=2 since {at(3)}; masked: object_id=1)",
+    ),
+    "by-tag": (
+        [ON_TAG, changed(FIRST, columns={"C": TAG}), copied(SOURCE, SECOND, "REPLACE"), read(SECOND, "BEN")],
+        f"D.S.A.C (object_id=2 since {at(3)}; masked: object_id=1)",
+    ),
+    "masked-again": (
+        [changed(FIRST, columns=SET_MASK), copied(SOURCE, SECOND, "REPLACE"), changed(SECOND, columns=SET_MASK)], "",
+    ),
+    # what was put aside has the name of the new one, which was not masked then
+    "masked-afterwards": ([read(FIRST), *BUILT, changed(SECOND, columns=SET_MASK), read(thing("A_NEXT", 1))], ""),
+    "without-the-column": (
+        [changed(FIRST, columns=SET_MASK), changed(SECOND, "REPLACE"), read(thing("A", 2, columns=("D",)), "BEN")], "",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def with_ids(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told({name: rows for name, (rows, _) in WITH_IDS.items()}, tmp_path_factory.mktemp("with-ids"))
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("unmasked-reads", {}),
+        ("unmasked-reads", {"object_name": "D.S.A"}),
+        ("unmasked-reads", {"object_id": "2", "domain": "Table", "column_name": "C"}),
+        ("unmasked-copies", {}),
+        ("policy-coverage", {}),
+    ],
+)
+@pytest.mark.parametrize("story", WITH_IDS)
+def test_what_took_the_place_of_a_masked_table_is_told(
+    story: str, question: str, given: dict[str, str], with_ids: Store
+) -> None:
+    said = WITH_IDS[story][1]
+    answer = asked(question, stories.of(story, with_ids), **given)
+    told = [note for note in answer.notes if "took the place of one that was masked" in note]
+    assert [f"shows a masking policy on it: {said}." in note for note in told] == [True] * bool(said)
+    if said:
+        assert not any("does not apply" in note for note in answer.notes)
+        then = {"at" if question == "policy-coverage" else "until": at(1.5)}
+        before = asked(question, stories.of(story, with_ids), **given, **then)
+        assert not any("took the place" in note for note in before.notes)
+
+
+def test_it_is_told_of_an_answer_with_rows(with_ids: Store) -> None:
+    assert asked("unmasked-reads", stories.of("built-and-swapped", with_ids)).rows

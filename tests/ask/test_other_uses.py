@@ -14,7 +14,7 @@ from exporter.graph.store import load
 from tests import exports
 from tests.aggregates import calls
 from tests.ask import stories
-from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, thing
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, swapped, thing
 from tests.ask.test_revokes import ALL, granted, opened, revoked, share, table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 A, B, C, T = (thing(name, number) for number, name in enumerate("ABCT", 1))
+NEXT: Final = thing("A_NEXT", 12)
 OVER: Final = thing("V", 21, "View")
 TAG: Final[Json] = {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD", "tagValue": {"value": "high"}}}
 UNREAD: Final[Json] = {"direct_objects_accessed": [], "base_objects_accessed": []}
@@ -57,6 +58,12 @@ STORIES: Final[dict[str, list[Json]]] = {
     "cloned": [
         changed(A, "CREATE"),
         changed(B, "CREATE", cloneSourceName={"value": "D.S.A"}, cloneSourceDomain={"value": "TABLE"}), read(B),
+    ],
+    # made anew each night: another object, and one table to its users
+    "rebuilt": [copied(C, A, "CREATE"), read(A, "BEN"), copied(C, thing("A", 11), "REPLACE")],
+    "put-aside": [
+        read(A), granted(share(), table(1, "D.S.A")), copied(C, NEXT, "CREATE"), *swapped(A, NEXT),
+        read(thing("A", 12)),
     ],
     "without-id": [changed(thing("A", 0), "CREATE"), read(A, "BEN"), {**UNREAD, "objects_modified": [thing("B", 0)]},
                    read(B)],
@@ -97,6 +104,7 @@ def notes(question: str, story: str, whole: Store, **given: Any) -> str:
         ("source", "D.S.A (source of what query q4 wrote)"),
         ("between", "D.S.V (a policy on it was enforced for query q3)"),
         ("cloned", "D.S.A (source of a CLONE or LIKE, query q2)"),
+        ("rebuilt", f"D.S.A (has the name since {at(3)}; what had it before was read last at {at(2)})"),
         ("without-id", "D.S.A (read with an id), D.S.B (read with an id)"),
         ("masked-without-id", "D.S.A (read with an id)"),
     ],
@@ -156,6 +164,12 @@ def test_what_is_granted_to_a_share_may_be_in_use(story: str, whole: Store) -> N
     answer = asked("unused-objects", graph, since=at(3.5))
     assert ("D.S.A", "Table") in {row[:2] for row in answer.rows}
     assert ("D.S.A (granted to a share: reads in other accounts" in "\n".join(answer.notes)) == (story != "not-shared")
+
+
+def test_a_grant_is_told_by_the_name_that_its_row_gives(whole: Store) -> None:
+    told = notes("unused-objects", "put-aside", whole, since=at(3))
+    assert "read here: D.S.A_NEXT (granted to a share as D.S.A: reads in other accounts" in told
+    assert "D.S.A was granted to a share: reads" in notes("who-accessed", "put-aside", whole, object_name="D.S.A")
 
 
 @pytest.mark.parametrize(

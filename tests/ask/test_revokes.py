@@ -74,6 +74,17 @@ OTHER: Final[dict[str, list[Json]]] = {
         GRANT, changed(thing("T", 5), objectName={"value": "D.S.NEW"}), revoked(share(), table(None)),
     ],
 }  # fmt: skip
+PAST: Final[dict[str, tuple[list[Json], str]]] = {
+    "revoked": ([GRANT, revoked(share(), table())], "SELECT on D.S.T to OUT"),
+    "made-anew": ([GRANT, changed(thing("T", 6), "REPLACE")], "SELECT on D.S.T to OUT"),
+    "closed": (
+        [opened("accountsToAdd", share(), "ORG.B"), opened("accountsToRemove", share(), "ORG.B"), GRANT],
+        "OUT to ORG.B",
+    ),
+    "granted-again": ([GRANT, revoked(share(), table()), GRANT], ""),
+    "granted-anew": ([GRANT, changed(thing("T", 6), "REPLACE"), granted(share(), table(6))], ""),
+}
+"""What was granted until query q2."""
 ACCOUNTS: Final[dict[str, list[Json]]] = {
     "removed": [GRANT, opened("accountsToAdd", share(), "ORG.B"), opened("accountsToRemove", share(None), "ORG.B")],
     "set": [GRANT, opened("accountsToAdd", share(), "ORG.B"), opened("accountsToSet", share(None), "ORG.C")],
@@ -86,7 +97,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
         "drop": [GRANT, changed(share(None), "DROP")],
         "drop-of-other": [GRANT, changed(share(None, "X"), "DROP")],
     }
-    return stories.told({**LEFT, **ENDED, **OTHER, **ACCOUNTS, **dropped}, tmp_path_factory.mktemp("revokes"))
+    past = {name: rows for name, (rows, _) in PAST.items()}
+    return stories.told({**LEFT, **ENDED, **OTHER, **ACCOUNTS, **dropped, **past}, tmp_path_factory.mktemp("revokes"))
 
 
 def notes(story: str, whole: Store, **given: Any) -> list[str]:
@@ -134,3 +146,16 @@ def test_a_share_that_is_dropped_without_its_id_is_told(given: Json, whole: Stor
     told = "".join(asked("exposure", stories.of("drop", whole), **given).notes)
     assert "OUT was dropped (query q2, 2026-01-01T00:02:00Z)" in told
     assert "was dropped" not in "".join(asked("exposure", stories.of("drop-of-other", whole), **given).notes)
+
+
+@pytest.mark.parametrize("story", PAST)
+def test_grants_that_ended_are_told(story: str, whole: Store) -> None:
+    """docs/questions.md: without ``at``, the answer is as of the end of the record."""
+    said = PAST[story][1]
+    now, then = (
+        asked("exposure", stories.of(story, whole), object_name="D.S.T", **at_) for at_ in ({}, {"at": at(1.5)})
+    )
+    assert [f"{said} from {at(1)} until {at(2)}." in note for note in now.notes if "Earlier ones" in note] == (
+        [True] * bool(said)
+    )
+    assert not any("Earlier ones" in note for note in then.notes)
