@@ -18,7 +18,7 @@ from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
 from exporter.publish import single
-from exporter.serve.overview import COVERAGE, gaps_of, sensitive_tags_sentence
+from exporter.serve.overview import COVERAGE, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
@@ -65,8 +65,9 @@ class ReportPart(NamedTuple):
 def write(
     graph: Path, out: Path, since: str | None, sensitive_tags: tuple[str, ...], say: Callable[[str], None]
 ) -> None:
-    """Writes the report on the export ``graph``. ``since``: the first day or time; by default 30 days before the last
-    query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
+    """Writes the report on the export ``graph``. ``since``: the first day or time; by default the start of the day 30
+    days before the last query, or the first one. Raises UsageError where the graph, the time or the file cannot be
+    used.
     """
     single.check(out, _is_report, "a report of exporter report")
     with (
@@ -89,7 +90,7 @@ def _is_report(data: bytes) -> bool:
 def _text(site: Site, since: str | None) -> str:
     last = instant("until", site.last) if site.last else datetime.now(UTC)
     first = instant("since", site.first) if site.first else last
-    start = instant("since", since) if since else max(first, last - timedelta(days=_DAYS))
+    start = instant("since", since) if since else max(first, instant("since", day_before(last, _DAYS)))
     if start > last and site.last:
         raise UsageError(f"--since {since}: the record ends at {site.last}, so there is nothing to report")
     period = {
