@@ -105,16 +105,27 @@ def _text(site: Site, since: str | None) -> str:
     return visible_text(html)
 
 
-def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
-    """What changed, the rarest kinds of change first: a policy that was unset is not to be lost among the copies of
-    every night. And the number of each kind, in words.
+def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
+    """What changed: first what opens or unmasks data, then drops, then the rest, each with the rarest kinds of change
+    first: a policy that was unset is not to be lost among the copies of every night. And the number of each kind, in
+    words.
     """
     position = answer.columns.index("change")
     kinds = Counter(row[position] for row in answer.rows)
-    order = sorted(kinds, key=lambda kind: (kinds[kind], kind or ""))
+    order = sorted(kinds, key=lambda kind: (_urgency(kind or ""), kinds[kind], kind or ""))
     rows = sorted(answer.rows, key=lambda row: order.index(row[position]))
     counts = ", ".join(f"{kind} ({kinds[kind]:,})" for kind in order)
-    return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
+    return (
+        f"{why} First what opens or unmasks data, then drops, then the rest, each with the rarest first: {counts}."
+        if counts
+        else why
+    ), replace(answer, rows=rows)
+
+
+def _urgency(kind: str) -> int:
+    """0 of a change that opens or unmasks data, 1 of a drop, 2 of others."""
+    is_opening = kind.endswith((" unset", "grant made", " body changed"))
+    return 0 if is_opening else 1 if "dropped" in kind else 2
 
 
 def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
@@ -129,7 +140,7 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
         answer = gaps_of(site, answer, sensitive=True)
         answer = replace(answer, notes=[] if answer.rows else answer.notes)
     if question == "changes":
-        why, answer = _rarest_first(why, answer)
+        why, answer = _urgent_first(why, answer)
     words = site.no_row("shows one", params.get("since"))
     part = Part(title, question, table(site, answer, _MOST, "more"), words)
     return ReportPart(part, figure, why, f"{len(answer.rows):,}{more}")
