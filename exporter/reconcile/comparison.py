@@ -25,7 +25,7 @@ from exporter.reconcile.edges import (
     EdgeKey,
     End,
 )
-from exporter.reconcile.observed import Observed, Run, Version, ViewEvidence
+from exporter.reconcile.observed import Observed, Pair, Run, Version, ViewEvidence
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
 from exporter.system.reachable import reachable
 from exporter.system.terminal import counted
@@ -236,6 +236,7 @@ class _Undeclared:
         self._tables = {edge.tables for edge in declared.edges.values()}
         self._doubtful = {pair for edge in declared.edges.values() for pair in edge.doubtful_pairs}
         self._edges = dict[EdgeKey, ComparedEdge]()
+        self._others = dict[str, ObjectLine]()
 
     def edges(self) -> Iterable[ComparedEdge]:
         self._add_between_objects()
@@ -245,14 +246,25 @@ class _Undeclared:
         return self._edges.values()
 
     def _line(self, iri: str) -> ObjectLine:
-        name = self._observed.names.get(iri, iri)
-        return self._line_of.get(iri) or ObjectLine(iri, iri, name, "", frozenset((iri,)))
+        if iri not in self._line_of:
+            name = self._observed.names.get(iri, iri)
+            alone = ObjectLine(iri, iri, name, "", frozenset((iri,)))
+            self._others[iri] = self._others.get(iri) or self._declared.resolver.line_of(iri) or alone
+        return self._line_of.get(iri) or self._others[iri]
 
-    def _add(self, source: End, target: End, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
-        """Adds an edge; the objects of a line have one together."""
+    def _add(self, pair: Pair, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
+        """Adds an edge; the objects of a line have one together, under the names when the last query started."""
+        iri, column, into, target_column = pair
+        found = sorted(runs)
+        source, target = (
+            End(None, self._line(one), of or None, self._declared.resolver.name_at(one, found[-1].time))
+            for one, of in ((iri, column), (into, target_column))
+        )
         new = ComparedEdge(source, target, UNDECLARED, by=by, via=via)
         edge = self._edges.setdefault(new.key, new)
-        edge.runs = sorted({*edge.runs, *runs})
+        if not edge.runs or edge.runs[-1] < found[-1]:
+            edge.source, edge.target = source, target
+        edge.runs = sorted({*edge.runs, *found})
 
     def _add_between_objects(self) -> None:
         observed, declared = self._observed, self._declared
@@ -271,8 +283,8 @@ class _Undeclared:
                 continue
             by = _COLUMNS if (iri, into) in observed.column_pairs else _READS
             via = (source_object.through,) if source_object.through else ()
-            runs = observed.runs[iri, "", into, ""].values()
-            self._add(End(None, source, None), End(None, target, None), by, runs, via)
+            pair = iri, "", into, ""
+            self._add(pair, by, observed.runs[pair].values(), via)
 
     def _is_explained(self, source: str, target: ObjectLine) -> bool:
         """Whether the source is a view or stream that no declaration names, because it names what is behind it."""
@@ -302,7 +314,7 @@ class _Undeclared:
                     continue
             elif (source.table, target.table) not in by_columns:
                 continue
-            self._add(source, target, _COLUMNS, observed.runs[key].values())
+            self._add(key, _COLUMNS, observed.runs[key].values())
 
     def _is_listed(self, iri: str, column: str, target: ColumnKey) -> bool:
         """Whether a property of a contract lists a source, its object, or what stands for it: a view stands for the
@@ -347,9 +359,8 @@ class _Undeclared:
                     self._add_behind(evidence._replace(column=None), root)
 
     def _add_behind(self, evidence: ViewEvidence, root: str) -> None:
-        source = End(None, self._line(evidence.iri), evidence.column)
-        target = End(None, self._declared.lines[root], evidence.view_column)
-        self._add(source, target, _BEHIND, [Run(evidence.first, "", evidence.ident, 1)])
+        pair = evidence.iri, evidence.column or "", root, evidence.view_column or ""
+        self._add(pair, _BEHIND, [Run(evidence.first, "", evidence.ident, 1)])
 
 
 def _is_elsewhere(resolution: Resolution) -> bool:

@@ -37,12 +37,14 @@ EdgeKey = tuple[str, str, str, str]
 
 class End(NamedTuple):
     """One end of an edge. ``dataset``: as it is declared, None for what only rows show; ``resolution``: what it is;
-    ``column``: in the form in which names are compared.
+    ``column``: in the form in which names are compared; ``seen_name``: of what only rows show, the name when the last
+    query started that shows it.
     """
 
     dataset: DeclaredDataset | None
     resolution: Resolution
     column: str | None
+    seen_name: str | None = None
 
     @property
     def line(self) -> ObjectLine | None:
@@ -61,8 +63,8 @@ class End(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it is declared; of what only rows show, the present name."""
-        return str(self.dataset) if self.dataset is not None else self.present_name or ""
+        """As it is declared; of what only rows show, the name at that time."""
+        return str(self.dataset) if self.dataset is not None else self.seen_name or self.present_name or ""
 
     @property
     def present_name(self) -> str | None:
@@ -155,7 +157,7 @@ class DeclaredEdges:
     """
 
     def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
+        self.resolver = resolver
         self.edges = dict[EdgeKey, ComparedEdge]()
         self.lines = dict[str, ObjectLine]()
         self.filled = set[str]()
@@ -205,8 +207,8 @@ class DeclaredEdges:
         return column in self.properties.get(root, ())
 
     def _end(self, dataset: DeclaredDataset, column: str | None, time: int | None) -> End:
-        dataset = dataset._replace(namespace=dataset.namespace or self._resolver.default_namespace)
-        resolution = self._resolver.resolve(dataset, time)
+        dataset = dataset._replace(namespace=dataset.namespace or self.resolver.default_namespace)
+        resolution = self.resolver.resolve(dataset, time)
         if isinstance(resolution, ObjectLine):
             resolution = self.lines.setdefault(resolution.root, resolution)
         is_of_graph = dataset.is_of_snowflake or isinstance(resolution, ObjectLine)

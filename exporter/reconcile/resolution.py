@@ -3,6 +3,10 @@
 Names change, and a table that is created again (CREATE OR REPLACE, as dbt does it each day) is another object. So a
 dataset is a *line* of objects: the one that had the name at that time, those that it took the place of under this name,
 and those that took its place. A RENAME or SWAP ends no line, since the objects go on under other names.
+
+A table that is built under another name and takes the name by a SWAP or RENAME takes the place of the one that had it,
+if that one was only set aside: nothing read or filled it from then on, and it was dropped; or it stays where a table
+was made, and swapped with it. One that goes on to be used under its new name is the dataset of that name.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.lookups import Lookups, NameHolder
+from exporter.ask.lookups import Lookups, NameHolder, iris, literals
 from exporter.ask.questions import select
 from exporter.ask.without_ids import SAME_NAME
 from exporter.input.times import parse_time
@@ -32,6 +36,15 @@ if TYPE_CHECKING:
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
+_USED: Final = """ASK {
+  VALUES ?name { @name@ }
+  { ?access ah:accessedObject ?object ; ah:objectName ?name . ?query (prov:qualifiedUsage|ah:accessPattern) ?access }
+  UNION { ?version prov:specializationOf ?object ; ah:objectName ?name ; prov:wasGeneratedBy ?query }
+  VALUES ?object { @object@ }
+  ?query prov:startedAtTime ?time OPTIONAL { ?query ah:lastStartedAtTime ?last }
+  FILTER(COALESCE(?last, ?time) >= "@since@"^^xsd:dateTime)
+}"""
+"""Whether a query read or filled an object under a name, since a time."""
 _ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
   ?account a ah:Account ; rdfs:label ?label .
   OPTIONAL {{ ?account ah:accountLocator ?locator }}
@@ -46,8 +59,9 @@ _LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WH
 
 class ObjectLine(NamedTuple):
     """The objects that a dataset is. ``root``: the IRI of the first of them, which no other line has; ``iri``: of the
-    object that has the name at the time; ``name``, ``domain``: its present ones; ``members``: the IRIs of all, also of
-    those that rows give without an id; ``doubtful``: of what rows give without an id, and may be one of these or not.
+    object that has the name at the time; ``name``, ``domain``: its present ones, or the last before it was set aside;
+    ``members``: the IRIs of all, also of those that rows give without an id; ``doubtful``: of what rows give without an
+    id, and may be one of these or not.
     """
 
     root: str
@@ -87,6 +101,7 @@ class Resolver:
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
         self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
+        self._homes: dict[str, NameHolder] = {}
         self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
 
     def resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
@@ -159,38 +174,82 @@ class Resolver:
         later = [holder for holder in holders if time is not None and _since(holder) > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
         meant = in_force[-1] if in_force else later[0] if later else holders[-1]
+        home = self._home(meant.iri)
+        at_home = self._successive(self._in_places(match_name(home.name)).get(home.account, []), home)
+        members = at_home if len(at_home) > 1 else self._successive(holders, meant)
+        same, doubtful = self._without_id({name, match_name(home.name)}, frozenset(members))
+        return ObjectLine(members[0], meant.iri, home.name, home.domain, same.union(members), doubtful)
+
+    def line_of(self, iri: str) -> ObjectLine | None:
+        """The line of an object that rows name with an id; None for another one."""
+        names = self._lookups.names_of(iri)
+        holders = self._in_places(match_name(names[-1].name)).get(names[-1].account, []) if names else []
+        if not names or not names[-1].ident or names[-1] not in holders:
+            return None
+        found = self._line(match_name(names[-1].name), [names[-1]], None)
+        return found if isinstance(found, ObjectLine) else None
+
+    def name_at(self, iri: str, time: int) -> str | None:
+        """The name of an object at a time, in microseconds since 1970 (UTC); None where no row gives it."""
+        return next((holder.name for holder in self._lookups.names_of(iri) if _holds(holder, time)), None)
+
+    def _successive(self, holders: list[NameHolder], meant: NameHolder) -> list[str]:
+        """The objects that took each other's place under a name, with the one that is meant, in the order of time."""
+        if meant not in holders:
+            return []
         begin = end = holders.index(meant)
         while begin > 0 and self._follows(holders[begin - 1], holders[begin]):
             begin -= 1
         while end + 1 < len(holders) and self._follows(holders[end], holders[end + 1]):
             end += 1
-        present = self._lookups.names_of(meant.iri)[-1]
-        members = frozenset(holder.iri for holder in holders[begin : end + 1])
-        same, doubtful = self._without_id(name, members)
-        return ObjectLine(holders[begin].iri, meant.iri, present.name, present.domain, members | same, doubtful)
+        return list(dict.fromkeys(holder.iri for holder in holders[begin : end + 1]))
 
-    def _without_id(self, name: str, members: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-        """What rows give without an id under a name of the members: what has this name and can be nothing else, and the
-        rest.
+    def _without_id(self, called: set[str], members: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """What rows give without an id under a name of the members: what has one of the names that the line is called
+        by and can be nothing else, and the rest.
         """
         nameless = {iri for member in members for iri in self._lookups.subjects(SAME_NAME, member)} - members
         same = frozenset(
             iri
             for iri in nameless
             if members.issuperset(self._lookups.objects(iri, SAME_NAME))
-            and {match_name(holder.name) for holder in self._lookups.names_of(iri)} == {name}
+            and {match_name(holder.name) for holder in self._lookups.names_of(iri)} <= called
         )
         return same, frozenset(nameless - same)
 
     def _follows(self, holder: NameHolder, other: NameHolder) -> bool:
-        """Whether the second object took the place of the first: the first ended with the name, and the second began
-        with it, but for the names of a helper.
+        """Whether the second object took the place of the first: the first was last in use under the name, and the
+        second began with it, but for the names of a helper, or was built while the first had it.
         """
         if holder.iri == other.iri:
             return True
-        first, second = self._lookups.names_of(holder.iri), self._lookups.names_of(other.iri)
-        before = second[: second.index(other)]
-        return first[-1] == holder and all(is_named(earlier.name, HELPERS) for earlier in before)
+        names = self._lookups.names_of(other.iri)
+        before = names[: names.index(other)]
+        is_new = all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder)
+        return is_new and self._home(holder.iri) == holder
+
+    def _home(self, iri: str) -> NameHolder:
+        """The last name of an object but for those under which it was only set aside."""
+        if iri not in self._homes:
+            names = self._lookups.names_of(iri)
+            while len(names) > 1 and self._is_set_aside(names[-2], names[-1]):
+                names.pop()
+            self._homes[iri] = names[-1]
+        return self._homes[iri]
+
+    def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
+        """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was
+        made while it had the name before.
+        """
+        if after.until is None and not any(
+            self._lookups.is_made(made) and _since(made) > _since(before)
+            for change in self._lookups.subjects("ah:changedObject", after.iri)
+            if self._lookups.text(change, "prov:startedAtTime") == after.since
+            for other in self._lookups.objects(change, "ah:swappedWith")
+            for made in self._lookups.names_of(other)[:1]
+        ):
+            return False
+        return not self._lookups.holds(_USED, object=iris([after.iri]), name=literals([after.name]), since=after.since)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:

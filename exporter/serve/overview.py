@@ -15,6 +15,7 @@ from flask import Blueprint, abort, redirect, render_template, request, url_for
 
 from exporter.ask.answers import Answer, listed, with_rows
 from exporter.ask.names import nearest
+from exporter.ask.parameters import instant
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
@@ -149,11 +150,16 @@ def _topic_part(site: Site, topic: Topic) -> Part:
 def _params(site: Site, topic: Topic) -> dict[str, str]:
     if topic.since_days is None or site.last is None:
         return {}
-    end = datetime.fromisoformat(site.last)
-    params = {"since": f"{end - timedelta(days=topic.since_days):%Y-%m-%dT%H:%M:%S}"}
+    end = instant("until", site.last)
+    params = {"since": day_before(end, topic.since_days)}
     if topic.question == "changes":
-        params["until"] = f"{end + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}"
+        params["until"] = f"{end + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
     return params
+
+
+def day_before(end: datetime, days: int) -> str:
+    """The start (UTC) of the day that many days before a time, as the beginning of a period that is shown in days."""
+    return f"{end - timedelta(days=days):%Y-%m-%dT00:00:00Z}"
 
 
 # --- what is tagged without a policy ----------------------------------------------------------------------------------

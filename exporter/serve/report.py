@@ -18,7 +18,7 @@ from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
 from exporter.publish import single
-from exporter.serve.overview import COVERAGE, gaps_of, sensitive_tags_sentence
+from exporter.serve.overview import COVERAGE, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
@@ -65,8 +65,9 @@ class ReportPart(NamedTuple):
 def write(
     graph: Path, out: Path, since: str | None, sensitive_tags: tuple[str, ...], say: Callable[[str], None]
 ) -> None:
-    """Writes the report on the export ``graph``. ``since``: the first day or time; by default 30 days before the last
-    query, or the first one. Raises UsageError where the graph, the time or the file cannot be used.
+    """Writes the report on the export ``graph``. ``since``: the first day or time; by default the start of the day 30
+    days before the last query, or the first one. Raises UsageError where the graph, the time or the file cannot be
+    used.
     """
     single.check(out, _is_report, "a report of exporter report")
     with (
@@ -89,7 +90,7 @@ def _is_report(data: bytes) -> bool:
 def _text(site: Site, since: str | None) -> str:
     last = instant("until", site.last) if site.last else datetime.now(UTC)
     first = instant("since", site.first) if site.first else last
-    start = instant("since", since) if since else max(first, last - timedelta(days=_DAYS))
+    start = instant("since", since) if since else max(first, instant("since", day_before(last, _DAYS)))
     if start > last and site.last:
         raise UsageError(f"--since {since}: the record ends at {site.last}, so there is nothing to report")
     period = {
@@ -104,16 +105,27 @@ def _text(site: Site, since: str | None) -> str:
     return visible_text(html)
 
 
-def _rarest_first(why: str, answer: Answer) -> tuple[str, Answer]:
-    """What changed, the rarest kinds of change first: a policy that was unset is not to be lost among the copies of
-    every night. And the number of each kind, in words.
+def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
+    """What changed: first what opens or unmasks data, then drops, then the rest, each with the rarest kinds of change
+    first: a policy that was unset is not to be lost among the copies of every night. And the number of each kind, in
+    words.
     """
     position = answer.columns.index("change")
     kinds = Counter(row[position] for row in answer.rows)
-    order = sorted(kinds, key=lambda kind: (kinds[kind], kind or ""))
+    order = sorted(kinds, key=lambda kind: (_urgency(kind or ""), kinds[kind], kind or ""))
     rows = sorted(answer.rows, key=lambda row: order.index(row[position]))
     counts = ", ".join(f"{kind} ({kinds[kind]:,})" for kind in order)
-    return (f"{why} The rarest first: {counts}." if counts else why), replace(answer, rows=rows)
+    return (
+        f"{why} First what opens or unmasks data, then drops, then the rest, each with the rarest first: {counts}."
+        if counts
+        else why
+    ), replace(answer, rows=rows)
+
+
+def _urgency(kind: str) -> int:
+    """0 of a change that opens or unmasks data, 1 of a drop, 2 of others."""
+    is_opening = kind.endswith((" unset", "grant made", " body changed"))
+    return 0 if is_opening else 1 if "dropped" in kind else 2
 
 
 def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
@@ -128,7 +140,7 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
         answer = gaps_of(site, answer, sensitive=True)
         answer = replace(answer, notes=[] if answer.rows else answer.notes)
     if question == "changes":
-        why, answer = _rarest_first(why, answer)
+        why, answer = _urgent_first(why, answer)
     words = site.no_row("shows one", params.get("since"))
     part = Part(title, question, table(site, answer, _MOST, "more"), words)
     return ReportPart(part, figure, why, f"{len(answer.rows):,}{more}")

@@ -346,9 +346,10 @@ class Site:
         first, last = self.first, self.last
         if since and last and since > last:
             return f"No row since {since[:10]} {shows}: the record ends on {last[:10]}."
-        if since and first:
-            first = max(first, since)
-        when = f" from {first[:10]} to {last[:10]}" if first and last else ""
+        begin = first and first[:10]
+        if since and first and since > first:
+            begin = since[:10] if since[10:19] in {"", "T00:00:00"} else since
+        when = f" from {begin} to {last[:10]}" if begin and last else ""
         return f"No row{when} {shows}."
 
     def is_old(self) -> bool:

@@ -378,6 +378,46 @@ def test_a_table_that_is_created_again_each_day_is_one_dataset(tmp_path: Path, c
     assert next(one for one in found["edges"] if one["class"] == "verified")["queries"] == 3
 
 
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("after", ["drop", "nothing", "use", "rename and drop"])
+def test_a_table_that_is_built_beside_and_takes_the_name_is_one_dataset(
+    after: str, reads: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """X is filled from the former T, which becomes U. If U is in use from then on, it is a dataset of its own."""
+    old, old_aside, new, new_aside = thing(100, "T"), thing(100, "U", "C"), thing(101, "T"), thing(101, "U")
+    build = filled("q3", 3, new_aside, A, C=[(A, "C")])
+    build["object_modified_by_ddl"] = {**new_aside, "operationType": "CREATE", "properties": {}}
+    moved = [ddl("q4", 4, old, "ALTER", **swap(101, "U")), ddl("q4", 4, new_aside, "ALTER", **swap(100, "T"))]
+    if after == "rename and drop":
+        renamed = ((4, old, "OLD"), (5, new_aside, "T"))
+        moved = [ddl(f"q{day}", day, one, "ALTER", objectName={"value": f"D.S.{name}"}) for day, one, name in renamed]
+    ends = {
+        "nothing": [],
+        "use": [row("q6", 6, [old_aside]), ddl("q7", 7, old_aside, "DROP")],
+        "drop": [ddl("q7", 7, old_aside, "DROP")],
+        "rename and drop": [ddl("q7", 7, thing(100, "OLD"), "DROP")],
+    }
+    first = [filled("q1", 1, old, A, C=[(A, "C")]), filled("q2", 2, X, old, C=[(old, "C")])]
+    rows = [*first, build, *moved, *ends[after], row("q9", 9, [new])]
+    graph = made(rows, tmp_path, "--reads", reads)
+    models = {"t": model("t", "source.p.s.a"), "x": model("x", "model.p.t")}
+    declared = said(manifest(models, ("a",), generated_at="2026-03-09T09:00:00Z"), tmp_path / "m.json")
+    edges = compared(graph, capsys, declared)["edges"]
+    found = {
+        (one["source"]["iri"][-3:], one["source"]["name"], one["class"])
+        for one in edges
+        if one["target"]["name"] == "D.S.X"
+    }
+    assert found == (
+        {("100", "D.S.T", "undeclared"), ("101", "D.S.T", "phantom")}
+        if after == "use"
+        else {("101", "D.S.T", "verified")}
+    )
+    alone = said(manifest({"x": model("x")}), tmp_path / "x.json")
+    told = compared(graph, capsys, alone)["edges"]
+    assert [one["source"]["name"] for one in told] == ["D.S.T"], "its name when X was filled from it"
+
+
 # --- the events of a run ----------------------------------------------------------------------------------------------
 
 
