@@ -161,6 +161,10 @@ class Movement:
         later_versions: list[str] = []
         while version not in self._places:
             prior = self._graph.text(version, "ah:priorVersion")
+            if (
+                prior is None and "/before/" in version
+            ):  # as a CLONE of its schema or database made it, if that is known
+                prior = self._graph.text(version, "prov:wasDerivedFrom")
             if prior is None:
                 self._places[version] = version, 0
             else:

@@ -6,6 +6,7 @@ that its row does not create, came from the table that had that name in the sour
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from pyoxigraph import Literal, NamedNode, Store
 
+from exporter.ask import movement
+from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
@@ -123,6 +126,7 @@ STORIES: Final[dict[str, list[Json]]] = {
     "read": [FILL, CLONE, copied(OTHER, A), read(X, "ANA"), read(A, "BEN")],
     "written": [FILL, CLONE, read(X), copied(OTHER, X), read(X), TRUNCATED, read(X)],
     "written-first": [FILL, CLONE, copied(OTHER, X), copied(X, table("E.S.B", 9))],
+    "written-on": [FILL, CLONE, copied(X, table("E.S.B", 9)), copied(table("E.S.B", 9), table("E.S.C", 10))],
     "database": [FILL, cloned("D", "D2", 71, is_read=True), read(X)],
     "chain": [FILL, CLONE, read(X), cloned("D2.S", "D3.S", 72), read(table("D3.S.A", 63))],
     "replaced-daily": [FILL, CLONE, read(X), copied(OTHER, A), cloned("D.S", "D2.S", 73, "REPLACE"), read(A),
@@ -156,6 +160,7 @@ INFERRED: Final = {
     "cloned-again": {"53": "3/version/q1", "54": "3/version/q1"},
     "dropped-and-cloned-again": {"53": "3/version/q1", "54": "3/version/q1"},
     "read": {"53": "3/version/q1"}, "written": {"53": "3/version/q1"}, "written-first": {"53": "3/version/q1"},
+    "written-on": {"53": "3/version/q1"},
     "database": {"53": "3/version/q1"}, "chain": {"53": "3/version/q1", "63": "53/before/q3"},
     "replaced-daily": {"53": "3/version/q1", "54": "3/version/q4"}, "renamed-into": {"53": "3/version/q1"},
     "given-by-rename": {"53": "3/before/q1"}, "given-by-swap": {"53": "3/before/q1"},
@@ -289,6 +294,13 @@ def test_what_was_cloned_is_followed_down(told: Callable[[str], Path]) -> None:
     assert "D2.S.A" in cells(told("read"), "end-up", object_name="D.S.SOURCE", column_name="C")
     chain_ = cells(told("chain"), "column-copies", object_name="D.S.A", column_name="C")
     assert chain_ == {"D2.S.A", "D3.S.A"}
+
+
+def test_the_way_of_data_goes_on_from_what_a_clone_brought(told: Callable[[str], Path]) -> None:
+    graph, question = Lookups(load(told("written-on"))), find(movement.QUESTION)
+    rows, _ = movement.rows(graph, question, {"object_name": "D.S.SOURCE", "domain": "Table"})
+    way = "D.S.SOURCE-->D.S.A-->D2.S.A-->E.S.B-->E.S.C"
+    assert {row[0] for row in rows} == {way[: end.start()] for end in re.finditer("-->|$", way)} - {"D.S.SOURCE"}
 
 
 def test_columns_come_from_those_of_the_same_name_that_were_there(told: Callable[[str], Path]) -> None:

@@ -124,6 +124,26 @@ def test_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert cells(capsys.readouterr().out) == expected
 
 
+def test_what_a_clone_of_a_schema_brought_is_there_from_then_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first row of the clone's table is after the CLONE of day 3, and so is that of its column E without a source."""
+    schema = {"objectDomain": "Schema", "objectId": 71, "objectName": "D2.S"}
+    source = {"cloneSourceName": {"value": "D.S"}, "cloneSourceDomain": {"value": "Schema"}}
+    brought, other = table(52, "D2.S.B"), table(8, "D.S.Z")
+    rows = [
+        copied(1, A, B), tagged(2, A), changed(3, schema, source, "CREATE"), copied(4, brought, other, "E", "E"),
+        copied(5, brought, other), tagged(6, brought, "E"),
+    ]  # fmt: skip
+    asked(rows, tmp_path, capsys)
+    for at, expected in (
+        ("01-02T12:00", {"D.S.B.C"}), ("01-03T12:00", {"D.S.B.C", "D2.S.B.C"}),
+        ("01-07", {"D.S.B.C", "D2.S.B.C", "D.S.Z.C", "D.S.Z.E"}),
+    ):  # fmt: skip
+        assert main(["query", "tag-reach", str(tmp_path / "out"), "--at", f"2026-{at}", "--format", "csv"]) == 0
+        assert cells(capsys.readouterr().out) == expected
+
+
 def test_no_row_sets_a_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "No row sets a tag on a column" in asked([copied(1, A, B)], tmp_path, capsys)[1]
 

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.ask import pool
+from tests import exports
 from tests.ask import stories
 from tests.ask.test_cut_changes import ALL_CUT
 from tests.ask.test_names import asked, at, changed, copied, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -73,3 +77,27 @@ def test_what_decides_before_the_time_is_told(story: str, given: dict[str, str],
 
 def test_without_a_time_a_create_is_told(whole: Store) -> None:
     assert CUT in notes("create", whole, helpers="bridged")
+
+
+@pytest.mark.parametrize("helpers", ["shown", "bridged"])
+def test_helpers_of_many_days_take_little_memory(helpers: str, tmp_path: Path) -> None:
+    """A source that is filled again each day, and a new helper each day."""
+    days = [thing("B__DBT_TMP", 100 + day) for day in range(28)]
+    loads = [[copied(C, A), copied(A, each, "CREATE"), copied(each, B), changed(each, "DROP")] for each in days]
+    rows = [
+        {
+            "user_name": "ETL",
+            **row,
+            "query_id": f"q{day}-{hour}",
+            "query_start_time": f"2026-01-{day:02}T0{hour}:00:00Z",
+        }
+        for day, load in enumerate(loads, 1)
+        for hour, row in enumerate(load)
+    ]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
+    answer = pool.answer(
+        "column-lineage", tmp_path / "out", {"helpers": helpers, "target_object_name": "D.S.B"}, 60, 100, 128 << 20
+    )
+    found = {str(each["objectId"]) for each in days} if helpers == "shown" else {"1"}
+    assert {row[0] for row in answer.rows} == found
