@@ -161,9 +161,7 @@ class Movement:
         later_versions: list[str] = []
         while version not in self._places:
             prior = self._graph.text(version, "ah:priorVersion")
-            if (
-                prior is None and "/before/" in version
-            ):  # as a CLONE of its schema or database made it, if that is known
+            if prior is None and "/before/" in version:  # which a CLONE of its schema or database may have made
                 prior = self._graph.text(version, "prov:wasDerivedFrom")
             if prior is None:
                 self._places[version] = version, 0

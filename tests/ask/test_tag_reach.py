@@ -127,7 +127,7 @@ def test_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_a_clone_of_a_schema_brought_is_there_from_then_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first row of the clone's table is after the CLONE of day 3, as is that of its column E."""
+    """Rows show the clone's table after the CLONE of day 3, and its column E, which has no source, too."""
     schema = {"objectDomain": "Schema", "objectId": 71, "objectName": "D2.S"}
     source = {"cloneSourceName": {"value": "D.S"}, "cloneSourceDomain": {"value": "Schema"}}
     brought, other = table(52, "D2.S.B"), table(8, "D.S.Z")
