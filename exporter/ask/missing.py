@@ -118,6 +118,7 @@ def explain(asked: Asked) -> list[str]:
             grants.ended,
             anew.took_place,
             _several_accounts,
+            _nested_statements,
             without_ids.revokes_not_counted,
             other_uses.otherwise_used,
         ]
@@ -281,6 +282,27 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
                 f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
                 f"this question follows. {where}."
             )
+
+
+def _nested_statements(asked: Asked) -> Iterator[str]:
+    """A note on statements in the answer that ran others: the answer has those of one parent."""
+    if asked.name != "statements-of-request":
+        return
+    graph = asked.graph
+    callers = [
+        ident
+        for ident in (row["query_id"] or "" for row in asked.answer.dicts())
+        if any(
+            graph.text(part, "ah:queryId")
+            for query in graph.with_text("ah:queryId", ident)
+            for part in graph.subjects("dcterms:isPartOf", query)
+        )
+    ]
+    if callers:
+        yield (
+            "Some of these statements ran others, which the answer does not have: ask for the statements of "
+            f"{first_of(callers, _SHOWN)}, too."
+        )
 
 
 def _several_accounts(asked: Asked) -> Iterator[str]:

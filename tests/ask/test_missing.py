@@ -11,6 +11,7 @@ from exporter import cli
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
+from tests.ask import stories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -455,3 +456,15 @@ def exported(few: list[Json], folder: Path) -> Store:
     named = daily(few)
     assert exports.export([exports.ndjson(named, folder / "few.ndjson")], folder / "few", "--outputs", "graph") == 0
     return load(folder / "few" / "graph")
+
+
+def test_statements_that_ran_others_are_named(tmp_path: Path) -> None:
+    """q1 calls q2 and q3, and q2 calls q4."""
+    parents = [None, "q1", "q1", "q2"]
+    store = stories.told({"calls": [{**read(table(1, "A")), "parent_query_id": one} for one in parents]}, tmp_path)
+    told = ask(store, find("statements-of-request"), {"query_id": "q1"})
+    assert [row[0] for row in told.rows] == ["q2", "q3"]
+    assert (
+        "Some of these statements ran others, which the answer does not have: ask for the statements of q2, too."
+    ) in told.notes
+    assert not any("ran others" in note for note in ask(store, find("statements-of-request"), {"query_id": "q2"}).notes)
