@@ -6,7 +6,7 @@ which it was enforced show that it was in force.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final
@@ -29,6 +29,8 @@ _LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
 """Columns of rows that show masks, and why one may lack something."""
 _SHOWN_TAGS: Final = 3
 _SHOWN_PLACES: Final = 5
+_NAME: Final = "\0"
+"""Stands for the name of an object in a text that may be about several."""
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
   {
@@ -143,31 +145,45 @@ def nothing_set(asked: Asked) -> Iterator[str]:
         )
     if asked.name == _REACH:
         yield _no_copy(asked)
-    if asked.name not in {"unmasked-reads", _COVERAGE, "tag-history"}:
-        return
+    if asked.name in {"unmasked-reads", _COVERAGE, "tag-history"}:
+        yield from _nothing_on_objects(asked)
+
+
+def _nothing_on_objects(asked: Asked) -> Iterator[str]:
+    """Which of the objects that are asked for have no mask or tag. A table that is made anew each night is many
+    objects: of more than a few with one name, one note.
+    """
+    graph = asked.graph
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     labels = Counter(map(graph.label, set(asked.things)))
     has_accounts = len(set(map(graph.account_of, asked.things))) > 1
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     since = {one.holder.iri for one in unmasked_since(asked)} if asked.name == "unmasked-reads" else set[str]()
+    told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
-        name = graph.label(thing)
-        if labels[name] > 1 or thing in since:  # another one of that name may have what this one lacks
+        label = name = graph.label(thing)
+        if labels[label] > 1 or thing in since:  # another one of that name may have what this one lacks
             of_account = f" of the account {graph.account_of(thing)}" if has_accounts else ""
-            name = f"{name} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
+            name = f"{label} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
-            what = f"{name}.{columns}" if columns else f"a column of {name}"
-            yield _never_masked(asked, thing, what, took_place=thing in since)
+            what = f"{_NAME}.{columns}" if columns else f"a column of {_NAME}"
+            told[_never_masked(asked, thing, what, took_place=thing in since), label].append(name)
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
-            yield f"No row sets a tag on {name}: policy-coverage lists only what has a tag."
+            told[f"No row sets a tag on {_NAME}: policy-coverage lists only what has a tag.", label].append(name)
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
             begin = record_begin(graph)
-            yield f"No row sets a tag on {name}.{columns}: what was set before {begin} is not on record."
+            told[
+                f"No row sets a tag on {_NAME}.{columns}: what was set before {begin} is not on record.", label
+            ].append(name)
+    for (text, label), names in told.items():
+        is_many = len(names) > _SHOWN_PLACES
+        for name in [f"{label} ({len(names)} objects that had the name)"] if is_many else names:
+            yield text.replace(_NAME, name)
 
 
 def _never_masked(asked: Asked, thing: str, what: str, *, took_place: bool) -> str:

@@ -15,6 +15,8 @@ from tests.ask import stories
 from tests.ask.test_names import SET_MASK, asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -127,3 +129,15 @@ def test_what_took_the_place_of_a_masked_table_is_told(
 
 def test_it_is_told_of_an_answer_with_rows(with_ids: Store) -> None:
     assert asked("unmasked-reads", stories.of("built-and-swapped", with_ids)).rows
+
+
+def test_many_objects_of_one_name_have_one_note(tmp_path: Path) -> None:
+    """A table that is made anew seven times, and never masked."""
+    tables = [thing("A", number) for number in range(1, 8)]
+    nights = [row for table in tables for row in (changed(table, "CREATE"), read(table, "BEN"))]
+    notes = asked("unmasked-reads", stories.told({"nightly": nights}, tmp_path), object_name="D.S.A").notes
+    said = (
+        "No row shows a masking policy on a column of D.S.A (7 objects that had the name), so the question does not "
+        "apply: whoever read it read it in clear (column-readers lists the readers)."
+    )
+    assert [note for note in notes if note.startswith("No row shows")] == [said]
