@@ -21,11 +21,12 @@ from exporter.serve import forms, objects, overview, server
 from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING
 from exporter.serve.tables import is_incomplete, not_ready, note
 from tests.ask.test_missing import LOADED, daily
+from tests.ask.test_names import thing
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES
 from tests.hostile.payloads import PAYLOADS
 from tests.pages import sections, text
-from tests.serve.conftest import LONG, sited
+from tests.serve.conftest import LONG, pages_of, sited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,14 +165,18 @@ def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClie
     assert "before 2026-09-01, the first day on record, are not known" in facts["What cannot be known"]
 
 
-def test_what_is_only_possible_is_not_shown_as_certain(client: FlaskClient) -> None:
-    """Rows name a shared view, but not what is behind it: it may be this table."""
-    facts = {
-        name: " ".join(text.split()) for name, text in got(client, "/object?name=MART.SALES.FCT_ORDERS").facts.items()
-    }
+def test_what_is_only_possible_is_not_shown_as_certain(tmp_path: Path) -> None:
+    """A query reads V alone, another one V and W: what is behind W is not certain."""
+    views = [thing("V", 11, "View"), thing("W", 12, "View")]
+    rows = [
+        {"direct_objects_accessed": views[:1], "base_objects_accessed": [thing("A", 1)]},
+        {"direct_objects_accessed": views, "base_objects_accessed": [thing("A", 1), thing("B", 2)]},
+    ]
+    with pages_of(rows, tmp_path) as client:
+        facts = {name: " ".join(text.split()) for name, text in got(client, "/object?id=table/1").facts.items()}
     assert [name.strip() for name in facts["Views over it"].partition(";")[0].split(",")] == [
-        "MART.SALES.V_ORDERS",
-        "WEATHER_SHARE.PUBLIC.DAILY_WEATHER (possible)",
+        "D.S.V",
+        "D.S.W (possible)",
     ]
 
 
