@@ -37,8 +37,10 @@ def sited(graph: Path, seconds: float = LONG, sensitive_tags: tuple[str, ...] = 
     """The pages of a graph, over its store; ``seconds``: the time for each answer."""
     with stores.opened_store(graph, lambda _: None) as store:
         pool = Pool(store, OWN_QUESTIONS, 2, seconds)
-        yield Site(graph, pool, pool, sensitive_tags=sensitive_tags)
-        pool.close()
+        try:
+            yield Site(graph, pool, pool, sensitive_tags=sensitive_tags)
+        finally:
+            pool.close()
 
 
 @pytest.fixture(scope="module")
