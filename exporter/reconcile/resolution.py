@@ -152,8 +152,10 @@ class Resolver:
     def _other_account(self, place: str) -> str:
         """``ORG-PROV`` of ``snowflake://ORG-ACCOUNT@PROV``; empty for a place of an account of the graph."""
         own, _, other = place.partition(AT)
-        name = next((name for name, known in self._accounts.items() if known == own), "") if other else ""
-        return f"{name}{AT}{other}" if is_unnamed(other) else f"{name.partition('-')[0]}-{unquote(other)}" * bool(name)
+        name = next((name for name, known in self._accounts.items() if known == own), "")
+        if not other or not name:
+            return ""
+        return f"{name}{AT}{other}" if is_unnamed(other) else f"{name.partition('-')[0]}-{unquote(other)}"
 
     def _in_places(self, name: str) -> Mapping[str, list[NameHolder]]:
         """The objects that had a name, by their account: :attr:`exporter.ask.lookups.NameHolder.account`."""
