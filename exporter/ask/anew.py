@@ -18,7 +18,7 @@ from exporter.ask.without_ids import containers_of, same_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
-_OF_MASKS: Final = ("policy-coverage", "unmasked-copies", "unmasked-reads")
+_OF_MASKS: Final = ("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")
 _MASKED: Final = {
     ("ah:policyKind", "MASKING_POLICY"): "ah:protectedObject",
     ("ah:property", "maskingPolicies"): "ah:settingOn",
@@ -80,10 +80,14 @@ def unmasked_since(asked: Asked) -> list[_Unmasked]:
 
 
 def _is_then(asked: Asked, holder: NameHolder) -> bool:
-    """Whether it has the name in the time that is asked for; of an answer of one time, then."""
+    """Whether it has the name in the time that is asked for; of an answer of one time, then; of changes, whether it got
+    the name then.
+    """
     if asked.name == "policy-coverage":
         times = asked.times("at")
         return any(map(holder.holds, times)) if times else holder.until is None
+    if asked.name == "changes" and asked.since is not None and in_utc(holder.since) < asked.since:
+        return False
     has_ended = holder.until is not None and asked.since is not None and in_utc(holder.until) <= asked.since
     return not has_ended and (asked.until is None or in_utc(holder.since) < asked.until)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -101,8 +101,21 @@ def _text(site: Site, since: str | None) -> str:
     params = {"changes": period, "unmasked-reads": period, "unused-objects": since_alone, "page-top-readers": period}
     parts = [_part(site, question, params.get(question, {})) for question in _TITLES]
     made_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    html = render_template("report.html", parts=parts, since=start, until=last, made=made_at, style=_STYLE, most=_MOST)
+    html = render_template(
+        "report.html", parts=parts, common=_common_notes(parts), since=start, until=last, made=made_at, style=_STYLE,
+        most=_MOST,
+    )  # fmt: skip
     return visible_text(html)
+
+
+def _common_notes(parts: Sequence[ReportPart]) -> dict[str, tuple[int, list[str]]]:
+    """The notes that several parts have -> their number, and the titles of these parts."""
+    titles = defaultdict[str, list[str]](list)
+    for part, *_ in parts:
+        for note in part.table.notes if part.table else ():
+            titles[note].append(part.title)
+    common = [note for note, its in titles.items() if len(its) > 1]
+    return {note: (number, titles[note]) for number, note in enumerate(common, 1)}
 
 
 def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:

@@ -110,6 +110,7 @@ def with_ids(tmp_path_factory: pytest.TempPathFactory) -> Store:
         ("unmasked-reads", {"object_id": "2", "domain": "Table", "column_name": "C"}),
         ("unmasked-copies", {}),
         ("policy-coverage", {}),
+        ("changes", {"since": at(0)}),
     ],
 )
 @pytest.mark.parametrize("story", WITH_IDS)
@@ -125,6 +126,11 @@ def test_what_took_the_place_of_a_masked_table_is_told(
         then = {"at" if question == "policy-coverage" else "until": at(1.5)}
         before = asked(question, stories.of(story, with_ids), **given, **then)
         assert not any("took the place" in note for note in before.notes)
+
+
+def test_changes_tell_it_only_of_the_time_in_which_it_took_the_place(with_ids: Store) -> None:
+    notes = asked("changes", stories.of("created-or-replaced", with_ids), since=at(2.5)).notes
+    assert not any("took the place" in note for note in notes)
 
 
 def test_it_is_told_of_an_answer_with_rows(with_ids: Store) -> None:
