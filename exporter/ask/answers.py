@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
@@ -141,8 +142,12 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
 """Question -> the columns for pages -> the variables of the question that have the objects."""
 _ENDING: Final = "_iri"
 _SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTILINE | re.DOTALL)
-_OBJECTS_BEGIN: Final = "SELECT DISTINCT ?object ?match_name ?from ?to ?at ?until WHERE {"
+_OBJECTS_VARIABLES: Final = "?object ?match_name ?from ?to ?at ?until"
+_OBJECTS_BEGIN: Final = f"SELECT DISTINCT {_OBJECTS_VARIABLES} WHERE {{"
 """The line of all questions that begins the pattern of the objects (docs/graph.md, "Names in questions")."""
+_OBJECTS_PATTERN: Final = re.compile(rf"^( *){re.escape(_OBJECTS_BEGIN)}.*?^\1\}}\n", re.MULTILINE | re.DOTALL)
+_BEGIN_HERE: Final = "VALUES ?begin { 1 } { SELECT (1 AS ?begin) WHERE { } }"
+_PREFIX: Final = re.compile(r"^PREFIX .*\n", re.MULTILINE)
 
 
 _BETWEEN: Final = "\n\n"
@@ -222,3 +227,21 @@ def about(query: str, thing: str) -> str:
     if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
         raise UsageError(f"{thing!r} is not an IRI.")
     return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ <{thing}> }}")
+
+
+def with_found(query: str, find: Callable[[str], Iterable[Iterable[object | None]] | None]) -> str:
+    """The query of a shipped question with the objects that its names mean in the place of the pattern that finds them.
+    A query has the pattern at up to five places, and an engine plans each of them anew: that takes longer than the
+    answer. ``find``: the rows of the pattern alone, each term as SPARQL writes it; None if they are too many for a
+    query, which then stays as it is.
+    """
+    patterns = {dedent(match[0]) for match in _OBJECTS_PATTERN.finditer(query)}
+    if len(patterns) != 1:
+        return query
+    rows = find("".join([*_PREFIX.findall(query), *patterns]))
+    if rows is None:
+        return query
+    found = " ".join(f"({' '.join('UNDEF' if term is None else str(term) for term in row)})" for row in rows)
+    # The select around them tells engines that guess sizes to begin here, as the pattern does.
+    values = f"VALUES ({_OBJECTS_VARIABLES}) {{ {found} }}"
+    return _OBJECTS_PATTERN.sub(lambda _: f"{_OBJECTS_BEGIN} {_BEGIN_HERE} {values} }}\n", query)

@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
-from pyoxigraph import QueryBoolean, QueryTriples, Store
+from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, Store
 
 from exporter.ask import missing, movement, tag_stops
-from exporter.ask.answers import Answer, Row, about, as_list, merged, render, with_columns, with_objects
+from exporter.ask.answers import Answer, Row, about, as_list, merged, render, with_columns, with_found, with_objects
 from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
@@ -116,6 +116,7 @@ def _in_python(message: str) -> str:
 
 
 _PARAM: Final = re.compile(r"--param (\w+=)")
+_MOST_FOUND: Final = 1000
 
 
 def check_all(question: Question, params: ParameterValues) -> None:
@@ -189,7 +190,7 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
         query = with_columns(query, tag_stops.PATH_ENDS)
     notes = list[str]()
     with in_words(question.name):
-        columns, rows = _rows(store, query)
+        columns, rows = _rows(store, with_found(query, lambda pattern: _found(store, pattern)))
         if is_stopped:
             columns = columns[: -len(tag_stops.PATH_ENDS)]
             rows, notes = tag_stops.without_stopped(Lookups(store), params, columns, rows)
@@ -242,6 +243,13 @@ def _rows(store: Store, query: str) -> tuple[tuple[str, ...], Iterable[Row]]:
     else:
         columns = tuple(variable.value for variable in result.variables)
     return columns, (tuple(map(text_of, row)) for row in result)
+
+
+def _found(store: Store, pattern: str) -> list[Iterable[object]] | None:
+    """The rows of a query in the terms of the graph; None if there are too many to write them into another query."""
+    result = store.query(pattern)
+    rows = list[Iterable[object]](islice(result, _MOST_FOUND + 1)) if isinstance(result, QuerySolutions) else []
+    return rows if len(rows) <= _MOST_FOUND else None
 
 
 def _first(rows: Iterable[Row], most: int | None) -> list[Row]:
