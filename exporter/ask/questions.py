@@ -190,7 +190,7 @@ def _answer(  # noqa: PLR0913 - a question, and how it is asked
         query = with_columns(query, tag_stops.PATH_ENDS)
     notes = list[str]()
     with in_words(question.name):
-        columns, rows = _rows(store, with_found(query, lambda pattern: _found(store, pattern)))
+        columns, rows = _rows(store, with_objects_found(store, query))
         if is_stopped:
             columns = columns[: -len(tag_stops.PATH_ENDS)]
             rows, notes = tag_stops.without_stopped(Lookups(store), params, columns, rows)
@@ -245,11 +245,17 @@ def _rows(store: Store, query: str) -> tuple[tuple[str, ...], Iterable[Row]]:
     return columns, (tuple(map(text_of, row)) for row in result)
 
 
-def _found(store: Store, pattern: str) -> list[Iterable[object]] | None:
-    """The rows of a query in the terms of the graph; None if there are too many to write them into another query."""
-    result = store.query(pattern)
-    rows = list[Iterable[object]](islice(result, _MOST_FOUND + 1)) if isinstance(result, QuerySolutions) else []
-    return rows if len(rows) <= _MOST_FOUND else None
+def with_objects_found(store: Store, query: str) -> str:
+    """The query of a shipped question, with its values, with the objects that its names mean in this graph in the place
+    of the pattern that finds them; as it is if they are very many.
+    """
+
+    def find_in(pattern: str) -> list[Iterable[object]] | None:
+        result = store.query(pattern)
+        rows = list[Iterable[object]](islice(result, _MOST_FOUND + 1)) if isinstance(result, QuerySolutions) else []
+        return rows if len(rows) <= _MOST_FOUND else None
+
+    return with_found(query, find_in)
 
 
 def _first(rows: Iterable[Row], most: int | None) -> list[Row]:

@@ -21,7 +21,7 @@ from exporter.ask import movement
 from exporter.ask.answers import Answer
 from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
-from exporter.ask.questions import ask, find, questions, select
+from exporter.ask.questions import ask, find, questions, select, with_objects_found
 from exporter.cli import main
 from exporter.graph.store import load
 from tests.ask import dense_histories
@@ -187,7 +187,7 @@ def answered(store: Store, question: str, given: Given) -> Answer:
     asked = found(question)
     if question == movement.QUESTION:
         return Answer(movement.COLUMNS, *movement.rows(Lookups(store), asked, given, limit=10**6))
-    return select(store, bind(asked.query, asked.parameters, given), question)
+    return select(store, with_objects_found(store, bind(asked.query, asked.parameters, given)), question)
 
 
 @pytest.mark.parametrize("question", SAME)
