@@ -9,7 +9,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
 from exporter.ask.lookups import Lookups
 from exporter.ask.protection import holds
-from exporter.ask.without_ids import same_names
+from exporter.ask.without_ids import has_mixed_ids, same_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -116,6 +116,41 @@ def ended(asked: Asked) -> Iterator[str]:
         yield (
             f"The answer has grants that hold {when}. Earlier ones ended, when they were revoked or with what was "
             f"granted: {first_of(texts, _SHOWN)}. Ask with at for a time when they held."
+        )
+
+
+def of_names(asked: Asked) -> Iterator[str]:
+    """A note on grants that an answer has, as their rows give no id of what was granted, while those of other rows that
+    do show that this name then got another object, or none.
+    """
+    if asked.name != "exposure" or not has_mixed_ids(asked.graph):
+        return
+    graph, time = asked.graph, max(asked.times("at"), default=None)
+    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
+    found = list[str]()
+    for thing in sorted(things):
+        forms = {one for one in same_names(graph, thing) if graph.text(one, "ah:objectId")}
+        if graph.text(thing, "ah:objectId") or not forms:
+            continue
+        names = [holder for form in sorted(forms) for holder in graph.names_of(form)]
+        own = {match_name(holder.name) for holder in graph.names_of(thing)}
+        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
+            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
+            if since is None or (time and in_utc(since) > time) or (until and (not time or in_utc(until) <= time)):
+                continue
+            ends = [
+                f"object_id={holder.ident} until {holder.until}"
+                for holder in names
+                if holder.until and match_name(holder.name) in own and in_utc(since) < in_utc(holder.until)
+                if not time or in_utc(holder.until) <= time
+            ]
+            if ends:
+                found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
+    if found:
+        yield (
+            "Rows grant on a name without an id, and an object of that name was replaced, dropped or renamed later: "
+            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants as not ended: if they were on that object, "
+            "they ended or went with it."
         )
 
 

@@ -20,6 +20,7 @@ from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
 from exporter.ask.grants import granted_as, granted_on_all
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
+from exporter.ask.places import moved
 from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
@@ -220,6 +221,21 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         for change in graph.with_text("ah:madeFromName", name):
             if _is_then(asked, change):
                 yield f"source of a CLONE or LIKE, {_ids(graph, graph.objects(change, 'dcterms:isPartOf'))}"
+    yield from _cloned_around(asked, thing)
+
+
+def _cloned_around(asked: Asked, thing: str) -> Iterator[str]:
+    """The CLONEs of the time that is asked for of a schema or database that an object was in then, by its name. Rows do
+    not list what came with one.
+    """
+    names = [] if asked.graph.is_of_other(thing) else asked.graph.names_of(thing)
+    for holder in names:
+        places = asked.places.get(holder.account)
+        for statement in places.statements if places else ():
+            is_inside = moved(match_name(holder.name), statement.source, statement.source)
+            if is_inside and holder.holds(statement.time) and asked.has(statement.time):
+                query = f"query {statement.query_id}" if statement.query_id else f"at {statement.at}"
+                yield f"in {statement.source}, the source of a CLONE, {query}"
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:
