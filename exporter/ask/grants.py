@@ -92,12 +92,8 @@ def ended(asked: Asked) -> Iterator[str]:
     graph, time = asked.graph, max(asked.times("at"), default=None)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
 
-    def further(thing: str) -> Iterator[str]:
-        for grant in graph.subjects("ah:grantedObject", thing):
-            yield from graph.objects(grant, "ah:grantee")
-
     found, held = dict[tuple[str, ...], tuple[str, str, str]](), set[tuple[str, ...]]()
-    for thing in sorted(set(reachable(things, further))):
+    for thing in _with_grantees(graph, things):
         for grant in sorted(graph.subjects("ah:grantedObject", thing)):
             since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
             terms = ("ah:privilege", "ah:onAll", "ah:grantee")
@@ -120,42 +116,53 @@ def ended(asked: Asked) -> Iterator[str]:
 
 
 def of_names(asked: Asked) -> Iterator[str]:
-    """A note on grants that an answer has, as their rows give no id of what was granted, while those of other rows that
-    do show that this name then got another object, or none.
+    """A note on grants in an answer whose rows give no id of what was granted, if other rows give one, and this object
+    lost the name later.
     """
     if asked.name != "exposure" or not has_mixed_ids(asked.graph):
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
     found = list[str]()
-    for thing in sorted(things):
+    for thing in _with_grantees(graph, things):
         forms = {one for one in same_names(graph, thing) if graph.text(one, "ah:objectId")}
         if graph.text(thing, "ah:objectId") or not forms:
             continue
-        names = [holder for form in sorted(forms) for holder in graph.names_of(form)]
-        own = {match_name(holder.name) for holder in graph.names_of(thing)}
+        names = {match_name(holder.name) for holder in graph.names_of(thing)}
+        every = [one for form in sorted(forms) for one in graph.names_of(form) if match_name(one.name) in names]
         for grant in sorted(graph.subjects("ah:grantedObject", thing)):
             since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
             if since is None or (time and in_utc(since) > time) or (until and (not time or in_utc(until) <= time)):
                 continue
+            later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
+            held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
             ends = [
-                f"object_id={holder.ident} until {holder.until}"
-                for holder in names
-                if holder.until and match_name(holder.name) in own and in_utc(since) < in_utc(holder.until)
-                if not time or in_utc(holder.until) <= time
+                f"object_id={one.ident} until {one.until}"
+                for one in held
+                if one.until and (not time or in_utc(one.until) <= time)
             ]
             if ends:
                 found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
     if found:
         yield (
-            "Rows grant on a name without an id, and an object of that name was replaced, dropped or renamed later: "
-            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants as not ended: if they were on that object, "
-            "they ended or went with it."
+            "Rows of grants give no id of what is granted, and an object that had the name lost it later: "
+            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
+            "they were on that object, they ended with it, or it has them under another name."
         )
 
 
 def _granted(graph: Lookups, grant: str) -> Iterator[str]:
     return graph.objects(grant, "ah:grantedObject")
+
+
+def _with_grantees(graph: Lookups, things: Iterable[str]) -> list[str]:
+    """The objects, and the shares and roles that they were granted to."""
+
+    def further(thing: str) -> Iterator[str]:
+        for grant in graph.subjects("ah:grantedObject", thing):
+            yield from graph.objects(grant, "ah:grantee")
+
+    return sorted(set(reachable(things, further)))
 
 
 def _what(graph: Lookups, grant: str) -> str:

@@ -20,7 +20,6 @@ from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
 from exporter.ask.grants import granted_as, granted_on_all
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
-from exporter.ask.places import moved
 from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
@@ -228,14 +227,17 @@ def _cloned_around(asked: Asked, thing: str) -> Iterator[str]:
     """The CLONEs of the time that is asked for of a schema or database that an object was in then, by its name. Rows do
     not list what came with one.
     """
-    names = [] if asked.graph.is_of_other(thing) else asked.graph.names_of(thing)
-    for holder in names:
-        places = asked.places.get(holder.account)
-        for statement in places.statements if places else ():
-            is_inside = moved(match_name(holder.name), statement.source, statement.source)
-            if is_inside and holder.holds(statement.time) and asked.has(statement.time):
-                query = f"query {statement.query_id}" if statement.query_id else f"at {statement.at}"
-                yield f"in {statement.source}, the source of a CLONE, {query}"
+    graph = asked.graph
+    for number, holder in enumerate([] if graph.is_of_other(thing) else graph.names_of(thing)):
+        if places := asked.places.get(holder.account):
+            was_there = number == 0 and not graph.is_made(holder)  # before the first row that names it
+            times = [time for time in (asked.since, None if was_there else in_utc(holder.since)) if time]
+            place = places.since(max(times)) if times else 0
+            until = in_utc(holder.until) if holder.until else None
+            for step, _ in islice(places.copies(match_name(holder.name), place, until), 1):
+                clone = step.clone
+                query = f"query {clone.query_id}" if clone.query_id else f"at {clone.at}"
+                yield f"in {clone.source}, which was cloned, {query}"
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:
