@@ -100,14 +100,15 @@ def have_masked_namesakes(asked: Asked) -> set[str]:
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
-    """When an object had lost its name: at the latest when another one got it that has it since, if no query names the
-    former one so later. Rows need not say it, as of a SWAP of the schema.
+    """When an object had lost its name: at the latest when a row shows it as that of another one that has it since, if
+    no query names the former one so later. No row need say it, as of a SWAP of the schema.
     """
     if holder.until is not None:
         return in_utc(holder.until)
-    later = (in_utc(one.since) for one in holders if one.iri != holder.iri and one.until is None)
-    last = in_utc(holder.seen or holder.since)
-    return min((start for start in later if start > max(last, in_utc(holder.since))), default=None)
+    last = max(in_utc(holder.since), in_utc(holder.seen or holder.since))
+    others = (one for one in holders if one.iri != holder.iri and one.until is None)
+    shown = (in_utc(time) for one in others for time in (one.since, one.seen) if time)
+    return min((time for time in shown if time > last), default=None)
 
 
 def _is_then(asked: Asked, holder: NameHolder, holders: Iterable[NameHolder]) -> bool:
@@ -161,9 +162,9 @@ def _masks(graph: Lookups, thing: str) -> dict[str, datetime]:
             for name in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
                 found[name] = min(time, found.get(name, _LATE))
     for setting in graph.subjects("ah:settingOn", thing):
-        time = _masks_since(graph, setting)
-        for name in _names(graph, graph.text(setting, "ah:onColumn")) if time else ():
-            found[name] = min(time or _LATE, found.get(name, _LATE))
+        since = _masks_since(graph, setting)
+        for name in _names(graph, graph.text(setting, "ah:onColumn")) if since else ():
+            found[name] = min(since or _LATE, found.get(name, _LATE))
     return found
 
 

@@ -157,13 +157,13 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     graph = asked.graph
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
-    names = _Names(graph)
+    called = _Names(graph)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     others = have_masked_namesakes(asked) if asked.name == "unmasked-reads" else set[str]()
     told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         label = ".".join((graph.label(thing), *([columns] if columns else [])))
-        name = names.of(thing, label, is_told_apart=thing in others)
+        name = called.of(thing, label, is_told_apart=thing in others)
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
