@@ -160,12 +160,9 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    cloned, shared = _cloned_around(asked, things), _shared(asked, things)
+    otherwise = {**_shared(asked, things), **_cloned_around(asked, things)}
     uses = (
-        (
-            name,
-            next(_uses(asked, thing), "") or cloned.get(thing) or shared.get(thing) or last_read_before(asked, thing),
-        )
+        (name, next(_uses(asked, thing), "") or otherwise.get(thing) or last_read_before(asked, thing))
         for thing, name in things.items()
     )
     found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
