@@ -206,11 +206,11 @@ def _names(graph: Lookups, column: str | None) -> set[str]:
     return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
 
 
-def _in_words(graph: Lookups, one: _Namesakes) -> str:
+def _in_words(graph: Lookups, one: _Namesakes, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``."""
     holder, named = one.holder, sorted(one.columns - {_WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
-    owner = graph.of_account(holder.iri) if graph.is_of_other(holder.iri) or len(graph.accounts()) > 1 else ""
+    owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
     which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
     last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
@@ -223,10 +223,11 @@ def took_place(asked: Asked) -> Iterator[str]:
     """
     if asked.name not in _OF_MASKS:
         return
-    latest, since = dict[tuple[str, str], str](), unmasked_since(asked)
-    for one in reversed(since):
-        latest.setdefault(one.holder.key, _in_words(asked.graph, one))
-    texts = list(latest.values())
+    graph, since = asked.graph, unmasked_since(asked)
+    has_accounts = len(graph.accounts()) > 1
+    latest = {one.holder.key: one for one in since}
+    ordered = sorted(latest.values(), key=lambda one: one.holder.order)[::-1]
+    texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
     if texts:
         lack = " Reads of it are not in the answer: column-readers has them." if asked.name == _OF_READS else ""
         yield (
@@ -234,7 +235,8 @@ def took_place(asked: Asked) -> Iterator[str]:
             f"schema), and no row shows a masking policy on it: {first_of(texts, _SHOWN, '; ')}.{lack}"
         )
     before = _read_before(asked, {one.holder.iri for one in since}) if asked.name == _OF_READS else ()
-    texts = [_in_words(asked.graph, one) for one in sorted(before, key=lambda one: one.holder.order)[::-1]]
+    ordered = sorted(before, key=lambda one: one.holder.order)[::-1]
+    texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
     if texts:
         yield (
             "An object was read under a name that a masked one had later, and no row shows a masking policy on it: "
