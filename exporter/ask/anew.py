@@ -15,7 +15,7 @@ from exporter.ask.asked import Asked, in_utc
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.parameters import as_text
 from exporter.ask.places import inside
-from exporter.ask.without_ids import containers_of, same_names
+from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -77,14 +77,14 @@ def _histories(asked: Asked) -> Iterator[list[NameHolder]]:
 
 def unmasked_since(asked: Asked) -> list[_Namesakes]:
     """What got the names of masked objects, and has them in the time that is asked for; in the order of time."""
-    columns = asked.match_names("column_name")
+    columns, wholes = asked.match_names("column_name"), _masked_wholes(asked.graph)
     found = [
         one
         for holders in _histories(asked)
         for one in _unmasked(asked.graph, holders)
         if (not asked.about or one.holder.iri in asked.about) and _is_then(asked, one.holder, holders)
         if not columns or one.columns & {*columns, _WHOLE}
-        if not _is_masked_around(asked.graph, one.holder.iri)
+        if not _is_masked_around(asked.graph, one.holder, wholes)
     ]
     return sorted(found, key=lambda one: one.holder.order)
 
@@ -184,12 +184,25 @@ def _masks_since(graph: Lookups, setting: str) -> datetime | None:
     return max(time, _first(graph, masks, "ah:validFrom")) if masks else None
 
 
-def _is_masked_around(graph: Lookups, thing: str) -> bool:
-    """Whether an object may have a mask by a tag of its schema or database, while it is in it."""
-    for place in containers_of(graph, [thing]):
+def _masked_wholes(graph: Lookups) -> set[str]:
+    """The schemas and databases with tags that mask."""
+    places = (place for one in graph.with_text("ah:property", "maskingPolicies")
+              for place in graph.objects(one, "ah:settingOn"))  # fmt: skip
+    tags = {place for place in places if graph.text(place, "ah:domain") == "Tag"}
+    forms = {form for tag in tags for form in (tag, *same_names(graph, tag))}
+    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
+    wholes = {whole for mark in marks for whole in graph.objects(mark, "ah:settingOn")}
+    return {whole for whole in wholes if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+
+
+def _is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str]) -> bool:
+    """Whether an object may have a mask by a tag of one of these schemas and databases, while it is in it."""
+    for place in wholes:
+        if holder.account not in {around.account for around in graph.names_of(place)}:
+            continue
         for setting in graph.subjects("ah:settingOn", place):
             begin, end = _masks_since(graph, setting), _first(graph, [setting], "ah:validUntil")
-            periods = inside(graph, thing, place) if begin else ()
+            periods = inside(graph, holder.iri, place) if begin else ()
             if begin and any(since < end and begin < (until or _LATE) for since, until in periods):
                 return True
     return False
@@ -248,13 +261,14 @@ def _read_before(asked: Asked, told: Collection[str]) -> Iterator[_Namesakes]:
     """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
-    graph, asked_columns = asked.graph, asked.match_names("column_name")
+    graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), _masked_wholes(asked.graph)
+    about = asked.about
     for holders in _histories(asked):
         masks = {holder.iri: _own_masks(graph, holder.iri) for holder in holders}
         found = list[tuple[NameHolder, NameHolder, set[str]]]()
         for place, holder in enumerate(holders):
             own = masks[holder.iri]
-            if _WHOLE in own or holder.iri in told or (asked.about and holder.iri not in asked.about):
+            if _WHOLE in own or holder.iri in told or (about and holder.iri not in about):
                 continue
             later = {column: one for one in holders[place + 1 :][::-1] if one.iri != holder.iri
                      for column in masks[one.iri] - own}  # fmt: skip
@@ -264,7 +278,7 @@ def _read_before(asked: Asked, told: Collection[str]) -> Iterator[_Namesakes]:
                 if (column in later or _WHOLE in later) and (not asked_columns or column in asked_columns)
                 if _is_read(asked, holder, holders, column)
             }
-            if read and not _is_masked_around(graph, holder.iri):
+            if read and not _is_masked_around(graph, holder, wholes):
                 first = min((later.get(one) or later[_WHOLE] for one in read), key=lambda one: one.order)
                 found.append((holder, first, read & later.keys()))
         if found:
