@@ -5,8 +5,8 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -14,7 +14,8 @@ from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.parameters import as_text
-from exporter.ask.without_ids import containers_of, same_names
+from exporter.ask.places import inside
+from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -24,11 +25,13 @@ _MASKED: Final = {
     ("ah:property", "maskingPolicies"): "ah:settingOn",
 }
 """A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
+_OF_READS: Final = "unmasked-reads"
+_LATE: Final = datetime.max.replace(tzinfo=UTC)
 _WHOLE: Final = ""
 """In the place of a column: a mask of which rows name the object alone."""
 _SHOWN: Final = 3
 _LOOKED_AT: Final = 10_000
-_DATA: Final = ("Table", "View", "table", "view")
+DATA: Final = ("Table", "View", "table", "view")
 
 
 def _of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
@@ -36,7 +39,7 @@ def _of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
     return [
         holder
         for holder in graph.holders(name)
-        if holder.ident and holder.account == account and holder.domain.endswith(_DATA)
+        if holder.ident and holder.account == account and holder.domain.endswith(DATA)
     ]
 
 
@@ -51,94 +54,158 @@ def masked_things(graph: Lookups) -> set[str]:
     return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
 
 
-class _Unmasked(NamedTuple):
-    """What took the place of a masked object: the name that it has from it, the last masked object of that name, and
-    the columns of both that were masked, and on which no row shows a mask any more.
+class _Namesakes(NamedTuple):
+    """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
+    last of the others; ``ids``: of the others, in order; ``masked``: the masked one; ``columns``: those that are masked
+    on this one, and on which no row shows a mask on the others.
     """
 
     holder: NameHolder
     masked: NameHolder
     columns: set[str]
+    ids: Sequence[str] = ()
 
 
-def unmasked_since(asked: Asked) -> list[_Unmasked]:
-    """What took the place of masked objects, and has their name in the time that is asked for; in the order of time."""
-    graph, columns = asked.graph, asked.match_names("column_name")
+def _histories(asked: Asked) -> Iterator[list[NameHolder]]:
+    """The objects that had one name, for each name of what is asked for; of what is masked, if it is all."""
+    graph = asked.graph
     things = asked.about or masked_things(graph)
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
-    found = list[_Unmasked]()
-    for name, account in names:
-        fresh = [
-            one
-            for one in _unmasked(graph, _of_name(graph, name, account))
-            if (not asked.about or one.holder.iri in asked.about) and _is_then(asked, one.holder)
-            if not columns or one.columns & {*columns, _WHOLE}
-        ]
-        if fresh and not _is_masked_around(graph, fresh[-1].holder.iri):
-            found += fresh
+    for name, account in sorted(names):
+        yield _of_name(graph, name, account)
+
+
+def unmasked_since(asked: Asked) -> list[_Namesakes]:
+    """What got the names of masked objects, and has them in the time that is asked for; in the order of time."""
+    columns, wholes = asked.match_names("column_name"), _masked_wholes(asked.graph)
+    found = [
+        one
+        for holders in _histories(asked)
+        for one in _unmasked(asked.graph, holders)
+        if (not asked.about or one.holder.iri in asked.about) and _is_then(asked, one.holder, holders)
+        if not columns or one.columns & {*columns, _WHOLE}
+        if not _is_masked_around(asked.graph, one.holder, wholes)
+    ]
     return sorted(found, key=lambda one: one.holder.order)
 
 
-def _is_then(asked: Asked, holder: NameHolder) -> bool:
-    """Whether it has the name in the time that is asked for; of an answer of one time, then; of changes, whether it got
-    the name then.
-    """
-    if asked.name == "policy-coverage":
-        times = asked.times("at")
-        return any(map(holder.holds, times)) if times else holder.until is None
-    if asked.name == "changes" and asked.since is not None and in_utc(holder.since) < asked.since:
-        return False
-    has_ended = holder.until is not None and asked.since is not None and in_utc(holder.until) <= asked.since
-    return not has_ended and (asked.until is None or in_utc(holder.since) < asked.until)
-
-
-def _unmasked(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[_Unmasked]:
-    """Those of the objects that had one name, in order, that took the place of masked ones."""
-    masked = dict[str, NameHolder]()
-    for holder in holders:
-        own = {one for form in (holder.iri, *same_names(graph, holder.iri)) for one in _masks(graph, form)}
-        before = {one: other for one, other in masked.items() if one not in own and other.iri != holder.iri}
-        there = {graph.text(column, "ah:matchName") for column in graph.subjects("ah:columnOf", holder.iri)}
-        lost = {one for one in before if (not own if one == _WHOLE else one in there)}
-        if lost and _WHOLE not in own:
-            yield _Unmasked(holder, max((before[one] for one in lost), key=lambda one: one.order), lost)
-        if holder.until:
-            masked |= dict.fromkeys(_masks(graph, holder.iri, in_utc(holder.until)), holder)
-
-
-def _masks(graph: Lookups, thing: str, until: datetime | None = None) -> set[str]:
-    """The columns of an object on which rows show a masking policy at any time before ``until``, under all their
-    names.
-    """
-    found = set[str]()
-    for enforcement in graph.subjects("ah:protectedObject", thing):
-        is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
-        if is_mask and _is_before(graph, graph.subjects("ah:enforced", enforcement), "prov:startedAtTime", until):
-            found |= _names(graph, graph.text(enforcement, "ah:protectedColumn"))
-    for setting in graph.subjects("ah:settingOn", thing):
-        if _is_mask(graph, setting) and _is_before(graph, [setting], "ah:validFrom", until):
-            found |= _names(graph, graph.text(setting, "ah:onColumn"))
+def have_masked_namesakes(asked: Asked) -> set[str]:
+    """The objects with a name that another one had or has, on which rows show a mask, on a column that is asked for."""
+    graph, columns, found = asked.graph, asked.match_names("column_name"), set[str]()
+    for holders in _histories(asked):
+        masks = {holder.iri: _masks(graph, holder.iri).keys() for holder in holders}
+        masked = {iri for iri, own in masks.items() if (own & {*columns, _WHOLE} if columns else own)}
+        found |= {iri for iri in masks if masked - {iri}}
     return found
 
 
-def _is_before(graph: Lookups, nodes: Iterable[str], term: str, until: datetime | None) -> bool:
-    """Whether one of the nodes has such a time before ``until``."""
-    return until is None or any(in_utc(time) < until for node in nodes for time in graph.objects(node, term))
+def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
+    """When an object had lost its name: at the latest when a row shows it as that of another one that has it since, if
+    no query names the former one so later. No row need say it, as of a SWAP of the schema.
+    """
+    if holder.until is not None:
+        return in_utc(holder.until)
+    last = max(in_utc(holder.since), in_utc(holder.seen or holder.since))
+    others = (one for one in holders if one.iri != holder.iri and one.until is None)
+    shown = (in_utc(time) for one in others for time in (one.since, one.seen) if time)
+    return min((time for time in shown if time > last), default=None)
 
 
-def _is_masked_around(graph: Lookups, thing: str) -> bool:
-    """Whether an object may have a mask by a tag of its schema or database."""
-    around = (one for place in containers_of(graph, [thing]) for one in graph.subjects("ah:settingOn", place))
-    return any(_is_mask(graph, setting) for setting in around)
+def _is_then(asked: Asked, holder: NameHolder, holders: Iterable[NameHolder]) -> bool:
+    """Whether it has the name in the time that is asked for; of an answer of one time, then; of changes, whether it got
+    the name then.
+    """
+    since, left = in_utc(holder.since), _left(holder, holders)
+    if asked.name == "policy-coverage":
+        times = asked.times("at")
+        return any(since <= time and (left is None or time < left) for time in times) if times else left is None
+    if asked.name == "changes" and asked.since is not None and since < asked.since:
+        return False
+    has_ended = left is not None and asked.since is not None and left <= asked.since
+    return not has_ended and (asked.until is None or since < asked.until)
 
 
-def _is_mask(graph: Lookups, setting: str) -> bool:
-    """Whether what is set is a masking policy, or a tag with one."""
+def _unmasked(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[_Namesakes]:
+    """Those of the objects that had one name, in order, that got it from masked ones: from those with masks while they
+    had the name, before the next one had it.
+    """
+    masked, shown = dict[str, NameHolder](), list[tuple[datetime, str, NameHolder]]()
+    for holder in holders:
+        since = in_utc(holder.since)
+        masked |= {column: other for time, column, other in shown if time < since}
+        shown = [one for one in shown if one[0] >= since]
+        own, there = _own_masks(graph, holder.iri), _columns(graph, holder.iri)
+        before = {one: other for one, other in masked.items() if one not in own and other.iri != holder.iri}
+        lost = {one for one in before if (not own if one == _WHOLE else one in there)}
+        if lost and _WHOLE not in own:
+            yield _Namesakes(holder, max((before[one] for one in lost), key=lambda one: one.order), lost)
+        until = None if holder.until is None else in_utc(holder.until)
+        times = _masks(graph, holder.iri).items()
+        shown += [(time, column, holder) for column, time in times if until is None or time < until]
+
+
+def _columns(graph: Lookups, thing: str) -> set[str]:
+    return {graph.text(column, "ah:matchName") or "" for column in graph.subjects("ah:columnOf", thing)}
+
+
+def _own_masks(graph: Lookups, thing: str) -> set[str]:
+    """The columns on which rows show a masking policy, also by rows that give the object in another form."""
+    return {one for form in (thing, *same_names(graph, thing)) for one in _masks(graph, form)}
+
+
+def _masks(graph: Lookups, thing: str) -> dict[str, datetime]:
+    """The columns of an object on which rows show a masking policy, under all their names, and since when."""
+    found = dict[str, datetime]()
+    for enforcement in graph.subjects("ah:protectedObject", thing):
+        if graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY":
+            time = _first(graph, graph.subjects("ah:enforced", enforcement), "prov:startedAtTime")
+            for name in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
+                found[name] = min(time, found.get(name, _LATE))
+    for setting in graph.subjects("ah:settingOn", thing):
+        since = _masks_since(graph, setting)
+        for name in _names(graph, graph.text(setting, "ah:onColumn")) if since else ():
+            found[name] = min(since or _LATE, found.get(name, _LATE))
+    return found
+
+
+def _first(graph: Lookups, nodes: Iterable[str], term: str) -> datetime:
+    """The first such time of the nodes; :data:`_LATE` if they have none, as what unsets."""
+    return min((in_utc(time) for node in nodes for time in graph.objects(node, term)), default=_LATE)
+
+
+def _masks_since(graph: Lookups, setting: str) -> datetime | None:
+    """Since when what is set masks, as a masking policy or a tag with one; None if it does not."""
+    time = _first(graph, [setting], "ah:validFrom")
     if graph.text(setting, "ah:property") == "maskingPolicies":
-        return True
+        return time
     tags = {form for tag in graph.objects(setting, "ah:elementObject") for form in (tag, *same_names(graph, tag))}
     on_tags = (one for tag in tags for one in graph.subjects("ah:settingOn", tag))
-    return any(graph.text(one, "ah:property") == "maskingPolicies" for one in on_tags)
+    masks = [one for one in on_tags if graph.text(one, "ah:property") == "maskingPolicies"]
+    return max(time, _first(graph, masks, "ah:validFrom")) if masks else None
+
+
+def _masked_wholes(graph: Lookups) -> set[str]:
+    """The schemas and databases with tags that mask."""
+    places = (place for one in graph.with_text("ah:property", "maskingPolicies")
+              for place in graph.objects(one, "ah:settingOn"))  # fmt: skip
+    tags = {place for place in places if graph.text(place, "ah:domain") == "Tag"}
+    forms = {form for tag in tags for form in (tag, *same_names(graph, tag))}
+    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
+    wholes = {whole for mark in marks for whole in graph.objects(mark, "ah:settingOn")}
+    return {whole for whole in wholes if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+
+
+def _is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str]) -> bool:
+    """Whether an object may have a mask by a tag of one of these schemas and databases, while it is in it."""
+    for place in wholes:
+        if holder.account not in {around.account for around in graph.names_of(place)}:
+            continue
+        for setting in graph.subjects("ah:settingOn", place):
+            begin, end = _masks_since(graph, setting), _first(graph, [setting], "ah:validUntil")
+            periods = inside(graph, holder.iri, place) if begin else ()
+            if begin and any(since < end and begin < (until or _LATE) for since, until in periods):
+                return True
+    return False
 
 
 def _names(graph: Lookups, column: str | None) -> set[str]:
@@ -152,28 +219,86 @@ def _names(graph: Lookups, column: str | None) -> set[str]:
     return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
 
 
-def _in_words(one: _Unmasked) -> str:
+def _in_words(graph: Lookups, one: _Namesakes, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``."""
     holder, named = one.holder, sorted(one.columns - {_WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
+    owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
-    return f"{what} (object_id={holder.ident} since {holder.since}{until}; masked: object_id={one.masked.ident})"
+    which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
+    last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
+    return f"{what}{owner} (object_id={which}{last}{until}; masked: object_id={one.masked.ident})"
 
 
 def took_place(asked: Asked) -> Iterator[str]:
-    """A note on what took the place of masked objects, which answers about masks lack."""
+    """Notes on objects that had one name, one after the other, of which some are masked: on those that are not, and
+    that answers about masks lack.
+    """
     if asked.name not in _OF_MASKS:
         return
-    latest = dict[tuple[str, str], str]()
-    for one in reversed(unmasked_since(asked)):
-        latest.setdefault(one.holder.key, _in_words(one))
-    texts = list(latest.values())
+    graph, since = asked.graph, unmasked_since(asked)
+    has_accounts = len(graph.accounts()) > 1
+    latest = {one.holder.key: one for one in since}
+    ordered = sorted(latest.values(), key=lambda one: one.holder.order)[::-1]
+    texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
     if texts:
-        lack = " Reads of it are not in the answer: column-readers has them." if asked.name == "unmasked-reads" else ""
+        lack = " Reads of it are not in the answer: column-readers has them." if asked.name == _OF_READS else ""
         yield (
-            "Another object took the place of one that was masked (CREATE OR REPLACE, or a SWAP), and no row shows a "
-            f"masking policy on it: {first_of(texts, _SHOWN, '; ')}.{lack}"
+            "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"schema), and no row shows a masking policy on it: {first_of(texts, _SHOWN, '; ')}.{lack}"
         )
+    before = _read_before(asked, {one.holder.iri for one in since}) if asked.name == _OF_READS else ()
+    ordered = sorted(before, key=lambda one: one.holder.order)[::-1]
+    texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
+    if texts:
+        yield (
+            "An object was read under a name that a masked one had later, and no row shows a masking policy on it: "
+            f"{first_of(texts, _SHOWN, '; ')}. These reads are not in the answer: column-readers has them, by the id."
+        )
+
+
+def _read_before(asked: Asked, told: Collection[str]) -> Iterator[_Namesakes]:
+    """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
+    that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
+    """
+    graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), _masked_wholes(asked.graph)
+    about = asked.about
+    for holders in _histories(asked):
+        masks = {holder.iri: _own_masks(graph, holder.iri) for holder in holders}
+        found = list[tuple[NameHolder, NameHolder, set[str]]]()
+        for place, holder in enumerate(holders):
+            own = masks[holder.iri]
+            if _WHOLE in own or holder.iri in told or (about and holder.iri not in about):
+                continue
+            later = {column: one for one in holders[place + 1 :][::-1] if one.iri != holder.iri
+                     for column in masks[one.iri] - own}  # fmt: skip
+            read = {
+                column
+                for column in (_columns(graph, holder.iri) - own if later else ())
+                if (column in later or _WHOLE in later) and (not asked_columns or column in asked_columns)
+                if _is_read(asked, holder, holders, column)
+            }
+            if read and not _is_masked_around(graph, holder, wholes):
+                first = min((later.get(one) or later[_WHOLE] for one in read), key=lambda one: one.order)
+                found.append((holder, first, read & later.keys()))
+        if found:
+            last, masked, _ = found[-1]
+            ids = list(dict.fromkeys(holder.ident or "" for holder, _, _ in found[::-1]))
+            yield _Namesakes(last, masked, set().union(*(columns for _, _, columns in found)), ids)
+
+
+def _is_read(asked: Asked, holder: NameHolder, holders: Iterable[NameHolder], name: str) -> bool:
+    """Whether a query read a column of an object while it had the name, in the time that is asked for."""
+    graph, since, left = asked.graph, in_utc(holder.since), _left(holder, holders)
+    return any(
+        since <= time and (left is None or time < left) and asked.has(time) and (not asked.until or time < asked.until)
+        for column in graph.subjects("ah:columnOf", holder.iri)
+        if graph.text(column, "ah:matchName") == name
+        for access in graph.subjects("ah:readColumn", column)
+        for term in ("prov:qualifiedUsage", "ah:accessPattern")
+        for read in graph.subjects(term, access)
+        for time in map(in_utc, graph.objects(read, "prov:startedAtTime"))
+    )
 
 
 # --- reads ------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
 from exporter.ask.lookups import Lookups
 from exporter.ask.protection import holds
-from exporter.ask.without_ids import same_names
+from exporter.ask.without_ids import has_mixed_ids, same_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -92,12 +92,8 @@ def ended(asked: Asked) -> Iterator[str]:
     graph, time = asked.graph, max(asked.times("at"), default=None)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
 
-    def further(thing: str) -> Iterator[str]:
-        for grant in graph.subjects("ah:grantedObject", thing):
-            yield from graph.objects(grant, "ah:grantee")
-
     found, held = dict[tuple[str, ...], tuple[str, str, str]](), set[tuple[str, ...]]()
-    for thing in sorted(set(reachable(things, further))):
+    for thing in _with_grantees(graph, things):
         for grant in sorted(graph.subjects("ah:grantedObject", thing)):
             since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
             terms = ("ah:privilege", "ah:onAll", "ah:grantee")
@@ -119,8 +115,54 @@ def ended(asked: Asked) -> Iterator[str]:
         )
 
 
+def of_names(asked: Asked) -> Iterator[str]:
+    """A note on grants in an answer whose rows give no id of what was granted, if other rows give one, and this object
+    lost the name later.
+    """
+    if asked.name != "exposure" or not has_mixed_ids(asked.graph):
+        return
+    graph, time = asked.graph, max(asked.times("at"), default=None)
+    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
+    found = list[str]()
+    for thing in _with_grantees(graph, things):
+        forms = {one for one in same_names(graph, thing) if graph.text(one, "ah:objectId")}
+        if graph.text(thing, "ah:objectId") or not forms:
+            continue
+        names = {match_name(holder.name) for holder in graph.names_of(thing)}
+        every = [one for form in sorted(forms) for one in graph.names_of(form) if match_name(one.name) in names]
+        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
+            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
+            if since is None or (time and in_utc(since) > time) or (until and (not time or in_utc(until) <= time)):
+                continue
+            later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
+            held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
+            ends = [
+                f"object_id={one.ident} until {one.until}"
+                for one in held
+                if one.until and (not time or in_utc(one.until) <= time)
+            ]
+            if ends:
+                found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
+    if found:
+        yield (
+            "Rows of grants give no id of what is granted, and an object that had the name lost it later: "
+            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
+            "they were on that object, they ended with it, or it has them under another name."
+        )
+
+
 def _granted(graph: Lookups, grant: str) -> Iterator[str]:
     return graph.objects(grant, "ah:grantedObject")
+
+
+def _with_grantees(graph: Lookups, things: Iterable[str]) -> list[str]:
+    """The objects, and the shares and roles that they were granted to."""
+
+    def further(thing: str) -> Iterator[str]:
+        for grant in graph.subjects("ah:grantedObject", thing):
+            yield from graph.objects(grant, "ah:grantee")
+
+    return sorted(set(reachable(things, further)))
 
 
 def _what(graph: Lookups, grant: str) -> str:

@@ -13,7 +13,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Tri
 
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
 from exporter.model.identifiers import match_name
-from exporter.model.other_accounts import account_in
+from exporter.model.other_accounts import AT, account_in, is_unnamed
 
 _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -137,6 +137,13 @@ class Lookups:
             return unquote(place.rpartition("/")[2])
         exported = (account for export in self.of_class("ah:Export") for account in self.objects(export, "ah:account"))
         return next(map(self.label, exported), place)
+
+    def of_account(self, thing: str) -> str:
+        """`` of the account ACME-PROV``, `` of a provider's account``: where the name or id means several objects."""
+        other = account_in(thing.rpartition("/")[2]).removeprefix(AT)
+        if is_unnamed(other):
+            return " of a provider's account"
+        return f" of the account {unquote(other) or self.account_of(thing)}"
 
     @staticmethod
     def is_of_other(thing: str) -> bool:

@@ -116,6 +116,7 @@ def explain(asked: Asked) -> list[str]:
             grants.on_all,
             grants.listings,
             grants.ended,
+            grants.of_names,
             anew.took_place,
             _several_accounts,
             _nested_statements,

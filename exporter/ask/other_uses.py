@@ -20,6 +20,7 @@ from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
 from exporter.ask.grants import granted_as, granted_on_all
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
+from exporter.ask.places import Places
 from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
@@ -159,9 +160,9 @@ def otherwise_used(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    shared = _shared(asked, things)
+    otherwise = {**_shared(asked, things), **_cloned_around(asked, things)}
     uses = (
-        (name, next(_uses(asked, thing), "") or shared.get(thing) or last_read_before(asked, thing))
+        (name, next(_uses(asked, thing), "") or otherwise.get(thing) or last_read_before(asked, thing))
         for thing, name in things.items()
     )
     found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
@@ -220,6 +221,32 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         for change in graph.with_text("ah:madeFromName", name):
             if _is_then(asked, change):
                 yield f"source of a CLONE or LIKE, {_ids(graph, graph.objects(change, 'dcterms:isPartOf'))}"
+
+
+def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
+    """The objects that were in a schema or database that was cloned in the time that is asked for, by its name, and
+    that in words. Rows do not list what came with a CLONE.
+    """
+    graph, found = asked.graph, dict[str, str]()
+    moves = {account: Places(one for one in places.statements if not one.source)
+             for account, places in asked.places.items() if any(one.source for one in places.statements)}  # fmt: skip
+    for thing in things if moves else ():
+        for number, holder in enumerate(graph.names_of(thing)):
+            if holder.account not in moves:
+                continue  # also what is of another account
+            name, places, own_moves = match_name(holder.name), asked.places[holder.account], moves[holder.account]
+            was_there = number == 0 and not graph.is_made(holder)  # before the first row that names it
+            begin, since = None if was_there else in_utc(holder.since), asked.since
+            for place, _, moved_to in own_moves.forth(name, own_moves.since(begin) if begin else 0):
+                if since and own_moves.statements[place].time < since:
+                    name = moved_to
+            start = max((time for time in (since, begin) if time), default=None)
+            until = in_utc(holder.until) if holder.until else None
+            for step, _ in islice(places.copies(name, places.since(start) if start else 0, until), 1):
+                clone = step.clone
+                query = f"query {clone.query_id}" if clone.query_id else f"at {clone.at}"
+                found.setdefault(thing, f"in {clone.source}, which was cloned, {query}")
+    return found
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:

@@ -16,7 +16,7 @@ from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
 
 if TYPE_CHECKING:
-    from exporter.ask.lookups import Lookups
+    from exporter.ask.lookups import Lookups, NameHolder
 
 _OF_CHANGES: Final = """\
 SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
@@ -296,3 +296,23 @@ def _statement(row: dict[str, str], operation: str, name: str, other: str, sourc
     return ContainerStatement(
         time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source
     )
+
+
+def inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
+    """From when until when an object is in a schema or database: while it has a name in it that it got while this had
+    its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
+    the new name already is in another one. The questions about masks have the same rule.
+    """
+    names = [(match_name(name.name), *_period(name)) for name in graph.names_of(thing)]
+    for number, around in enumerate(graph.names_of(whole)):
+        begin, end = _period(around)
+        for text, since, until in names:
+            was_there = number == 0 and (until is None or until > begin)
+            has_such_a_name = text.startswith(f"{match_name(around.name)}.") and (end is None or since < end)
+            if has_such_a_name and (since >= begin or was_there):
+                yield max(since, begin), until
+
+
+def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
+    until = None if name.until is None else datetime.fromisoformat(name.until)
+    return datetime.fromisoformat(name.since), until

@@ -6,18 +6,19 @@ which it was enforced show that it was in force.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
-from exporter.ask.anew import unmasked_since
+from exporter.ask.anew import DATA, have_masked_namesakes
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
-from exporter.ask.lookups import Lookups, NameHolder, iris, literals
+from exporter.ask.lookups import Lookups, iris, literals
 from exporter.ask.masks import masked_beside
 from exporter.ask.nameless import uncertain_things
+from exporter.ask.places import inside
 from exporter.ask.without_ids import same_names
 from exporter.model.identifiers import match_name
 
@@ -156,39 +157,56 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     graph = asked.graph
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
-    labels = Counter(map(graph.label, set(asked.things)))
-    has_accounts = len(set(map(graph.account_of, asked.things))) > 1
+    called = _Names(graph)
     masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
-    since = {one.holder.iri for one in unmasked_since(asked)} if asked.name == "unmasked-reads" else set[str]()
+    others = have_masked_namesakes(asked) if asked.name == "unmasked-reads" else set[str]()
     told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
-        label = name = graph.label(thing)
-        if labels[label] > 1 or thing in since:  # another one of that name may have what this one lacks
-            of_account = f" of the account {graph.account_of(thing)}" if has_accounts else ""
-            name = f"{label} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
+        label = ".".join((graph.label(thing), *([columns] if columns else [])))
+        name = called.of(thing, label, is_told_apart=thing in others)
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking)
             or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
         ):
-            what = f"{_NAME}.{columns}" if columns else f"a column of {_NAME}"
-            told[_never_masked(asked, thing, what, took_place=thing in since), label].append(name)
+            what = _NAME if columns else f"a column of {_NAME}"
+            told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)
         if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
             told[f"No row sets a tag on {_NAME}: policy-coverage lists only what has a tag.", label].append(name)
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
             begin = record_begin(graph)
-            told[
-                f"No row sets a tag on {_NAME}.{columns}: what was set before {begin} is not on record.", label
-            ].append(name)
+            told[f"No row sets a tag on {_NAME}: what was set before {begin} is not on record.", label].append(name)
     for (text, label), names in told.items():
         is_many = len(names) > _SHOWN_PLACES
         for name in [f"{label} ({len(names)} objects that had the name)"] if is_many else names:
             yield text.replace(_NAME, name)
 
 
-def _never_masked(asked: Asked, thing: str, what: str, *, took_place: bool) -> str:
-    """For an empty answer about reads in clear of what no row masks: ``what``, of an object. ``took_place``: it has the
-    name of a masked one.
+class _Names:
+    """What notes call the objects that are asked for: with the id where several objects had the name."""
+
+    def __init__(self, graph: Lookups) -> None:
+        self._graph, self._same = graph, dict[str, set[str]]()
+
+    def of(self, thing: str, place: str, *, is_told_apart: bool) -> str:
+        """``place``, the last name of an object or of a column of it; ``is_told_apart``: with the id in any case, as
+        others had another name of it.
+        """
+        graph, label = self._graph, self._graph.label(thing)
+        if label not in self._same:
+            holders = (holder for holder in graph.holders(label) if holder.domain.endswith(DATA))
+            self._same[label] = {thing, *(holder.iri for holder in holders)}
+        same = self._same[label]
+        if len(same) == 1 and not is_told_apart:
+            return place
+        has_accounts = len({graph.of_account(one) for one in same}) > 1
+        of_account = graph.of_account(thing) if has_accounts else ""
+        return f"{place} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
+
+
+def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str:
+    """For an empty answer about reads in clear of what no row masks: ``what``, of an object. ``is_other``: it has, or
+    had, the name of a masked one.
     """
     graph = asked.graph
     beside = masked_beside(graph, thing, asked.match_names("column_name"))
@@ -206,7 +224,7 @@ def _never_masked(asked: Asked, thing: str, what: str, *, took_place: bool) -> s
             "and masked, whoever read it in this form read it in clear (column-readers lists the readers)."
         )
     is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
-    applies = "and it is another object than the masked one" if took_place else "so the question does not apply"
+    applies = "and it is another object than the masked one" if is_other else "so the question does not apply"
     so = applies if is_whole else "as far as rows were not cut and are understood"
     return (
         f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers lists the "
@@ -410,7 +428,7 @@ def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
     is_elsewhere = asked.graph.is_of_other(thing) or not thing.startswith(row["account"])
     if thing == row["whole"] or row["domain"] not in _CONTAINERS or is_elsewhere:
         return thing == row["whole"]
-    periods = list(_inside(asked.graph, thing, row["whole"]))
+    periods = list(inside(asked.graph, thing, row["whole"]))
     if asked.name == _COVERAGE:
         times = asked.times("at")
         return any(
@@ -419,23 +437,3 @@ def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
         )
     begin, end = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
     return any((not end or since < end) and (not until or begin < until) for since, until in periods)
-
-
-def _inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
-    """From when until when an object is in a schema or database: while it has a name in it that it got while this had
-    its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
-    the new name already is in another one. The questions about masks have the same rule.
-    """
-    names = [(match_name(name.name), *_period(name)) for name in graph.names_of(thing)]
-    for number, around in enumerate(graph.names_of(whole)):
-        begin, end = _period(around)
-        for text, since, until in names:
-            was_there = number == 0 and (until is None or until > begin)
-            has_such_a_name = text.startswith(f"{match_name(around.name)}.") and (end is None or since < end)
-            if has_such_a_name and (since >= begin or was_there):
-                yield max(since, begin), until
-
-
-def _period(name: NameHolder) -> tuple[datetime, datetime | None]:
-    until = None if name.until is None else datetime.fromisoformat(name.until)
-    return datetime.fromisoformat(name.since), until

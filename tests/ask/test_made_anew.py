@@ -119,18 +119,103 @@ def test_what_took_the_place_of_a_masked_table_is_told(
 ) -> None:
     said = WITH_IDS[story][1]
     answer = asked(question, stories.of(story, with_ids), **given)
-    told = [note for note in answer.notes if "took the place of one that was masked" in note]
+    told = [note for note in answer.notes if "got the name of one that was masked" in note]
     assert [f"shows a masking policy on it: {said}." in note for note in told] == [True] * bool(said)
     if said:
         assert not any("does not apply" in note for note in answer.notes)
         then = {"at" if question == "policy-coverage" else "until": at(1.5)}
         before = asked(question, stories.of(story, with_ids), **given, **then)
-        assert not any("took the place" in note for note in before.notes)
+        assert not any("got the name" in note for note in before.notes)
 
 
 def test_changes_tell_it_only_of_the_time_in_which_it_took_the_place(with_ids: Store) -> None:
     notes = asked("changes", stories.of("created-or-replaced", with_ids), since=at(2.5)).notes
-    assert not any("took the place" in note for note in notes)
+    assert not any("got the name" in note for note in notes)
+
+
+AROUND: Final[Json] = {"objectDomain": "Schema", "objectId": 70, "objectName": "D.S"}
+TAGGED: Final = [ON_TAG, changed(AROUND, **TAG)]
+ASIDE: Final[Json] = {**thing("A", 2), "objectName": "D.N.A"}
+MOVED: Final = {"objectDomain": "Schema", "objectId": 71, "objectName": "D.N"}
+NO_ROW_OF_A_CHANGE: Final[dict[str, tuple[list[Json], str]]] = {
+    "seen-alone": (
+        [read(FIRST, masked=True), read(SECOND, "BEN")], f"(object_id=2 since {at(2)}; masked: object_id=1)"
+    ),
+    "with-its-schema": (
+        [read(FIRST, masked=True), copied(SOURCE, ASIDE, "CREATE"), *swapped(AROUND, MOVED), read(SECOND, "BEN")],
+        f"(object_id=2 since {at(4)}; masked: object_id=1)",
+    ),
+    "restored": (
+        [read(FIRST, masked=True), changed(FIRST, "DROP"), changed(SECOND, "CREATE"), read(SECOND, "BEN"),
+         changed(SECOND, objectName={"value": "D.S.B"}), changed(FIRST, "UNDROP")],
+        f"(object_id=2 since {at(3)} until {at(5)}; masked: object_id=1)",
+    ),
+    # the tag of the schema went with it, or may mask the new table
+    "with-its-tagged-schema": (
+        [*TAGGED, read(FIRST, masked=True), copied(SOURCE, ASIDE, "CREATE"), *swapped(AROUND, MOVED),
+         read(SECOND, "BEN")],
+        f"(object_id=2 since {at(6)}; masked: object_id=1)",
+    ),
+    "in-a-tagged-schema": ([*TAGGED, read(FIRST, masked=True), changed(SECOND, "REPLACE"), read(SECOND, "BEN")], ""),
+    "of-another-account": ([read(FIRST, masked=True), read({**SECOND, "accountName": "PROV"}, "BEN")], ""),
+    "masked-later": ([read(FIRST), read(SECOND), read(FIRST, masked=True)], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", NO_ROW_OF_A_CHANGE)
+def test_a_former_object_need_not_lose_its_name_in_a_row(story: str, tmp_path: Path) -> None:
+    rows, said = NO_ROW_OF_A_CHANGE[story]
+    graph = stories.told({story: rows}, tmp_path)
+    for question, given in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", {"since": at(0)})):
+        notes = asked(question, graph, **given).notes
+        assert [said in note for note in notes if "got the name" in note] == [True] * bool(said)
+    told = "\n".join(asked("unmasked-reads", graph, object_name="D.S.A").notes)
+    assert ("not apply" in told) == (story == "of-another-account"), "no other one of that account is masked"
+
+
+DIM: Final = [thing("DIM", number) for number in range(1, 5)]
+BEFORE: Final[dict[str, tuple[list[Json], str]]] = {
+    "once": (
+        [changed(DIM[0], "CREATE"), read(DIM[0], "MIA"), changed(DIM[1], "REPLACE"), changed(DIM[1], columns=SET_MASK)],
+        f"D.S.DIM.C (object_id=1 until {at(3)}; masked: object_id=2)",
+    ),
+    "nightly": (
+        [*(row for one in DIM[:3] for row in (changed(one, "REPLACE"), read(one, "MIA"))), changed(DIM[3], "REPLACE"),
+         read(DIM[3], masked=True)],
+        f"D.S.DIM.C (object_id=3, 2, 1; the last, 3, until {at(7)}; masked: object_id=4)",
+    ),
+    "unread": ([changed(DIM[0], "CREATE"), changed(DIM[1], "REPLACE"), read(DIM[1], masked=True)], ""),
+    "another-column": (
+        [changed(DIM[0], "CREATE"), read(thing("DIM", 1, columns=("D",))), changed(DIM[1], "REPLACE"),
+         read(DIM[1], masked=True)],
+        "",
+    ),
+    "in-a-tagged-schema": ([*TAGGED, read(DIM[0]), changed(DIM[1], "REPLACE"), read(DIM[1], masked=True)], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.DIM"}, {"object_name": "D.S.DIM", "column_name": "C"}])
+@pytest.mark.parametrize("story", BEFORE)
+def test_reads_before_a_mask_that_a_later_object_of_the_name_got(
+    story: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    rows, said = BEFORE[story]
+    graph = stories.told({story: rows}, tmp_path)
+    notes = asked("unmasked-reads", graph, **given).notes
+    assert [f"shows a masking policy on it: {said}." in one for one in notes if "had later" in one] == [True] * bool(
+        said
+    )
+    assert not any("does not apply" in note for note in notes), "another object of the name is masked"
+    assert not any("had later" in note for note in asked("unmasked-reads", graph, **given, until=at(1)).notes)
+
+
+def test_notes_on_one_of_several_objects_name_its_id(tmp_path: Path) -> None:
+    """No row sets a tag on object 2; one does on object 1, which had the same name."""
+    rows = [changed(FIRST, columns={"C": TAG}), changed(SECOND, "REPLACE"), read({**SECOND, "accountName": "PROV"})]
+    graph = stories.told({"own": rows}, tmp_path)
+    notes = asked("policy-coverage", graph, object_id="2", domain="Table").notes
+    for account in ("STORY-own", "PROV"):
+        assert any(f"No row sets a tag on D.S.A (object_id=2 of the account {account}):" in note for note in notes)
 
 
 def test_it_is_told_of_an_answer_with_rows(with_ids: Store) -> None:

@@ -34,6 +34,9 @@ BY_AGENT: Final[Json] = {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId"
 PROVIDED: Final[Json] = {"provider_base_objects_accessed": [{**SHARED, "accountName": "OTHER"}]}
 FROM_SHARE: Final[Json] = {**copied(thing("SHARED", 5), C), **PROVIDED}
 SEEN: Final = {key: value for key, value in thing("SV", 0, "View").items() if key != "objectId"}
+OLD: Final[Json] = {"objectDomain": "Schema", "objectId": 80, "objectName": "D.S"}
+AROUND: Final[Json] = {"objectDomain": "Schema", "objectId": 81, "objectName": "D.COPY"}
+WHOLE: Final[Json] = {"objectDomain": "Database", "objectId": 82, "objectName": "D2"}
 STORIES: Final[dict[str, list[Json]]] = {
     "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
     # the table is named as the source of a column alone (beyond_the_documents.md)
@@ -59,6 +62,15 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(A, "CREATE"),
         changed(B, "CREATE", cloneSourceName={"value": "D.S.A"}, cloneSourceDomain={"value": "TABLE"}), read(B),
     ],
+    "cloned-around": [
+        changed(A, "CREATE"), read(B), changed(AROUND, "CREATE", cloneSourceName={"value": "D.S"}),
+        changed(C, "CREATE"),  # not in the clone
+    ],
+    "cloned-renamed": [
+        changed(A, "CREATE"), changed(OLD, objectName={"value": "D.R"}), read(B),
+        changed(AROUND, "CREATE", cloneSourceName={"value": "D.R"}),
+    ],
+    "cloned-database": [changed(A, "CREATE"), read(B), changed(WHOLE, "CREATE", cloneSourceName={"value": "D"})],
     # made anew each night: another object, and one table to its users
     "rebuilt": [copied(C, A, "CREATE"), read(A, "BEN"), copied(C, thing("A", 11), "REPLACE")],
     "put-aside": [
@@ -104,6 +116,9 @@ def notes(question: str, story: str, whole: Store, **given: Any) -> str:
         ("source", "D.S.A (source of what query q4 wrote)"),
         ("between", "D.S.V (a policy on it was enforced for query q3)"),
         ("cloned", "D.S.A (source of a CLONE or LIKE, query q2)"),
+        ("cloned-around", "D.S.A (in D.S, which was cloned, query q3)"),
+        ("cloned-renamed", "D.S.A (in D.R, which was cloned, query q4)"),
+        ("cloned-database", "D.S.A (in D, which was cloned, query q3)"),
         ("rebuilt", f"D.S.A (has the name since {at(3)}; what had it before was read last at {at(2)})"),
         ("without-id", "D.S.A (read with an id), D.S.B (read with an id)"),
         ("masked-without-id", "D.S.A (read with an id)"),

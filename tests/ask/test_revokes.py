@@ -15,6 +15,8 @@ from tests.ask import stories
 from tests.ask.test_names import asked, at, changed, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -159,3 +161,17 @@ def test_grants_that_ended_are_told(story: str, whole: Store) -> None:
         [True] * bool(said)
     )
     assert not any("Earlier ones" in note for note in then.notes)
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.T"}])
+def test_a_grant_on_a_name_that_another_object_got_is_told(given: Json, tmp_path: Path) -> None:
+    """With its id, the grant would have ended with the table."""
+    table_of_night = [changed(thing("T", number), "REPLACE") for number in (5, 6, 7)]
+    graph = stories.told({"anew": [table_of_night[0], granted(share(), table(None)), *table_of_night[1:]]}, tmp_path)
+    answer = asked("exposure", graph, **given)
+    assert len(answer.rows) == 1
+    told = [note for note in answer.notes if "lost it later" in note]
+    assert [f"SELECT on D.S.T to OUT from {at(2)} (object_id=5 until {at(3)})." in note for note in told] == [True]
+    before = asked("exposure", graph, **given, at=at(2.5))
+    assert before.rows
+    assert not any("lost it later" in note for note in before.notes)
