@@ -388,7 +388,7 @@ def _notes(
             yield f"{declaration.name}: left out: {', '.join(declaration.left_out)}."
     if not declared.edges and not declared.properties:
         yield "The declarations have no edges, so only what rows show can be compared: nothing."
-    others = {target for _, target in observed.outgoing(line_of.keys()) if target not in line_of}
+    others = observed.outgoing(line_of.keys())
     if others:
         yield (
             f"Data also went from declared objects to {len(others):,} that no declaration names; these edges are not "

@@ -320,6 +320,28 @@ def test_helper_tables_are_seen_through(kind: str, tmp_path: Path, capsys: Capsy
         }
 
 
+@pytest.mark.parametrize("form", ["table", "columns"])
+def test_what_is_behind_a_view_that_filled_a_helper(form: str, tmp_path: Path, capsys: Capsys) -> None:
+    """The statement names the view V, which is declared. The table A behind it is no source that is missing."""
+    helper = thing(70, "T__DBT_TMP")
+    of_helper = written(helper, {"C": [(VIEW, "C")]})
+    of_helper["columns"][0]["baseSources"] = [{**A, "columnName": "C"}]
+    rows = [
+        row("q1", 2, [VIEW], [A], objects_modified=[of_helper]),
+        filled("q2", 3, T, helper, C=[(helper, "C")]),
+        ddl("q3", 4, helper, "DROP"),
+    ]
+    lineage = column_lineage({"C": [("d.s.v", "C", "DIRECT")]}) if form == "columns" else {}
+    events = [
+        event([dataset("d.s.a")], [dataset("d.s.v")], run="r1"),
+        event([dataset("d.s.v")], [dataset("d.s.t", **lineage)], run="r2"),
+    ]
+    found = compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json"), "--since", "2026-03-02")
+    into = ("V:C", "T:C") if form == "columns" else ("V", "T")
+    assert classes(found) == {("A", "V"): "verified", into: "verified"}
+    assert not found["notes"], "the helper is no other object that data went to"
+
+
 def test_helpers_that_are_declared_are_seen_through(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     events = [
