@@ -361,7 +361,12 @@ class _FillReader:
                     self._observed.direct_columns.add(pair)
 
     def _column_sources(
-        self, source: str, column: str, is_direct: bool, version: str | None, visited: set[tuple[str, str, bool]]
+        self,
+        source: str,
+        column: str,
+        is_direct: bool,  # noqa: FBT001
+        version: str | None,
+        visited: set[tuple[str, str, bool]],
     ) -> Iterator[tuple[str, str, bool]]:
         """What a column is made from, through helpers: direct if each step is."""
         if source not in self._helpers:

@@ -102,6 +102,7 @@ class Resolver:
         self._locations = _locations(store)
         self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
         self._homes: dict[str, NameHolder] = {}
+        self._built_under: dict[tuple[str, str], set[NameHolder]] = {}
         self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
 
     def resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
@@ -223,21 +224,49 @@ class Resolver:
         """Whether the second object took the place of the first: the first was last in use under the name, and the
         second began with it, but for the names of a helper, or was built while the first had it.
         """
-        if holder.iri == other.iri:
-            return True
+        return holder.iri == other.iri or (self._is_newer(holder, other) and self._home(holder.iri) == holder)
+
+    def _is_newer(self, holder: NameHolder, other: NameHolder) -> bool:
+        """Whether the second object began with the name, but for those of a helper, or after the first got it. What was
+        there before the record has its first name from the first row on that names it.
+        """
         names = self._lookups.names_of(other.iri)
         before = names[: names.index(other)]
-        is_new = all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder)
-        return is_new and self._home(holder.iri) == holder
+        if all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder):
+            return True
+        is_older = self._lookups.names_of(holder.iri)[0] == holder and not self._lookups.is_made(holder)
+        return is_older and self._lookups.is_made(names[0])
 
     def _home(self, iri: str) -> NameHolder:
-        """The last name of an object but for those under which it was only set aside."""
+        """The last name of an object but for those under which it was only set aside. The name that it got in the place
+        of another object is none of these, though nothing read or filled it under the name before it was replaced.
+        """
         if iri not in self._homes:
             names = self._lookups.names_of(iri)
             while len(names) > 1 and self._is_set_aside(names[-2], names[-1]):
+                if names[-1] in self._built(names[-1]):
+                    break
                 names.pop()
             self._homes[iri] = names[-1]
         return self._homes[iri]
+
+    def _built(self, named: NameHolder) -> set[NameHolder]:
+        """Of the objects that had a name, those that began with it, and those that were built to take their place. One
+        of which rows only show the end under the name may have got it when it was set aside.
+        """
+        key = named.account, match_name(named.name)
+        if key not in self._built_under:
+            found = self._built_under[key] = set()
+            before: NameHolder | None = None
+            for holder in self._in_places(key[1]).get(key[0], []):
+                names = self._lookups.names_of(holder.iri)
+                is_first = names[0] == holder
+                if is_first and (len(names) > 1 or self._lookups.is_made(holder) or self._is_used(holder)):
+                    found.add(holder)
+                elif before in found and before is not None and self._is_newer(before, holder):
+                    found.add(holder)
+                before = holder
+        return self._built_under[key]
 
     def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
         """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was
@@ -251,7 +280,11 @@ class Resolver:
             for made in self._lookups.names_of(other)[:1]
         ):
             return False
-        return not self._lookups.holds(_USED, object=iris([after.iri]), name=literals([after.name]), since=after.since)
+        return not self._is_used(after)
+
+    def _is_used(self, holder: NameHolder) -> bool:
+        """Whether a query read or filled an object under a name, since it got it."""
+        return self._lookups.holds(_USED, object=iris([holder.iri]), name=literals([holder.name]), since=holder.since)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:

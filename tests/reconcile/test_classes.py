@@ -440,6 +440,50 @@ def test_a_table_that_is_built_beside_and_takes_the_name_is_one_dataset(
     assert [one["source"]["name"] for one in told] == ["D.S.T"], "its name when X was filled from it"
 
 
+@pytest.mark.parametrize("is_made", [True, False], ids=["made", "there before"])
+@pytest.mark.parametrize("way", ["swap", "swap from the other side", "rename", "swap and replace"])
+def test_tables_that_took_the_name_one_after_the_other(
+    way: str,
+    is_made: bool,  # noqa: FBT001
+    tmp_path: Path,
+    capsys: Capsys,
+) -> None:
+    """Each night a table is built beside T and takes its name, and the former one is dropped; nobody reads T."""
+
+    def filled_and_made(day: int, number: int, name: str, source: Any) -> Any:
+        change = {**thing(number, name), "operationType": "CREATE", "properties": {}}
+        write = filled(f"q{day}", day, thing(number, name), source, C=[(source, "C")])
+        return {**write, "object_modified_by_ddl": change} if day > 1 or is_made else write
+
+    def takes_the_name(day: int, old: int, new: int) -> list[Any]:
+        if way == "rename":
+            return [
+                ddl(f"r{day}", day, thing(old - 1, "ASIDE"), "DROP"),
+                ddl(f"s{day}", day + 1, thing(old, "T"), "ALTER", objectName={"value": "D.S.ASIDE"}),
+                ddl(f"t{day}", day + 2, thing(new, "NEW"), "ALTER", objectName={"value": "D.S.T"}),
+            ]
+        sides = [(thing(old, "T"), swap(new, "NEW")), (thing(new, "NEW"), swap(old, "T"))]
+        sides = sides[::-1] if way == "swap from the other side" else sides
+        swapped = [ddl(f"s{day}", day, one, "ALTER", **properties) for one, properties in sides]
+        return [*swapped, ddl(f"t{day}", day + 1, thing(old, "NEW"), "DROP")]
+
+    rows = [
+        filled_and_made(1, 101, "T", B),
+        filled_and_made(5, 102, "NEW", A),
+        *takes_the_name(6, 101, 102),
+        filled_and_made(15, 103, "T" if way == "swap and replace" else "NEW", A),
+        *([] if way == "swap and replace" else takes_the_name(16, 102, 103)),
+        *([ddl("q19", 19, thing(102, "ASIDE"), "DROP")] if way == "rename" else []),
+    ]
+    graph = made(rows, tmp_path)
+    both = said(event([dataset("d.s.a"), dataset("d.s.b")], [dataset("d.s.t")], day=20), tmp_path / "both.json")
+    found = compared(graph, capsys, both)
+    assert classes(found) == {("A", "T"): "verified", ("B", "T"): "verified"}
+    assert [one["queries"] for one in found["edges"]] == [2, 1]
+    one_only = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=2), tmp_path / "one.json")
+    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", "T"): "undeclared"}
+
+
 # --- the events of a run ----------------------------------------------------------------------------------------------
 
 
