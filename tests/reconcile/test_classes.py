@@ -38,6 +38,12 @@ FILTER: Final = thing(50, "F", "KEY")
 Capsys = pytest.CaptureFixture[str]
 
 
+def swap(number: int, name: str, domain: str = "Table") -> dict[str, Any]:
+    """The properties of a SWAP with another table, or what it is."""
+    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": domain}
+    return {key: {"value": value} for key, value in told.items()}
+
+
 @pytest.mark.parametrize("reads", ["full", "daily"])
 def test_the_four_classes_of_tables(reads: str, tmp_path: Path, capsys: Capsys) -> None:
     rows = [
@@ -361,12 +367,6 @@ def test_a_stream_that_is_declared_as_its_table(tmp_path: Path, capsys: Capsys) 
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
 
 
-def swap(number: int, name: str) -> dict[str, Any]:
-    """The properties of a SWAP with another table."""
-    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": "Table"}
-    return {key: {"value": value} for key, value in told.items()}
-
-
 # --- names at a time --------------------------------------------------------------------------------------------------
 
 
@@ -482,6 +482,73 @@ def test_tables_that_took_the_name_one_after_the_other(
     assert [one["queries"] for one in found["edges"]] == [2, 1]
     one_only = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=2), tmp_path / "one.json")
     assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", "T"): "undeclared"}
+
+
+Q: Final = thing(15, "") | {"objectName": "D.Q.T"}
+SCHEMAS: Final[list[Any]] = [
+    {"objectDomain": "Schema", "objectId": 800 + n, "objectName": f"D.{one}"} for n, one in enumerate("SQ")
+]
+SWAPPED: Final = [
+    ddl("q3", 4, one, "ALTER", **swap(other["objectId"], other["objectName"].removeprefix("D."), "Schema"))
+    for one, other in (SCHEMAS, SCHEMAS[::-1])
+]
+RENAMED: Final = [
+    ddl("q2a", 3, SCHEMAS[0], "ALTER", objectName={"value": "D.OLD"}),
+    ddl("q3", 4, SCHEMAS[1], "ALTER", objectName={"value": "D.S"}),
+]
+A2, B2 = (
+    {**one, "objectId": 90 + n, "objectName": f"D.RAW.{name}"} for n, (one, name) in enumerate(((A, "A"), (B, "B")))
+)
+
+
+@pytest.mark.parametrize("out", ["json", "contract"])
+@pytest.mark.parametrize("moved", [SWAPPED, RENAMED], ids=["swap", "rename"])
+def test_a_schema_that_took_the_name_of_another(moved: list[Any], out: str, tmp_path: Path, capsys: Capsys) -> None:
+    """A fills S.T, and B fills Q.T, which is S.T from the 4th on. No row says so until one names it."""
+    rows = [filled("q1", 2, T, A2, C=[(A2, "C")]), filled("q2", 3, Q, B2, C=[(B2, "C")]), *moved, row("q5", 9, [X])]
+    graph = made(rows, tmp_path)
+    if out == "contract":
+        given = tmp_path / "c.yaml"
+        given.write_text(
+            "{kind: DataContract, apiVersion: v3.1.0, id: t,\n"
+            "servers: [{server: p, type: snowflake, account: acme-prod}],\n"
+            "schema: [{name: D.S.T, properties: [{name: C, transformSourceObjects: [D.RAW.B.C]}]}]}\n"
+        )
+        found = compared(graph, capsys, given)
+        assert classes(found) == {("D.RAW.B:C", "T:C"): "unknown moved"}
+        return
+    late, early = (
+        said(event([dataset(f"d.raw.{one}") for one in "ab"], [dataset("d.s.t")], day=day), tmp_path / f"{day}.json")
+        for day in (5, 2)
+    )
+    found = compared(graph, capsys, late)
+    assert classes(found) == {("D.RAW.A", "T"): "unknown moved", ("D.RAW.B", "T"): "unknown moved"}
+    assert "(query q3, 2026-03-04T08:00:00Z): rows do not say which" in found["edges"][0]["why"]
+    assert classes(compared(graph, capsys, early)) == {("D.RAW.A", "T"): "verified", ("D.RAW.B", "T"): "phantom"}
+    only_b = said(event([dataset("d.raw.b")], [dataset("d.s.t")], day=5), tmp_path / "b.json")
+    found = compared(graph, capsys, only_b)
+    assert classes(found) == {("D.RAW.B", "T"): "unknown moved"}, "A is not undeclared"
+    assert any(one.startswith("Rows show 1 edge more") for one in found["notes"])
+    later = tmp_path / "later"
+    later.mkdir()
+    now = [{**Q, "objectName": "D.S.T"}, {**T, "objectName": "D.Q.T" if moved is SWAPPED else "D.OLD.T"}]
+    known = made([*rows[:-1], row("q5", 5, now), row("q6", 9, [X])], later)
+    at_6 = said(event([dataset("d.raw.a"), dataset("d.raw.b")], [dataset("d.s.t")], day=6), tmp_path / "6.json")
+    assert classes(compared(known, capsys, at_6)) == {("D.RAW.A", "T"): "phantom", ("D.RAW.B", "T"): "verified"}
+
+
+def test_a_rename_that_gives_no_id(tmp_path: Path, capsys: Capsys) -> None:
+    """A filled U while it was T; the row of the RENAME does not say which object it was."""
+    t, u = ({"objectDomain": "Table", "objectName": f"D.S.{name}"} for name in "TU")
+    rows = [
+        filled("q1", 2, t, A, C=[(A, "C")]),
+        ddl("q2", 3, t, "ALTER", objectName={"value": "D.S.U"}),
+        filled("q3", 4, u, B, C=[(B, "C")]),
+    ]
+    declared = said(event([dataset("d.s.a"), dataset("d.s.b")], [dataset("d.s.u")], day=4), tmp_path / "e.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "U"): "unknown moved", ("B", "U"): "verified"}
+    assert "D.S.T was renamed to D.S.U (query q2, 2026-03-03T08:00:00Z)" in found["edges"][0]["why"]
 
 
 # --- the events of a run ----------------------------------------------------------------------------------------------
