@@ -55,13 +55,17 @@ class Renaming(NamedTuple):
 
 def renamings_of(asked: Asked) -> Iterator[Renaming]:
     """All renames and swaps without an id until the time that is asked for, in order."""
-    for row in asked.graph.select(_BY_NAME):
+    return (one for one in renamings(asked.graph) if asked.until is None or one.time <= asked.until)
+
+
+def renamings(graph: Lookups) -> Iterator[Renaming]:
+    """All renames and swaps without an id, in order."""
+    for row in graph.select(_BY_NAME):
         time = datetime.fromisoformat(row["time"])
-        if asked.until is None or time <= asked.until:
-            name, other = names = row["name"], row["swapped"] or row["new"]
-            texts = [sentence(row, name, other), *([sentence(row, other, name)] if row["swapped"] else [])]
-            account, kind, *_ = row["nameless"].rsplit("/", 3)
-            yield Renaming(time, account, kind, names, tuple(texts))
+        name, other = names = row["name"], row["swapped"] or row["new"]
+        texts = [sentence(row, name, other), *([sentence(row, other, name)] if row["swapped"] else [])]
+        account, kind, *_ = row["nameless"].rsplit("/", 3)
+        yield Renaming(time, account, kind, names, tuple(texts))
 
 
 def linked_names(starts: Iterable[Key], renamings: Sequence[Renaming]) -> set[Key]:

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.answers import first_of
 from exporter.input.times import iso
 from exporter.reconcile.declared import Declaration, DeclaredDataset
 from exporter.reconcile.edges import (
     CLASSES,
     PHANTOM,
     UNDECLARED,
+    UNKNOWN,
     VERIFIED,
     ColumnKey,
     ComparedEdge,
@@ -26,7 +28,7 @@ from exporter.reconcile.edges import (
     End,
 )
 from exporter.reconcile.observed import Observed, Pair, Run, Version, ViewEvidence
-from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver, Unresolved
+from exporter.reconcile.resolution import Move, ObjectLine, Resolution, Resolver, Unresolved
 from exporter.system.reachable import reachable
 from exporter.system.terminal import counted
 
@@ -79,9 +81,10 @@ def compare(
     classifier = _Classifier(observed, declared)
     for edge in declared.edges.values():
         classifier.classify(edge)
-    edges = [*declared.edges.values(), *_Undeclared(observed, declared, line_of).edges()]
+    undeclared = _Undeclared(observed, declared, line_of)
+    edges = [*declared.edges.values(), *undeclared.edges()]
     edges.sort(key=lambda edge: edge.order)
-    notes = list(_notes(declarations, observed, declared, line_of, edges))
+    notes = [*_notes(declarations, observed, declared, line_of, edges), *undeclared.notes()]
     return Comparison(edges, declarations, observed, notes, declared.contracts)
 
 
@@ -99,6 +102,7 @@ class _Classifier:
         if reason is None:
             assert edge.target.line, "another one is not on record"
             reason = self._of_view(edge) if edge.target.line.is_view else self._of_table(edge)
+            reason = self._moved(edge) or reason
         if reason is not None:
             edge.reason, edge.why = reason
 
@@ -114,6 +118,29 @@ class _Classifier:
                     why += f"; queries filled {edge.target.name} from {', '.join(stages)}"
                 return reason, why
         return None
+
+    def _moved(self, edge: ComparedEdge) -> tuple[str, str] | None:
+        """Why another object than those of the verdict may be meant."""
+        if edge.verdict not in (VERIFIED, PHANTOM) or any(self._is_meant(edge, run) for run in edge.runs):
+            return None
+        for end in (edge.target, edge.source):
+            if end.line and (moves := self._declared.resolver.moves(end.line)):
+                edge.verdict, edge.by, edge.runs = UNKNOWN, None, []
+                return (
+                    "moved",
+                    f"{moves[-1].text}: rows do not say which object {end.name} is after it, and which before",
+                )
+        return None
+
+    def _is_meant(self, edge: ComparedEdge, run: Run) -> bool:
+        """Whether a query that shows the edge is about the objects that are declared."""
+        is_meant, runs = self._declared.resolver.is_meant, self._observed.runs
+        if edge.by == _BEHIND:
+            return all(is_meant(end.line, end.members, run.time) for end in edge.ends)
+        pairs = (pair for pair in edge.pairs if run.iri in runs.get((pair[0], "", pair[1], ""), ()))
+        return any(
+            all(is_meant(end.line, [one], run.time) for end, one in zip(edge.ends, pair, strict=True)) for pair in pairs
+        )
 
     def _stages(self, target: End) -> list[str]:
         """The stages that queries loaded a table from: rows do not say where a stage is."""
@@ -237,6 +264,7 @@ class _Undeclared:
         self._doubtful = {pair for edge in declared.edges.values() for pair in edge.doubtful_pairs}
         self._edges = dict[EdgeKey, ComparedEdge]()
         self._others = dict[str, ObjectLine]()
+        self._moved, self._not_listed = set[Move](), set[Pair]()
 
     def edges(self) -> Iterable[ComparedEdge]:
         self._add_between_objects()
@@ -244,6 +272,15 @@ class _Undeclared:
         self._add_behind_contracts()
         self._add_behind_views()
         return self._edges.values()
+
+    def notes(self) -> Iterator[str]:
+        """What :meth:`edges` lacks."""
+        if self._not_listed:
+            yield (
+                f"Rows show {counted(len(self._not_listed), 'edge')} more that may be of other objects than those that "
+                "are declared, and are not listed, as rows do not say which objects had these names before and after: "
+                f"{first_of([move.text for move in sorted(self._moved)], _NAMED)}."
+            )
 
     def _line(self, iri: str) -> ObjectLine:
         if iri not in self._line_of:
@@ -255,9 +292,15 @@ class _Undeclared:
     def _add(self, pair: Pair, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
         """Adds an edge; the objects of a line have one together, under the names when the last query started."""
         iri, column, into, target_column = pair
-        found = sorted(runs)
+        lines, resolver = [(self._line_of.get(one), one) for one in (iri, into)], self._declared.resolver
+        declared = [(line, line.members if by == _BEHIND else [one]) for line, one in lines if line]
+        found = sorted(run for run in runs if all(resolver.is_meant(*each, run.time) for each in declared))
+        if not found:
+            self._not_listed.add(pair)
+            self._moved.update(move for line, _ in declared for move in resolver.moves(line)[-1:])
+            return
         source, target = (
-            End(None, self._line(one), of or None, self._declared.resolver.name_at(one, found[-1].time))
+            End(None, self._line(one), of or None, resolver.name_at(one, found[-1].time))
             for one, of in ((iri, column), (into, target_column))
         )
         new = ComparedEdge(source, target, UNDECLARED, by=by, via=via)
@@ -388,7 +431,7 @@ def _notes(
             yield f"{declaration.name}: left out: {', '.join(declaration.left_out)}."
     if not declared.edges and not declared.properties:
         yield "The declarations have no edges, so only what rows show can be compared: nothing."
-    others = {target for _, target in observed.outgoing(line_of.keys()) if target not in line_of}
+    others = observed.outgoing(line_of.keys())
     if others:
         yield (
             f"Data also went from declared objects to {len(others):,} that no declaration names; these edges are not "

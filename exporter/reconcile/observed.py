@@ -98,10 +98,12 @@ _CUT: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?time ?source WHERE {{
   FILTER NOT EXISTS {{ ?query ah:madeVersion ?made }}
   OPTIONAL {{ ?query (prov:qualifiedUsage|ah:accessPattern)/ah:accessedObject ?source }}
 }}"""
-_LEAVING: Final = f"""{PROLOGUE}SELECT DISTINCT ?source ?target WHERE {{
+_LEAVING: Final = f"""{PROLOGUE}SELECT DISTINCT ?source ?target ?name ?helper WHERE {{
   VALUES ?source {{ @objects@ }}
   ?read prov:specializationOf ?source . ?version prov:wasDerivedFrom ?read ; prov:specializationOf ?target .
   FILTER(?source != ?target)
+  OPTIONAL {{ ?target rdfs:label ?name }}
+  OPTIONAL {{ ?target ah:isHelper ?helper }}
 }}"""
 
 
@@ -243,9 +245,15 @@ class Observed:
             if self.has(parse_time(str(time)) or 0):
                 self.cut[str(query)] = self.cut.get(str(query), frozenset()) | ({source} if source else frozenset())
 
-    def outgoing(self, objects: Collection[str]) -> set[tuple[str, str]]:
-        """The pairs of one of the objects and any other that was filled from it, at any time."""
-        return {(str(source), str(target)) for source, target in self.rows(_LEAVING, objects)}
+    def outgoing(self, objects: Collection[str]) -> set[str]:
+        """What else was filled from the objects, at any time, through helpers."""
+        found, read, waiting = set[str](), set[str](), set(objects)
+        while waiting:
+            read |= waiting
+            rows = [(str(target), _is_helper(name, helper)) for _, target, name, helper in self.rows(_LEAVING, waiting)]
+            found.update(target for target, is_helper in rows if not is_helper)
+            waiting = {target for target, is_helper in rows if is_helper} - read
+        return found - set(objects)
 
     def rows(self, question: str, objects: Iterable[str]) -> Iterator[Row]:
         """The answers of a question about objects, some of them at a time."""
@@ -294,7 +302,7 @@ class _FillReader:
             name = observed.names[source] = label or source
             made[iri].sources.append(Source(source, read, direct == "true", base == "true", provider == "true"))
             made[iri].is_filled = True
-            if (helper == "true" or is_named(name, HELPERS)) and source not in self._objects:
+            if _is_helper(name, helper) and source not in self._objects:
                 self._helpers.add(source)
         for row in observed.rows(_COLUMNS, objects):
             query, target, target_column, source, source_column, type_ = map(str, row)
@@ -328,11 +336,12 @@ class _FillReader:
             behind = [one for filling in earlier for one in self._sources(self._versions[filling], visited)]
             if not behind and not source.is_base:
                 # a view: what is behind it is among the base objects of the same query
-                behind = [one for one in version.sources if one.is_base and not one.is_direct]
+                bases = (one for one in version.sources if one.is_base and not one.is_direct)
+                behind = [one._replace(is_direct=True) for one in bases]
             through = self._observed.names[source.iri]
             for one in behind:
                 if one.iri != version.target:
-                    yield one._replace(through=through, is_direct=source.is_direct)
+                    yield one._replace(through=through, is_direct=source.is_direct and one.is_direct)
 
     def _chain(self, version: str | None) -> Iterator[str]:
         """A version and those before it that are on record."""
@@ -341,8 +350,9 @@ class _FillReader:
             version = self._versions[version].prior
 
     def _add_columns(self, version: Version) -> None:
-        for target_column, source, source_column, is_direct in self._columns[version.run.iri, version.target]:
-            for iri, column in self._column_sources(source, source_column, version.read.get(source), set()):
+        for target_column, source, source_column, direct in self._columns[version.run.iri, version.target]:
+            read = version.read.get(source)
+            for iri, column, is_direct in self._column_sources(source, source_column, direct, read, set()):
                 pair = iri, column, version.target, target_column
                 self._observed.runs[pair][version.run.iri] = version.run
                 self._observed.runs[iri, "", version.target, target_column][version.run.iri] = version.run
@@ -351,19 +361,26 @@ class _FillReader:
                     self._observed.direct_columns.add(pair)
 
     def _column_sources(
-        self, source: str, column: str, version: str | None, visited: set[tuple[str, str]]
-    ) -> Iterator[tuple[str, str]]:
+        self,
+        source: str,
+        column: str,
+        is_direct: bool,  # noqa: FBT001
+        version: str | None,
+        visited: set[tuple[str, str, bool]],
+    ) -> Iterator[tuple[str, str, bool]]:
+        """What a column is made from, through helpers: direct if each step is."""
         if source not in self._helpers:
-            yield source, column
+            yield source, column, is_direct
             return
         for earlier in self._chain(version):
-            if (earlier, column) in visited:
+            if (earlier, column, is_direct) in visited:
                 continue
-            visited.add((earlier, column))
+            visited.add((earlier, column, is_direct))
             filling = self._versions[earlier]
-            for target_column, before, before_column, _ in self._columns[filling.run.iri, source]:
+            for target_column, before, before_column, direct in self._columns[filling.run.iri, source]:
                 if target_column == column:
-                    yield from self._column_sources(before, before_column, filling.read.get(before), visited)
+                    read = filling.read.get(before)
+                    yield from self._column_sources(before, before_column, is_direct and direct, read, visited)
 
     def _add_read_columns(self) -> None:
         by_query = defaultdict[str, list[Version]](list)
@@ -374,6 +391,11 @@ class _FillReader:
             for version in by_query.get(str(query), ()):
                 pair = str(source), match_name(str(column)), version.target, ""
                 self._observed.runs[pair][version.run.iri] = version.run
+
+
+def _is_helper(name: str | None, helper: str | None) -> bool:
+    """Whether an object is a helper, by its name or its mark in the graph."""
+    return helper == "true" or is_named(name or "", HELPERS)
 
 
 def _is_routine(domain: str) -> bool:

@@ -132,7 +132,8 @@ def as_text(comparison: Comparison) -> str:
 def _name(end: End) -> str:
     """The name with its column; and the present one, where that is another one."""
     column = f".{end.column}" if end.column else ""
-    is_renamed = end.dataset and end.dataset.is_of_snowflake and end.present_name not in (None, end.name)
+    is_of_graph = end.dataset is None or end.dataset.is_of_snowflake
+    is_renamed = is_of_graph and end.present_name not in (None, end.name)
     return f"{end.name}{column}{f' (now {end.present_name})' if is_renamed else ''}"
 
 

@@ -12,13 +12,16 @@ was made, and swapped with it. One that goes on to be used under its new name is
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
 from exporter.ask.lookups import Lookups, NameHolder, iris, literals
+from exporter.ask.places import RENAME, SWAP, around, places_of
 from exporter.ask.questions import select
-from exporter.ask.without_ids import SAME_NAME
+from exporter.ask.renamings import renamings
+from exporter.ask.without_ids import SAME_NAME, sentence
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 _NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
+_NEVER: Final = 1 << 62
+"""A time that does not come."""
 _USED: Final = """ASK {
   VALUES ?name { @name@ }
   { ?access ah:accessedObject ?object ; ah:objectName ?name . ?query (prov:qualifiedUsage|ah:accessPattern) ?access }
@@ -77,6 +82,15 @@ class ObjectLine(NamedTuple):
         return "VIEW" in self.domain.upper()
 
 
+class Move(NamedTuple):
+    """A RENAME or SWAP of a schema or database, or of an object by its name alone. ``time``: in microseconds since 1970
+    (UTC); ``text``: for people.
+    """
+
+    time: int
+    text: str
+
+
 class Unresolved(NamedTuple):
     """A dataset that is no object of the record. ``reason``: a word for programs; ``why``: a sentence for people."""
 
@@ -102,13 +116,19 @@ class Resolver:
         self._locations = _locations(store)
         self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
         self._homes: dict[str, NameHolder] = {}
+        self._built_under: dict[tuple[str, str], set[NameHolder]] = {}
         self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
+        self._moves_of_lines = dict[str, list[Move]]()
+        self._named = defaultdict[str, set[tuple[str, int | None]]](set)
+        """The root of a line -> the declared names of its objects, each with the time for which it is declared."""
 
     def resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
         """What the dataset is at a time, in microseconds since 1970 (UTC); now, if it is None."""
         key = declared, time
         if key not in self._resolutions:
-            self._resolutions[key] = self._resolve(declared, time)
+            found = self._resolutions[key] = self._resolve(declared, time)
+            if isinstance(found, ObjectLine):
+                self._named[found.root].add((match_name(declared.name), time))
         return self._resolutions[key]
 
     def _resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
@@ -191,6 +211,83 @@ class Resolver:
         found = self._line(match_name(names[-1].name), [names[-1]], None)
         return found if isinstance(found, ObjectLine) else None
 
+    # --- what was renamed or swapped around it ------------------------------------------------------------------------
+
+    @cached_property
+    def _moves(self) -> Mapping[tuple[str, str], list[Move]]:
+        """The RENAMEs and SWAPs of which rows do not say which objects they are about, by account and name."""
+        found = defaultdict[tuple[str, str], list[Move]](list)
+        for account, places in places_of(self._lookups).items():
+            for one in places.statements:
+                if one.operation in {RENAME, SWAP}:
+                    told = {"swapped": "" if one.operation == RENAME else one.other, "time": one.at}
+                    text = sentence({**told, "query_id": one.query_id}, one.name, one.other)
+                    for name in one.names:
+                        found[account, match_name(name)].append(Move(parse_time(one.at) or 0, text))
+        for renaming in renamings(self._lookups):
+            if renaming.kind in _NAMED:
+                for key in renaming.ends:
+                    found[key].append(Move(parse_time(renaming.time.isoformat()) or 0, renaming.sentences[0]))
+        return found
+
+    def moves(self, line: ObjectLine) -> list[Move]:
+        """Those after which the names of a line may be of other objects than rows of before or after show, in the order
+        of time.
+        """
+        if line.root not in self._moves_of_lines:
+            self._moves_of_lines[line.root] = list(self._moves_of_line(line)) if self._moves else []
+        return self._moves_of_lines[line.root]
+
+    def _moves_of_line(self, line: ObjectLine) -> Iterator[Move]:
+        holders = [holder for member in line.members for holder in self._lookups.names_of(member)]
+        named = self._named[line.root]
+        is_shown = len(line.members) == 1 and all(self._is_shown(holders, name, time) for name, time in named)
+        if is_shown or not holders:
+            return
+        keys = {holder.key for holder in holders} | {(holder.account, name) for holder in holders for name, _ in named}
+        # What has no id is known by its name alone, so what was done before its first row counts, too.
+        begin = min(_since(holder) if holder.ident else 0 for holder in holders)
+        last = max(parse_time(holder.seen or holder.since) or 0 for holder in holders)
+        end = max(last, *(_NEVER if time is None else time for _, time in named))
+        yield from (move for move in self._moves_of(keys) if begin < move.time <= end)
+
+    def _is_shown(self, holders: Iterable[NameHolder], name: str, time: int | None) -> bool:
+        """Whether rows show that an object with an id had a name at a time, or so that no move is between."""
+        return any(
+            not self._moves_between(holder.key, parse_time(shown) or 0, time)
+            for holder in holders
+            if holder.ident and match_name(holder.name) == name
+            for shown in (holder.since, holder.seen)
+            if shown
+        )
+
+    def is_meant(self, line: ObjectLine | None, things: Iterable[str], time: int) -> bool:
+        """Whether what rows of a query at a time say of these objects of a declared line is about what is declared:
+        there are no such moves, or one of the objects had a declared name then, and none is between.
+        """
+        return (
+            line is None
+            or not self.moves(line)
+            or any(
+                name == key[1] and not self._moves_between(key, time, at)
+                for thing in things
+                for holder in self._lookups.names_of(thing)
+                if _holds(holder, time)
+                for key in [holder.key]
+                for name, at in self._named[line.root]
+            )
+        )
+
+    def _moves_between(self, key: tuple[str, str], time: int, other: int | None) -> bool:
+        """Whether there is a RENAME or SWAP of a name, or around it, between two times; None: now."""
+        begin, end = sorted((time, _NEVER if other is None else other))
+        return any(begin < move.time <= end for move in self._moves_of([key]))
+
+    def _moves_of(self, keys: Iterable[tuple[str, str]]) -> list[Move]:
+        """Those of the names, and of the schemas and databases that they are in."""
+        places = {(account, place) for account, name in keys for place in (name, *around(name))}
+        return sorted({move for place in places for move in self._moves.get(place, ())})
+
     def name_at(self, iri: str, time: int) -> str | None:
         """The name of an object at a time, in microseconds since 1970 (UTC); None where no row gives it."""
         return next((holder.name for holder in self._lookups.names_of(iri) if _holds(holder, time)), None)
@@ -223,21 +320,48 @@ class Resolver:
         """Whether the second object took the place of the first: the first was last in use under the name, and the
         second began with it, but for the names of a helper, or was built while the first had it.
         """
-        if holder.iri == other.iri:
-            return True
+        return holder.iri == other.iri or (self._is_newer(holder, other) and self._home(holder.iri) == holder)
+
+    def _is_newer(self, holder: NameHolder, other: NameHolder) -> bool:
+        """Whether the second object began with the name, but for those of a helper, or after the first got it. What was
+        there before the record has its first name from the first row on that names it.
+        """
         names = self._lookups.names_of(other.iri)
         before = names[: names.index(other)]
-        is_new = all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder)
-        return is_new and self._home(holder.iri) == holder
+        if all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder):
+            return True
+        is_older = self._lookups.names_of(holder.iri)[0] == holder and not self._lookups.is_made(holder)
+        return is_older and self._lookups.is_made(names[0])
 
     def _home(self, iri: str) -> NameHolder:
-        """The last name of an object but for those under which it was only set aside."""
+        """The last name of an object but for those under which it was only set aside. The name that it got in the place
+        of another object is none of these, though nothing read or filled it under the name before it was replaced.
+        """
         if iri not in self._homes:
             names = self._lookups.names_of(iri)
             while len(names) > 1 and self._is_set_aside(names[-2], names[-1]):
+                if names[-1] in self._built(names[-1]):
+                    break
                 names.pop()
             self._homes[iri] = names[-1]
         return self._homes[iri]
+
+    def _built(self, named: NameHolder) -> set[NameHolder]:
+        """Of the objects that had a name, those that began with it, and those that were built to take their place. One
+        of which rows only show the end under the name may have got it when it was set aside.
+        """
+        key = named.account, match_name(named.name)
+        if key not in self._built_under:
+            found = self._built_under[key] = set()
+            before: NameHolder | None = None
+            for holder in self._in_places(key[1]).get(key[0], []):
+                names = self._lookups.names_of(holder.iri)
+                is_first = names[0] == holder
+                begins = is_first and (len(names) > 1 or self._lookups.is_made(holder) or self._is_used(holder))
+                if begins or (before is not None and before in found and self._is_newer(before, holder)):
+                    found.add(holder)
+                before = holder
+        return self._built_under[key]
 
     def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
         """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was
@@ -251,7 +375,11 @@ class Resolver:
             for made in self._lookups.names_of(other)[:1]
         ):
             return False
-        return not self._lookups.holds(_USED, object=iris([after.iri]), name=literals([after.name]), since=after.since)
+        return not self._is_used(after)
+
+    def _is_used(self, holder: NameHolder) -> bool:
+        """Whether a query read or filled an object under a name, since it got it."""
+        return self._lookups.holds(_USED, object=iris([holder.iri]), name=literals([holder.name]), since=holder.since)
 
 
 def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:

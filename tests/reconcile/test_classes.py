@@ -38,6 +38,12 @@ FILTER: Final = thing(50, "F", "KEY")
 Capsys = pytest.CaptureFixture[str]
 
 
+def swap(number: int, name: str, domain: str = "Table") -> dict[str, Any]:
+    """The properties of a SWAP with another table, or what it is."""
+    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": domain}
+    return {key: {"value": value} for key, value in told.items()}
+
+
 @pytest.mark.parametrize("reads", ["full", "daily"])
 def test_the_four_classes_of_tables(reads: str, tmp_path: Path, capsys: Capsys) -> None:
     rows = [
@@ -320,6 +326,28 @@ def test_helper_tables_are_seen_through(kind: str, tmp_path: Path, capsys: Capsy
         }
 
 
+@pytest.mark.parametrize("form", ["table", "columns"])
+def test_what_is_behind_a_view_that_filled_a_helper(form: str, tmp_path: Path, capsys: Capsys) -> None:
+    """The statement names the view V, which is declared. The table A behind it is no source that is missing."""
+    helper = thing(70, "T__DBT_TMP")
+    of_helper = written(helper, {"C": [(VIEW, "C")]})
+    of_helper["columns"][0]["baseSources"] = [{**A, "columnName": "C"}]
+    rows = [
+        row("q1", 2, [VIEW], [A], objects_modified=[of_helper]),
+        filled("q2", 3, T, helper, C=[(helper, "C")]),
+        ddl("q3", 4, helper, "DROP"),
+    ]
+    lineage = column_lineage({"C": [("d.s.v", "C", "DIRECT")]}) if form == "columns" else {}
+    events = [
+        event([dataset("d.s.a")], [dataset("d.s.v")], run="r1"),
+        event([dataset("d.s.v")], [dataset("d.s.t", **lineage)], run="r2"),
+    ]
+    found = compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json"), "--since", "2026-03-02")
+    into = ("V:C", "T:C") if form == "columns" else ("V", "T")
+    assert classes(found) == {("A", "V"): "verified", into: "verified"}
+    assert not found["notes"], "the helper is no other object that data went to"
+
+
 def test_helpers_that_are_declared_are_seen_through(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     events = [
@@ -337,12 +365,6 @@ def test_a_stream_that_is_declared_as_its_table(tmp_path: Path, capsys: Capsys) 
     rows = [row("q1", 2, [STREAM], [A], **behind)]
     declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): "verified"}
-
-
-def swap(number: int, name: str) -> dict[str, Any]:
-    """The properties of a SWAP with another table."""
-    told = {"swapTargetName": f"D.S.{name}", "swapTargetId": number, "swapTargetDomain": "Table"}
-    return {key: {"value": value} for key, value in told.items()}
 
 
 # --- names at a time --------------------------------------------------------------------------------------------------
@@ -416,6 +438,117 @@ def test_a_table_that_is_built_beside_and_takes_the_name_is_one_dataset(
     alone = said(manifest({"x": model("x")}), tmp_path / "x.json")
     told = compared(graph, capsys, alone)["edges"]
     assert [one["source"]["name"] for one in told] == ["D.S.T"], "its name when X was filled from it"
+
+
+@pytest.mark.parametrize("is_made", [True, False], ids=["made", "there before"])
+@pytest.mark.parametrize("way", ["swap", "swap from the other side", "rename", "swap and replace"])
+def test_tables_that_took_the_name_one_after_the_other(
+    way: str,
+    is_made: bool,  # noqa: FBT001
+    tmp_path: Path,
+    capsys: Capsys,
+) -> None:
+    """Each night a table is built beside T and takes its name, and the former one is dropped; nobody reads T."""
+
+    def filled_and_made(day: int, number: int, name: str, source: Any) -> Any:
+        change = {**thing(number, name), "operationType": "CREATE", "properties": {}}
+        write = filled(f"q{day}", day, thing(number, name), source, C=[(source, "C")])
+        return {**write, "object_modified_by_ddl": change} if day > 1 or is_made else write
+
+    def takes_the_name(day: int, old: int, new: int) -> list[Any]:
+        if way == "rename":
+            return [
+                ddl(f"r{day}", day, thing(old - 1, "ASIDE"), "DROP"),
+                ddl(f"s{day}", day + 1, thing(old, "T"), "ALTER", objectName={"value": "D.S.ASIDE"}),
+                ddl(f"t{day}", day + 2, thing(new, "NEW"), "ALTER", objectName={"value": "D.S.T"}),
+            ]
+        sides = [(thing(old, "T"), swap(new, "NEW")), (thing(new, "NEW"), swap(old, "T"))]
+        sides = sides[::-1] if way == "swap from the other side" else sides
+        swapped = [ddl(f"s{day}", day, one, "ALTER", **properties) for one, properties in sides]
+        return [*swapped, ddl(f"t{day}", day + 1, thing(old, "NEW"), "DROP")]
+
+    rows = [
+        filled_and_made(1, 101, "T", B),
+        filled_and_made(5, 102, "NEW", A),
+        *takes_the_name(6, 101, 102),
+        filled_and_made(15, 103, "T" if way == "swap and replace" else "NEW", A),
+        *([] if way == "swap and replace" else takes_the_name(16, 102, 103)),
+        *([ddl("q19", 19, thing(102, "ASIDE"), "DROP")] if way == "rename" else []),
+    ]
+    graph = made(rows, tmp_path)
+    both = said(event([dataset("d.s.a"), dataset("d.s.b")], [dataset("d.s.t")], day=20), tmp_path / "both.json")
+    found = compared(graph, capsys, both)
+    assert classes(found) == {("A", "T"): "verified", ("B", "T"): "verified"}
+    assert [one["queries"] for one in found["edges"]] == [2, 1]
+    one_only = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=2), tmp_path / "one.json")
+    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", "T"): "undeclared"}
+
+
+Q: Final = thing(15, "") | {"objectName": "D.Q.T"}
+SCHEMAS: Final[list[Any]] = [
+    {"objectDomain": "Schema", "objectId": 800 + n, "objectName": f"D.{one}"} for n, one in enumerate("SQ")
+]
+SWAPPED: Final = [
+    ddl("q3", 4, one, "ALTER", **swap(other["objectId"], other["objectName"].removeprefix("D."), "Schema"))
+    for one, other in (SCHEMAS, SCHEMAS[::-1])
+]
+RENAMED: Final = [
+    ddl("q2a", 3, SCHEMAS[0], "ALTER", objectName={"value": "D.OLD"}),
+    ddl("q3", 4, SCHEMAS[1], "ALTER", objectName={"value": "D.S"}),
+]
+A2, B2 = (
+    {**one, "objectId": 90 + n, "objectName": f"D.RAW.{name}"} for n, (one, name) in enumerate(((A, "A"), (B, "B")))
+)
+
+
+@pytest.mark.parametrize("out", ["json", "contract"])
+@pytest.mark.parametrize("moved", [SWAPPED, RENAMED], ids=["swap", "rename"])
+def test_a_schema_that_took_the_name_of_another(moved: list[Any], out: str, tmp_path: Path, capsys: Capsys) -> None:
+    """A fills S.T, and B fills Q.T, which is S.T from the 4th on. No row says so until one names it."""
+    rows = [filled("q1", 2, T, A2, C=[(A2, "C")]), filled("q2", 3, Q, B2, C=[(B2, "C")]), *moved, row("q5", 9, [X])]
+    graph = made(rows, tmp_path)
+    if out == "contract":
+        given = tmp_path / "c.yaml"
+        given.write_text(
+            "{kind: DataContract, apiVersion: v3.1.0, id: t,\n"
+            "servers: [{server: p, type: snowflake, account: acme-prod}],\n"
+            "schema: [{name: D.S.T, properties: [{name: C, transformSourceObjects: [D.RAW.B.C]}]}]}\n"
+        )
+        found = compared(graph, capsys, given)
+        assert classes(found) == {("D.RAW.B:C", "T:C"): "unknown moved"}
+        return
+    late, early = (
+        said(event([dataset(f"d.raw.{one}") for one in "ab"], [dataset("d.s.t")], day=day), tmp_path / f"{day}.json")
+        for day in (5, 2)
+    )
+    found = compared(graph, capsys, late)
+    assert classes(found) == {("D.RAW.A", "T"): "unknown moved", ("D.RAW.B", "T"): "unknown moved"}
+    assert "(query q3, 2026-03-04T08:00:00Z): rows do not say which" in found["edges"][0]["why"]
+    assert classes(compared(graph, capsys, early)) == {("D.RAW.A", "T"): "verified", ("D.RAW.B", "T"): "phantom"}
+    only_b = said(event([dataset("d.raw.b")], [dataset("d.s.t")], day=5), tmp_path / "b.json")
+    found = compared(graph, capsys, only_b)
+    assert classes(found) == {("D.RAW.B", "T"): "unknown moved"}, "A is not undeclared"
+    assert any(one.startswith("Rows show 1 edge more") for one in found["notes"])
+    later = tmp_path / "later"
+    later.mkdir()
+    now = [{**Q, "objectName": "D.S.T"}, {**T, "objectName": "D.Q.T" if moved is SWAPPED else "D.OLD.T"}]
+    known = made([*rows[:-1], row("q5", 5, now), row("q6", 9, [X])], later)
+    at_6 = said(event([dataset("d.raw.a"), dataset("d.raw.b")], [dataset("d.s.t")], day=6), tmp_path / "6.json")
+    assert classes(compared(known, capsys, at_6)) == {("D.RAW.A", "T"): "phantom", ("D.RAW.B", "T"): "verified"}
+
+
+def test_a_rename_that_gives_no_id(tmp_path: Path, capsys: Capsys) -> None:
+    """A filled U while it was T; the row of the RENAME does not say which object it was."""
+    t, u = ({"objectDomain": "Table", "objectName": f"D.S.{name}"} for name in "TU")
+    rows = [
+        filled("q1", 2, t, A, C=[(A, "C")]),
+        ddl("q2", 3, t, "ALTER", objectName={"value": "D.S.U"}),
+        filled("q3", 4, u, B, C=[(B, "C")]),
+    ]
+    declared = said(event([dataset("d.s.a"), dataset("d.s.b")], [dataset("d.s.u")], day=4), tmp_path / "e.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "U"): "unknown moved", ("B", "U"): "verified"}
+    assert "D.S.T was renamed to D.S.U (query q2, 2026-03-03T08:00:00Z)" in found["edges"][0]["why"]
 
 
 # --- the events of a run ----------------------------------------------------------------------------------------------

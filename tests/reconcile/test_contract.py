@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from exporter.cli import main
-from tests.reconcile.small import classes, compared, filled, made, manifest, model, row, said, thing
+from tests.reconcile.small import classes, compared, ddl, filled, made, manifest, model, row, said, thing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,16 +179,17 @@ def test_all_other_text_stays_as_it_is(form: str, graph: Path, tmp_path: Path, c
     assert ("\n" in text.replace("\r\n", "")) == ("\n" in old.replace("\r\n", ""))
 
 
-def test_a_view_and_what_is_behind_it(tmp_path: Path, capsys: Capsys) -> None:
+@pytest.mark.parametrize("helper", [(), (thing(70, "T__DBT_TMP"),)], ids=["", "through a helper"])
+def test_a_view_and_what_is_behind_it(helper: tuple[dict[str, Any], ...], tmp_path: Path, capsys: Capsys) -> None:
     """A table that is filled by way of a view: the contract may name the view, or what is behind it."""
     through = row("q1", 2, [VIEW], [A])
-    written_by = {"objectDomain": "Table", "objectId": 13, "objectName": "D.S.T"}
+    written_by = helper[0] if helper else {"objectDomain": "Table", "objectId": 13, "objectName": "D.S.T"}
     direct = {"objectDomain": "View", "objectId": 30, "objectName": "D.S.V", "columnName": "VC"}
     base = {"objectDomain": "Table", "objectId": 10, "objectName": "D.S.A", "columnName": "C"}
     through["objects_modified"] = [
         {**written_by, "columns": [{"columnName": "C", "directSources": [direct], "baseSources": [base]}]}
     ]
-    graph = made([through], tmp_path)
+    graph = made([through, *(filled("q2", 3, T, one, C=[(one, "C")]) for one in helper)], tmp_path)
     for listed, expected in (
         ("[]", {("V:VC", "T:C"): "undeclared"}),
         ("[V]", {("V", "T:C"): "verified"}),
@@ -196,6 +197,23 @@ def test_a_view_and_what_is_behind_it(tmp_path: Path, capsys: Capsys) -> None:
     ):
         given = contract(tmp_path / "c.yaml", f"  - {{name: C, transformSourceObjects: {listed}}}\n")
         assert classes(compared(graph, capsys, given)) == expected
+
+
+def test_a_source_that_has_another_name_now(tmp_path: Path, capsys: Capsys) -> None:
+    """The table that was A is A2 now, and a new one is A: the output has the name that the filled contract gets."""
+    rows = [
+        filled("q1", 2, T, A, C=[(A, "C")]),
+        ddl("q2", 3, A, "ALTER", objectName={"value": "D.S.A2"}),
+        filled("q3", 4, T, thing(12, "A"), C=[(thing(12, "A"), "C")]),
+    ]
+    given = contract(tmp_path / "c.yaml", "  - {name: C, transformSourceObjects: [D.S.A.C]}\n")
+    out = tmp_path / "filled.yaml"
+    assert main(["reconcile", str(made(rows, tmp_path)), str(given), "--out", str(out)]) == 0
+    lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    shown = {line[0]: {cell.strip() for cell in line} for line in lines}
+    assert "D.S.A.C (now D.S.A2)" in shown["undeclared"]
+    assert "D.S.A.C" in shown["verified"]
+    assert sources(out) == {"C": ["D.S.A.C", "D.S.A2.C"]}
 
 
 def test_a_contract_of_a_view(tmp_path: Path, capsys: Capsys) -> None:
