@@ -126,7 +126,7 @@ def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
     any part, of others a handful. And of each kind, in words, how many there are and how many of them are shown.
     """
     position = answer.columns.index("change")
-    of_kind: dict[str, list[Sequence[str | None]]] = defaultdict(list)
+    of_kind: dict[str, list[tuple[str | None, ...]]] = defaultdict(list)
     for row in answer.rows:
         of_kind[row[position] or ""].append(row)
     order = sorted(of_kind, key=lambda kind: (_urgency(kind), len(of_kind[kind]), kind))
