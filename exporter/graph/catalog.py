@@ -1,8 +1,9 @@
 """The catalog and the tags of an export: an excerpt of the graph in vocabularies that data catalogs read.
 
 ``catalog``: one DCAT 3 catalog for each account. Each schema is a catalog inside it. Tables, views and stages are
-datasets with their columns (CSVW). Places outside of Snowflake are distributions. ``tags``: each tag is a SKOS concept
-scheme, and its values are concepts. A tag value that is set on a dataset or column now is its theme.
+datasets with their columns (CSVW), unless they were dropped or replaced. Places outside of Snowflake are distributions.
+``tags``: each tag is a SKOS concept scheme, and its values are concepts. A tag value that is set on a dataset or column
+now is its theme.
 
 They are made from an :class:`Entry` for each object, and :class:`Remark`s of queries on objects. Sources: Data Catalog
 Vocabulary 3, sections 6.3 to 6.8; SKOS Reference, sections 3 to 5; Metadata Vocabulary for Tabular Data, section 5.
@@ -132,8 +133,8 @@ class Remark(Struct):
 
 
 def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
-    """The entry of an object; None where the catalog does not show it."""
-    if profile.kind not in {*HOLDS_DATA, TAG}:
+    """The entry of an object; None where the catalog does not show it: it holds no data, or not any more."""
+    if profile.kind not in {*HOLDS_DATA, TAG} or (profile.kind != TAG and life.is_gone):
         return None
     label = label_of(profile, life)
     return Entry(

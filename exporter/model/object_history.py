@@ -375,12 +375,15 @@ class VersionHistory:
     def result(self, seen: dict[str, tuple[int, int]]) -> ObjectHistory:
         """The result of the version history. ``seen``: name -> first and last time it was seen on the object."""
         taken = None if self._now.taken is None else self._now.taken[0]
+        dropped = None if self._now.dropped is None else self._settings.dropped
+        _, last_seen = self._names.present() or ("", NEVER)
         return ObjectHistory(
-            self._names.periods(seen, taken, None if self._now.dropped is None else self._settings.dropped),
+            self._names.periods(seen, taken, dropped),
             dict(sorted(self._now.unrecorded.items())),
             set(self._unrecorded_columns),
             sources=list(self._sources.all(taken)),
             restored=[restored for _, restored in sorted(self._restored.items())],
+            is_gone=taken is not None or (dropped is not None and dropped >= last_seen),
         )
 
 

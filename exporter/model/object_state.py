@@ -324,7 +324,8 @@ class ObjectHistory(Struct, gc=False):
     referred to but were made by no recorded query -> their end. ``unrecorded_columns``: (column, state) of columns
     whose writer is not recorded. ``same_names``: if the object is known only by name, keys of the objects with an id
     that had this name. ``sources``: what is behind a view or stream. ``restored``: its versions that an UNDROP of
-    its schema or database made.
+    its schema or database made. ``is_gone``: whether it was dropped, also with its schema or database, or replaced, and
+    no later row shows or restores it.
     """
 
     names: list[Named] = field(default_factory=list)
@@ -334,3 +335,4 @@ class ObjectHistory(Struct, gc=False):
     is_helper: bool = False
     sources: list[ViewSource] = field(default_factory=list)
     restored: list[Restored] = field(default_factory=list)
+    is_gone: bool = False

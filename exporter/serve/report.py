@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -27,6 +27,8 @@ from exporter.system.terminal import visible_text
 
 _MOST: Final = 40
 """The most rows of a part; the report says if there are more."""
+_MOST_OF_A_KIND: Final = 8
+"""The most rows of a kind of change that neither opens nor unmasks data."""
 _MOST_COUNTED: Final = 10_000
 _SECONDS: Final = 300.0
 _DAYS: Final = 30
@@ -119,26 +121,37 @@ def _common_notes(parts: Sequence[ReportPart]) -> dict[str, tuple[int, list[str]
 
 
 def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
-    """What changed: first what opens or unmasks data, then drops, then the rest, each with the rarest kinds of change
-    first: a policy that was unset is not to be lost among the copies of every night. And the number of each kind, in
-    words.
+    """What changed, by kinds of change: the most urgent first, of equal ones the rarest. A policy that was unset is not
+    to be lost among the copies of every night. Of a kind that opens or unmasks data there are up to as many rows as in
+    any part, of others a handful. And of each kind, in words, how many there are and how many of them are shown.
     """
     position = answer.columns.index("change")
-    kinds = Counter(row[position] for row in answer.rows)
-    order = sorted(kinds, key=lambda kind: (_urgency(kind or ""), kinds[kind], kind or ""))
-    rows = sorted(answer.rows, key=lambda row: order.index(row[position]))
-    counts = ", ".join(f"{kind} ({kinds[kind]:,})" for kind in order)
+    of_kind: dict[str, list[tuple[str | None, ...]]] = defaultdict(list)
+    for row in answer.rows:
+        of_kind[row[position] or ""].append(row)
+    order = sorted(of_kind, key=lambda kind: (_urgency(kind), len(of_kind[kind]), kind))
+    shown = {kind: of_kind[kind][: _MOST if _urgency(kind) == 0 else _MOST_OF_A_KIND] for kind in order}
+    counts = [
+        f"{kind} ({len(of_kind[kind]):,})"
+        if len(shown[kind]) == len(of_kind[kind])
+        else f"{kind} ({len(shown[kind])} of {len(of_kind[kind]):,})"
+        for kind in order
+    ]
+    words = (
+        "First what opens or unmasks data, then what closes or masks it, then drops, then the rest, each with the"
+        " rarest first; of most kinds the first few"
+    )
     return (
-        f"{why} First what opens or unmasks data, then drops, then the rest, each with the rarest first: {counts}."
-        if counts
-        else why
-    ), replace(answer, rows=rows)
+        f"{why} {words}: {', '.join(counts)}." if counts else why,
+        replace(answer, rows=[row for rows in shown.values() for row in rows]),
+    )
 
 
 def _urgency(kind: str) -> int:
-    """0 of a change that opens or unmasks data, 1 of a drop, 2 of others."""
-    is_opening = kind.endswith((" unset", "grant made", " body changed"))
-    return 0 if is_opening else 1 if "dropped" in kind else 2
+    """0 of a change that opens or unmasks data, 1 of one that closes or masks it, 2 of a drop, 3 of others."""
+    if kind.endswith((" unset", "grant made", " body changed")):
+        return 0
+    return 1 if kind.endswith((" set", "grant revoked")) else 2 if "dropped" in kind else 3
 
 
 def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
@@ -152,8 +165,10 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     if question == COVERAGE:
         answer = gaps_of(site, answer, sensitive=True)
         answer = replace(answer, notes=[] if answer.rows else answer.notes)
+    counted, most = f"{len(answer.rows):,}{more}", _MOST
     if question == "changes":
         why, answer = _urgent_first(why, answer)
+        most = len(answer.rows)
     words = site.no_row("shows one", params.get("since"))
-    part = Part(title, question, table(site, answer, _MOST, "more"), words)
-    return ReportPart(part, figure, why, f"{len(answer.rows):,}{more}")
+    part = Part(title, question, table(site, answer, most, "more"), words)
+    return ReportPart(part, figure, why, counted)

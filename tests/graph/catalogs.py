@@ -43,9 +43,13 @@ def listed(catalog: Graph, graph: Graph) -> set[Node]:
 
 
 def holding_data(graph: Graph) -> set[Node]:
-    """The objects of a graph that hold data."""
+    """The objects of a graph that hold data: what was dropped or replaced does not, and its last name has ended."""
     kinds = (AH.Table, AH.View, AH.Stage, AH.Stream, AH.Location)
-    return {one for kind in kinds for one in graph.subjects(RDF.type, kind)}
+    held = {one for kind in kinds for one in graph.subjects(RDF.type, kind)}
+    return {
+        one for one in held
+        if not (names := set(graph.objects(one, AH.hasName))) or any(not graph.value(it, AH.validUntil) for it in names)
+    }  # fmt: skip
 
 
 def columns(catalog: Graph, graph: Graph) -> set[Node]:

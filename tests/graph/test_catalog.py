@@ -214,6 +214,55 @@ def test_columns_that_were_dropped_or_renamed_are_none_of_today(tmp_path: Path) 
     assert len(catalogs.columns(made, graph_)) == 5
 
 
+def _done(operation: str, number: int, name: str, domain: str = "Table", **properties: Any) -> dict[str, Any]:
+    on = {"objectDomain": domain, "objectId": number, "objectName": name, "operationType": operation}
+    return {"object_modified_by_ddl": {**on, "properties": properties}}
+
+
+MADE: Final = [_done("CREATE", 1, "D.S.A"), _done("CREATE", 2, "D.T.B")]
+SWAP: Final = {"swapTargetId": {"value": 1}, "swapTargetDomain": {"value": "Table"}}
+
+
+@pytest.mark.parametrize(
+    ("then", "listed"),
+    [
+        ([_done("DROP", 1, "D.S.A")], {"table/2": "D.T.B"}),
+        ([_done("DROP", 1, "D.S.A"), _done("UNDROP", 1, "D.S.A")], {"table/1": "D.S.A", "table/2": "D.T.B"}),
+        ([_done("REPLACE", 3, "D.S.A"), _done("REPLACE", 4, "D.S.A")], {"table/2": "D.T.B", "table/4": "D.S.A"}),
+        ([_done("DROP", 8, "D.S", "Schema")], {"table/2": "D.T.B"}),
+        ([_done("DROP", 9, "D", "Database")], {}),
+        (
+            [_done("DROP", 9, "D", "Database"), _done("UNDROP", 9, "D", "Database")],
+            {"table/1": "D.S.A", "table/2": "D.T.B"},
+        ),
+        (
+            [
+                _done("CREATE", 3, "D.S.A_NEW"),
+                _done("ALTER", 3, "D.S.A_NEW", swapTargetName={"value": "D.S.A"}, **SWAP),
+            ],
+            {"table/1": "D.S.A_NEW", "table/2": "D.T.B", "table/3": "D.S.A"},
+        ),
+    ],
+)
+def test_what_was_dropped_or_replaced_holds_no_data(
+    then: list[dict[str, Any]], listed: dict[str, str], tmp_path: Path
+) -> None:
+    rows = [
+        {"query_id": f"q{n}", "query_start_time": f"2026-01-0{n}T06:00:00Z", "user_name": "ANA", **row}
+        for n, row in enumerate([*MADE, *then], 1)
+    ]
+    rows_file = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([rows_file], tmp_path / "out", "--outputs", "graph,catalog") == 0
+    made = Graph().parse(tmp_path / "out" / "catalog.ttl")
+    titles = {one: str(made.value(one, DCTERMS.title)) for one in made.subjects(RDF.type, DCAT.Dataset)}
+    assert {str(made.value(one, DCTERMS.identifier)): title for one, title in titles.items()} == listed
+    assert set(made.objects(None, DCAT.dataset)) == set(titles)
+    schemas = {str(made.value(one, DCTERMS.title)) for one in made.objects(None, DCAT.catalog)}
+    assert schemas == {name[:3] for name in listed.values()}
+    graph_ = Graph().parse(next((tmp_path / "out" / "graph").glob("*.ttl")))
+    assert catalogs.listed(made, graph_) == catalogs.holding_data(graph_)
+
+
 def test_a_place_of_files_is_a_distribution(catalog: Graph, graph: Graph) -> None:
     assert len(catalogs.distributed(catalog, graph)) == 2
 
