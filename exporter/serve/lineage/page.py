@@ -235,8 +235,12 @@ def lineage_page(site: Site) -> Blueprint:
         address, focus = picture.address, picture.lineage.focus
         plain = replace(address, day=None, since=None, steps=1, hides=frozenset(), edge=None)
         of_object = replace(address, column="", columns=frozenset(), opened=frozenset(), edge=None, chosen=None)
+        thing, others = site.find(address.path, "")
         return render_template(
             "lineage.html",
+            thing=thing,
+            others=len({row["object_iri"] for row in others.dicts()}),
+            page_of_object=page_of(site, LineageNode(focus.iri)),
             picture=picture,
             address=address,
             drawing=picture.drawing,
