@@ -2,8 +2,8 @@
 
 - Questions and pages that follow data: what a CLONE of a schema or database brought. Its row names the two, and not the
   objects in them: which table came from which is inferred from their names, and not known where the source was not on
-  record. Questions that show single steps have the note on inferred ones, too. And what came with a CLONE or LIKE of a table whose row gives the source as a property alone. They are about
-  all objects that the data went through.
+  record. And what came with a CLONE or LIKE of a table whose row gives the source as a property alone. They are about
+  all objects that the data went through. Questions that show single steps have the note on inferred ones, too.
 - Questions about tags, policies and grants: what is set on a clone from the beginning.
 """
 

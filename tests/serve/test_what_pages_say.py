@@ -183,8 +183,7 @@ def cloned_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskCli
     [
         ("/query?id=q2", ["inferred from names"]),
         ("/object?id=table/53", [
-            "D.S.A, read by the queries that wrote it or cloned with its schema or database "
-            "(partly inferred from names)",
+            "D.S.A, read by the queries that wrote it or cloned with its schema or database (partly inferred",
             "ETL (partly inferred from names)",
         ]),
         ("/object?id=table/3", ["D2.S.A (partly inferred from names)"]),
