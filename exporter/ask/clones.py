@@ -3,7 +3,7 @@
 - Questions and pages that follow data: what a CLONE of a schema or database brought. Its row names the two, and not the
   objects in them: which table came from which is inferred from their names, and not known where the source was not on
   record. And what came with a CLONE or LIKE of a table whose row gives the source as a property alone. They are about
-  all objects that the data went through.
+  all objects that the data went through. Questions that show single steps have the note on inferred ones, too.
 - Questions about tags, policies and grants: what is set on a clone from the beginning.
 """
 
@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import FOLLOWING, Asked, Way
-from exporter.ask.lookups import Lookups
+from exporter.ask.asked import FOLLOWING, MOST, Asked, Way
+from exporter.ask.lookups import Lookups, iris
 from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
 from exporter.input.properties import is_of_source, read
 from exporter.model.effects import CREATES
@@ -33,12 +34,19 @@ _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
+_OF_STEPS: Final = (
+    *("changes", "column-lineage", "writers"),
+    *("page-near", "page-query-derivations", "page-query-writes", "page-writes"),
+)
+"""Questions that show single steps, or who made them."""
+_DIRECT: Final = " No row names their columns: DIRECT is the column of the same name."
 INFERRED: Final = "Inferred from names, as the row of a CLONE does not list what was in the schema or database"
 NO_STEP: Final = "No row lists what was in it, so the answer has no step"
 NOT_SAID: Final = "Its row does not say what came with it, so the answer has no step"
 """Parts of the notes on questions that follow data."""
 _INFERRED: Final = """\
 SELECT DISTINCT ?made ?change ?target ?time ?state ?from WHERE {
+  @made@
   ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target ; prov:wasDerivedFrom ?state .
   OPTIONAL { ?made ^dcterms:isPartOf/prov:wasDerivedFrom ?from }
 }
@@ -157,6 +165,9 @@ def clones(asked: Asked) -> Iterator[str]:
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.places))
             yield from _missing(asked, way, steps)
             yield from _made(asked, way, made)
+    if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
+        for note in _inferred(asked, _with_sources(_shown(asked), asked.places)):
+            yield note + (_DIRECT if asked.name == "column-lineage" else "")
     if asked.name in _OF_SETTINGS:
         yield from _brought(asked)
 
@@ -174,7 +185,7 @@ class _Steps:
         """The steps through a CLONE that are inferred."""
         return [
             row
-            for row in self._graph.select(_INFERRED)
+            for row in _every_inferred(self._graph)
             if self._way.is_of_all or (row["made"] in self._way.states and (self._way.is_up or self._is_followed(row)))
         ]
 
@@ -227,7 +238,7 @@ class _Steps:
                 yield names[0].account, step
 
     def _gaps_down(self) -> Iterator[_Gap]:
-        inferred = [row for row in self._graph.select(_INFERRED) if self._is_followed(row)]
+        inferred = [row for row in _every_inferred(self._graph) if self._is_followed(row)]
         whole = {(row["change"], self._way.thing(row["state"])) for row in inferred}
         of_columns = {
             (row["change"], self._way.thing(row["state"]))
@@ -304,6 +315,31 @@ class _Steps:
         return {(found[1].clone.change, found[1].target): thing for thing, found in first if found}
 
 
+def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[_Row]:
+    """The steps through a CLONE that are inferred. ``made``: only those that made one of these versions."""
+    return list(graph.select(_INFERRED, made="" if made is None else f"VALUES ?made {{ {iris(made)} }}"))
+
+
+def _shown(asked: Asked) -> Iterator[_Row]:
+    """The inferred steps in an answer of single steps: of the objects or queries that are asked for; if none are, those
+    with a name in the answer.
+    """
+    graph, queries = asked.graph, asked.values("query_id")
+    made: set[str] | None = None
+    if asked.about:
+        made = {state for thing in asked.about for state in graph.subjects("prov:specializationOf", thing)}
+        if "to" in asked.values("way"):
+            made = {other for state in made for other in graph.subjects("prov:wasDerivedFrom", state)}
+    elif queries:
+        nodes = (node for ident in queries for node in graph.with_text("ah:queryId", ident))
+        made = {state for node in nodes for state in graph.subjects("prov:wasGeneratedBy", node)}
+    names = {match_name(cell) for row in islice(asked.answer.rows, MOST) for cell in row if cell}
+    for step in _every_inferred(graph, made):
+        is_named = made is not None or match_name(step["target"]) in names
+        if is_named and asked.has(datetime.fromisoformat(step["time"])):
+            yield step
+
+
 def _with_sources(steps: Iterable[_Row], places: dict[str, Places]) -> Iterator[_Row]:
     """Inferred steps with the name that the source had at the time of the CLONE."""
     clones = {one.change: one for each in places.values() for one in each.statements if one.source}
@@ -371,7 +407,7 @@ def _made(asked: Asked, way: Way, rows: Iterable[_Row]) -> Iterator[str]:
 
 def _brought(asked: Asked) -> Iterator[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
-    inferred = _with_sources(asked.graph.select(_INFERRED), asked.places)
+    inferred = _with_sources(_every_inferred(asked.graph), asked.places)
     rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
     names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
     names |= asked.match_names()

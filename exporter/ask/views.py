@@ -7,6 +7,7 @@ explains; and which streams a row does not name.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -223,4 +224,6 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
 
 
 def _listed(graph: Lookups, things: set[str]) -> str:
-    return first_of(sorted(map(graph.label, things)), _SHOWN)
+    """Names, each once, with how many of the objects have it if several."""
+    counts = sorted(Counter(map(graph.label, things)).items())
+    return first_of([name if count == 1 else f"{name} ({count} objects)" for name, count in counts], _SHOWN)

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer, first_of, with_rows
+from exporter.ask.clones import INFERRED
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import ENFORCED, carriers, settings
@@ -254,7 +255,8 @@ def past_of(column: Row) -> str:
 
 def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tuple[list[Part], list[str]]:
     """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
-    that several parts have. A part without rows keeps its notes, since they are in the place of the answer.
+    that several parts have, but for those on inferred steps. A part without rows keeps its notes, since they are in the
+    place of the answer.
 
     All questions that may take long are started before the page waits for any of them, and the others are asked two at
     a time, by the two processes for pages; their answers are cached. If a question fails, the other parts of the page
@@ -276,7 +278,7 @@ def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tu
     notes += [MADE_OF] if thing.kind.upper() in VIEWS else []
     notes += [BEFORE.format(first=site.first[:10])] if site.first else []
     count = Counter(note for part in parts if part.table for note in part.table.notes)
-    common = [note for note, times in count.items() if times > 1]
+    common = [note for note, times in count.items() if times > 1 and not note.startswith(INFERRED)]
     for number, part in enumerate(parts):
         if part.table and part.table.rows:
             own_notes = [note for note in part.table.notes if note not in common]
@@ -365,17 +367,32 @@ def _names_in(name: str, table: Table) -> list[Cell]:
     """The first names of users or objects in a part, how many more there are, and the last time that the rows have."""
     rows = table.dicts()
     first = "source_object_name" if name == "behind" else next(one for one in _FIRST if one in table.columns)
-    names = list({(row[first].text, row[first].href): row[first] for row in rows if row[first].text}.values())
-    certain = {row[first].text for row in rows if "evidence" not in row or row["evidence"].text.upper() != "POSSIBLE"}
-    cells = _joined(", ", ([cell, Cell("" if cell.text in certain else " (possible)")] for cell in names[:_NAMED]))
+    names: dict[str, list[dict[str, Cell]]] = {}  # several objects can have had a name
+    for row in rows:
+        if row[first].text:
+            names.setdefault(f"{row[first].text}{row[first].after}", []).append(row)
+    cells = _joined(", ", ([same[0][first], Cell(_objects_of(same, first))] for same in list(names.values())[:_NAMED]))
     rest = "" if (remaining := len(names) - _NAMED) <= 0 else (
         f" and {_more_than(table)}{remaining:,} other{'s' if remaining > 1 or _more_than(table) else ''}"
     )  # fmt: skip
-    rest += ", read by the queries that wrote it" if name == "sources" else ""
+    is_inferred = any(note.startswith(INFERRED) for note in table.notes)
+    if name == "sources":
+        rest += f", read by the queries that wrote it{' or cloned with its schema or database' if is_inferred else ''}"
+    rest += " (partly inferred from names)" if is_inferred else ""
     times = [
         row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
     ]
     return [*cells, Cell(rest + (f"; last on {max(times)}" if any(times) else ""))]
+
+
+def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
+    """What follows a name: how many objects of these rows have it, if several, and whether they are only possible."""
+    hrefs = {row[first].href for row in rows}
+    are_possible = {"evidence" in row and row["evidence"].text.upper() == "POSSIBLE" for row in rows}
+    words = [f"{len(hrefs):,} objects"] if len(hrefs) > 1 else []
+    words += ["possible"] if are_possible == {True} else []
+    words += ["some possible"] if len(hrefs) > 1 and len(are_possible) > 1 else []
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _more_than(table: Table) -> str:

@@ -61,7 +61,11 @@ _HEADINGS: Final = {
     "root_query_id": "Root",
     "user_names": "Users",
 }
-_HOW_NAMED: Final = {"DIRECT": "named in the statement", "BASE": "behind what it names"}
+_HOW_NAMED: Final = {
+    "DIRECT": "named in the statement",
+    "BASE": "behind what it names",
+    "INFERRED": "inferred from names",
+}
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "access": _HOW_NAMED,
     "source_type": _HOW_NAMED,

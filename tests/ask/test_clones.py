@@ -330,6 +330,14 @@ def test_the_step_is_marked_with_the_clone(told: Callable[[str], Path]) -> None:
         ("read", "unmasked-copies", {}, ["D2.S.A from D.S.A"]),
         ("read", "sensitive-data-movement", {"object_id": "3", "domain": "Table"}, ["Ask for D2.S.A, too."]),
         ("dropped", "root-cause", {"object_id": "53", "column_name": "C"}, ["Ask for D.S.A, too."]),
+        # questions that show single steps
+        ("read", "column-lineage", {}, ["D2.S.A from D.S.A at 2026-01-02T06:00:00Z. No row names their columns"]),
+        ("read", "column-lineage", {"target_object_name": "D.S.A"}, []),
+        ("read", "column-lineage", {"since": at(3)}, []),
+        ("read", "writers", {"object_name": "D2.S.A"}, ["D2.S.A from D.S.A"]),
+        ("read", "writers", {"object_name": "D.S.A"}, []),
+        ("read", "changes", {"since": "2026-01-02"}, ["D2.S.A from D.S.A"]),
+        ("read", "changes", {"since": at(3)}, []),
     ],
 )
 def test_answers_say_what_is_inferred_and_what_is_not_followed(

@@ -124,6 +124,14 @@ def test_a_view_that_is_only_possible_is_a_note(out: Path, capsys: pytest.Captur
     assert "D.S.LONE: no row shows what is behind this view." in notes
 
 
+def test_a_note_has_the_name_of_several_objects_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    anew = thing("View", 28, "W")
+    rows = [row(number, "BOB", [VIEW, one], [TABLE, OTHER]) for number, one in enumerate((JOINED, anew), 1)]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    _, notes = ask(tmp_path / "out", capsys, "end-up", object_name="D.S.T")
+    assert "Possibly over D.S.T, and followed only where it is certain: D.S.V, D.S.W (2 objects)." in notes
+
+
 def test_where_data_ends_up_and_who_reads_it(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found, notes = ask(out, capsys, "end-up", object_name="D.S.T")
     assert {one[:2] for one in found} == {("D.S.V", "View"), ("D.S.ST", "Stream"), ("D.S.COPY", "Table")}

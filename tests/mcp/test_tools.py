@@ -12,12 +12,16 @@ from jsonschema import Draft202012Validator
 
 from exporter import cli
 from exporter.ask.answers import Answer
+from exporter.ask.clones import INFERRED
 from exporter.ask.shipped import find, questions
 from exporter.mcp.server import INSTRUCTIONS, tools
 from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, page
 from exporter.serve.site import CUT
 from exporter.system.terminal import message
+from tests import exports
 from tests.ask.lineage_graphs import graph_of
+from tests.ask.test_clones import A, cloned, table
+from tests.ask.test_names import read
 from tests.ask.test_questions import SOME
 from tests.mcp.asked import MODES, asked, whole
 from tests.pages import EXAMPLE, ROOT, commands
@@ -255,6 +259,23 @@ def test_a_query_has_its_facts(month: Asked) -> None:
     assert ["user_name", "MARIA_ANALYST"] in parts["facts"]
     assert ["ah:roleName", "MARKETING"] in parts["facts"]
     assert {row[0] for row in parts["wrote"]} == {"MART.MARKETING.CAMPAIGN_AUDIENCE"}
+
+
+def test_a_query_and_an_object_say_what_is_inferred_from_a_clone(tmp_path: Path) -> None:
+    """The row of a CLONE of a database names no table and no column."""
+    told = [read(A), cloned("D", "D2", 71), read(table("D2.S.A", 53))]
+    rows = [
+        {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
+        for day, row in enumerate(told, 1)
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    with asked(tmp_path / "out") as server:
+        query = server.answer("query", query_id="q2")
+        answers = [query, server.answer("object", object_name="D2.S.A"), server.answer("column-lineage")]
+    for answer in answers:
+        assert any(note["text"].startswith(INFERRED) for note in answer["notes"])
+    (filled,) = (part["rows"] for part in query["parts"] if part["part"] == "filled")
+    assert [row[3] for row in filled] == ["INFERRED"]
 
 
 def test_lineage_goes_step_by_step(month: Asked) -> None:

@@ -23,7 +23,8 @@ from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, 
 from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
 from exporter.serve.server import make
-from tests.serve.conftest import sited
+from tests.ask.test_names import copied, read
+from tests.serve.conftest import pages_of, sited
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -409,6 +410,38 @@ def test_the_lineage_as_csv_has_the_edges_of_the_picture(client: FlaskClient) ->
     } <= {(row["source_object_name"], row["source_column_name"], row["target_object_name"],
            row["target_column_name"], row["queries"]) for row in rows}  # fmt: skip
     assert next(row["evidence"] for row in rows if row["target_object_name"] == "MART.SALES.V_ORDERS") == "CERTAIN"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "way"), [(("Table", "Table"), "down"), (("Table", "Table"), "up"), (("View", "Table"), "behind")],
+    ids=["targets", "sources", "behind a view"],
+)  # fmt: skip
+@pytest.mark.parametrize("others", [[], ["E.S.ALONE"]], ids=["one group", "and one alone"])
+def test_the_tables_and_the_csv_have_what_a_group_stands_for(
+    kinds: tuple[str, str], way: str, others: list[str], tmp_path: Path
+) -> None:
+    """13 neighbours in one schema are one box, and 13 lines of the table and the CSV."""
+    hub, *many = (
+        {"objectDomain": kinds[number > 0], "objectName": name, "objectId": number + 1}
+        for number, name in enumerate(["D.S.HUB", *(f"D.S.T{number:02}" for number in range(13)), *others])
+    )
+    rows = {
+        "down": [copied(hub, one) for one in many],
+        "up": [copied(one, hub) for one in many],
+        "behind": [{**read(hub), "base_objects_accessed": many}],
+    }[way]
+    with pages_of(rows, tmp_path) as client:
+        kind = kinds[0].lower()
+        text = client.get(f"/lineage/?id={kind}/1").text
+        lines = re.findall(r"<tr>.*?</tr>", text.partition("How data went</h2>")[2], re.DOTALL)[1:]
+        found = list(csv.DictReader(io.StringIO(client.get(f"/lineage/lineage.csv?id={kind}/1").text)))
+        link = re.search(r'href="([^"]*edge=[^"]*)"', lines[0])
+        moves = client.get(unescape(link[1])).text.partition('id="moves"')[2].partition("</section>")[0]
+    place = "target_object_name" if way == "down" else "source_object_name"
+    assert sorted(row[place] for row in found) == [one["objectName"] for one in many]
+    assert len(lines) == len(many)
+    assert "No row" not in text
+    assert ("/query?id=q" in moves) == (way != "behind")
 
 
 def test_the_picture_as_svg_is_whole_and_alone(client: FlaskClient) -> None:

@@ -166,18 +166,18 @@ def test_the_page_of_an_object_begins_with_what_a_steward_asks(client: FlaskClie
 
 
 def test_what_is_only_possible_is_not_shown_as_certain(tmp_path: Path) -> None:
-    """A query reads V alone, another one V and W: what is behind W is not certain."""
-    views = [thing("V", 11, "View"), thing("W", 12, "View")]
+    """A query reads V alone, another one V and W: what is behind W is not certain. W is made anew as another view."""
+    views = [thing("V", 11, "View"), thing("W", 12, "View"), thing("W", 13, "View")]
     rows = [
         {"direct_objects_accessed": views[:1], "base_objects_accessed": [thing("A", 1)]},
-        {"direct_objects_accessed": views, "base_objects_accessed": [thing("A", 1), thing("B", 2)]},
+        *(
+            {"direct_objects_accessed": [views[0], view], "base_objects_accessed": [thing("A", 1), thing("B", 2)]}
+            for view in views[1:]
+        ),
     ]
     with pages_of(rows, tmp_path) as client:
         facts = {name: " ".join(text.split()) for name, text in got(client, "/object?id=table/1").facts.items()}
-    assert [name.strip() for name in facts["Views over it"].partition(";")[0].split(",")] == [
-        "D.S.V",
-        "D.S.W (possible)",
-    ]
+    assert facts["Views over it"].partition(";")[0].replace(" ,", ",") == "D.S.V, D.S.W (2 objects, possible)"
 
 
 def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
@@ -220,7 +220,10 @@ def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client
     page = got(client, "/object?name=mart.sales.dim_customer")
     assert "Table 2055" in page.text
     assert "Other objects had this name" in page.text
+    assert "This page is of Table 2055 alone, with its readers and lineage" in " ".join(page.text.split())
     assert "/object?id=table/2051" in page.links
+    lineage = client.get("/lineage/?name=mart.sales.dim_customer").text
+    assert "1 other object had this name, too. This lineage is of Table 2055 alone" in lineage
 
 
 def test_a_name_in_an_answer_leads_to_the_table_that_the_row_is_about(client: FlaskClient) -> None:

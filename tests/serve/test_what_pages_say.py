@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.ask.clones import INFERRED
 from exporter.serve import server
 from exporter.serve.objects import FORMER
 from exporter.serve.periods import ENFORCED
 from tests import exports
 from tests.ask.test_any_array import STORIES
+from tests.ask.test_clones import cloned
 from tests.ask.test_names import changed, copied, read, thing
 from tests.hard_rows import SENTINEL
-from tests.serve.conftest import sited
+from tests.serve.conftest import pages_of, sited
 from tests.serve.test_pages import Page
 
 if TYPE_CHECKING:
@@ -166,3 +168,32 @@ def test_a_part_of_a_query_that_was_cut_is_said(query: str, place: str, of_halve
     """A cut of policies and of DDL, like that of what was written."""
     text = _text(server.make(of_halves, "127.0.0.1").test_client(), f"/query?id={query}")
     assert f"1 query was cut by Snowflake ({place}), so the answer may lack what it did" in text
+
+
+@pytest.fixture(scope="module")
+def cloned_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """q1 reads D.S.A, q2 clones D as D2, q3 reads D2.S.A."""
+    rows = [read(A), cloned("D", "D2", 71), read({**A, "objectId": 53, "objectName": "D2.S.A"})]
+    with pages_of(rows, tmp_path_factory.mktemp("cloned")) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/query?id=q2", ["inferred from names"]),
+        ("/object?id=table/53", [
+            "D.S.A, read by the queries that wrote it or cloned with its schema or database (partly inferred",
+            "ETL (partly inferred from names)",
+        ]),
+        ("/object?id=table/3", ["D2.S.A (partly inferred from names)"]),
+    ],
+)  # fmt: skip
+def test_pages_say_that_a_step_through_a_clone_is_inferred(
+    path: str, said: list[str], cloned_client: FlaskClient
+) -> None:
+    """View, "objects_modified": the columns that a query named are in the row, and the row of a CLONE names none."""
+    text = _text(cloned_client, path)
+    assert f"{INFERRED}: D2.S.A from D.S.A" in text
+    assert [one for one in said if one not in text] == []
+    assert "named in the statement" not in text

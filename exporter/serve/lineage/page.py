@@ -39,9 +39,9 @@ from exporter.serve.lineage.flows import (
     edge,
     read_lineage,
 )
-from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, picture
+from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
 from exporter.serve.objects import past_of, unknown
-from exporter.serve.site import Site, SiteObject
+from exporter.serve.site import MOST_ROWS, Site, SiteObject
 from exporter.serve.tables import Cell, Table, notes_header, table, time, users
 from exporter.serve.takes import takes
 
@@ -125,22 +125,25 @@ class _PicturePage:
         return [Cell(where), name, Cell(kind), step]
 
     def flows(self) -> list[tuple[LineageNode, LineageNode, Flow, str]]:
-        """Each edge between places, with the address that lists its queries."""
+        """Each edge between places, also of a group, with the address that lists its queries."""
         return [
             (line.source, line.target, line.flow, moves_href(edge, self.address, self.site))
-            for line in self.picture.lines.values()
+            for line in (*self.picture.lines.values(), *folded(self.lineage, self.picture))
             if line.flow and isinstance(line.source, LineageNode) and isinstance(line.target, LineageNode)
             if (edge := edge_of(line))
         ]
 
     def lines(self) -> Table:
+        flows = self.flows()
         rows = [
             [Cell(self.title(source), page_of(self.site, source)), Cell(self.title(target), page_of(self.site, target)),
              Cell(HOW.get(flow.evidence, f"{flow.queries:,}"), queries_href), Cell(time(flow.first), None, "time"),
              Cell(time(flow.last), None, "time"), Cell("", items=users(flow.users))]
-            for source, target, flow, queries_href in self.flows()
+            for source, target, flow, queries_href in flows[:MOST_ROWS]
         ]  # fmt: skip
-        return Table(("from", "to", "queries", "first", "last", "by"), rows)
+        cut = f"These are the first {MOST_ROWS:,} of {len(flows):,} lines; the CSV has all."
+        notes = [cut] if len(flows) > MOST_ROWS else []
+        return Table(("from", "to", "queries", "first", "last", "by"), rows, notes)
 
     def nothing(self) -> str:
         """The text where there are no edges."""
@@ -182,7 +185,7 @@ class _PicturePage:
         return title, words, moved
 
     def csv(self) -> Answer:
-        """The edges of the picture, and those between the columns that it shows."""
+        """The edges of the picture, also of its groups, and those between the columns that it shows."""
         labels = self.lineage.labels
         edges = [(source, target, flow) for source, target, flow, _ in self.flows()]
         edges += [(*ends, flow) for ends, flow in self.column_flows.items()]
@@ -232,8 +235,12 @@ def lineage_page(site: Site) -> Blueprint:
         address, focus = picture.address, picture.lineage.focus
         plain = replace(address, day=None, since=None, steps=1, hides=frozenset(), edge=None)
         of_object = replace(address, column="", columns=frozenset(), opened=frozenset(), edge=None, chosen=None)
+        thing, others = site.find(address.path, "")
         return render_template(
             "lineage.html",
+            thing=thing,
+            others=len({row["object_iri"] for row in others.dicts()}),
+            page_of_object=page_of(site, LineageNode(focus.iri)),
             picture=picture,
             address=address,
             drawing=picture.drawing,

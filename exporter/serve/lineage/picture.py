@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode
+from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode, edge
 
 MOST_SINGLE: Final = 12
 """The most neighbours that are shown one by one; if there are more, they are grouped by database and schema."""
@@ -162,6 +162,16 @@ def _shown(
         yield from ((node, 1) for node in members[:MOST_OF_GROUP])
         if len(members) > MOST_OF_GROUP:
             yield Group(direction, place, name, rest=True), len(members) - MOST_OF_GROUP
+
+
+def folded(lineage: Lineage, picture: Picture) -> Iterator[PictureEdge]:
+    """The edges that the picture draws to a group: those to its members that have no box of their own."""
+    for group in picture.spots:
+        if isinstance(group, Group):
+            nodes = lineage.neighbours(group.direction, group.of)
+            for node in sorted(nodes, key=lambda node: (lineage.labels[node].name, node)):
+                if node not in picture.spots and schema(lineage.labels[node].name) == group.schema:
+                    yield PictureEdge(*edge(group.direction, group.of, node), nodes[node], group.direction)
 
 
 def schema(name: str) -> str:
