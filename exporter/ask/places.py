@@ -270,11 +270,18 @@ class Places:
 
 def clone_rows(graph: Lookups) -> list[dict[str, str]]:
     """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
-    return [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
+    return [] if not _has_containers(graph) else [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
+
+
+def _has_containers(graph: Lookups) -> bool:
+    """Whether rows give a schema or database as an object of its own. An index knows it; a query is planned first."""
+    return any(any(graph.with_text("ah:domain", domain)) for domain in ("Schema", "Database"))
 
 
 def places_of(graph: Lookups) -> dict[str, Places]:
     """What happened to schemas and databases, by account."""
+    if not _has_containers(graph):
+        return {}
     clones = {row["change"]: row for row in clone_rows(graph)}
     found: dict[tuple[str, frozenset[str]], ContainerStatement] = {}
     for row in graph.select(_CHANGES):

@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path, PurePath
 from typing import IO, Final, cast
 
@@ -175,6 +176,7 @@ def docs_dir() -> Path:
     return _folder("docs", in_checkout="docs")
 
 
+@cache
 def _folder(name: str, *, in_checkout: str) -> Path:
     packaged = _PACKAGE / "data" / name
     return packaged if packaged.is_dir() else _PACKAGE.parent / in_checkout
