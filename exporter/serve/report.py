@@ -30,6 +30,8 @@ _MOST: Final = 40
 _MOST_OF_A_KIND: Final = 8
 """The most rows of a kind of change that neither opens nor unmasks data."""
 _MOST_COUNTED: Final = 10_000
+_MASKS: Final = ("CLEAR", None, "MASKED")
+"""What ``agent-reads`` says of a mask, in the order of the report."""
 _SECONDS: Final = 300.0
 _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
@@ -45,6 +47,11 @@ _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
         "Copies of masked columns that are read without a mask",
         "copies of masked columns that are read without a mask",
         "At any time on record.",
+    ),
+    "agent-reads": (
+        "Reads by software agents",
+        "columns read by agents without a mask",
+        "Which agents read which columns. In clear: no masking policy was enforced, also where the column has none.",
     ),
     "unused-objects": ("Unused objects", "unused objects", "Nobody read them in this time."),
     "exposure": ("Exposure", "grants and open shares", "What grants and shares open, at the end of the record."),
@@ -100,7 +107,10 @@ def _text(site: Site, since: str | None) -> str:
         "until": f"{last + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}",
     }
     since_alone = {"since": period["since"]}
-    params = {"changes": period, "unmasked-reads": period, "unused-objects": since_alone, "page-top-readers": period}
+    params = {
+        "changes": period, "unmasked-reads": period, "agent-reads": period, "unused-objects": since_alone,
+        "page-top-readers": period,
+    }  # fmt: skip
     parts = [_part(site, question, params.get(question, {})) for question in _TITLES]
     made_at = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     html = render_template(
@@ -154,6 +164,23 @@ def _urgency(kind: str) -> int:
     return 1 if kind.endswith((" set", "grant revoked")) else 2 if "dropped" in kind else 3
 
 
+def _by_agent(answer: Answer) -> tuple[str, Answer]:
+    """How many columns agents read without a mask, and what agents read: a row for each agent, column and mask, with
+    its number of queries. First what was read without a mask, then that of which rows do not tell.
+    """
+    queries: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)  # with reads by day without ids
+    last: dict[tuple[str | None, ...], str] = {}
+    for row in answer.dicts():
+        key = row["agent_name"] or row["agent_type"], row["object_name"], row["column_name"], row["mask"]
+        queries[key].add(row["query_id"])
+        last[key] = max(last.get(key, ""), row["query_start_time"] or "")
+    order = sorted(queries, key=lambda key: (_MASKS.index(key[3]), -len(queries[key]), str(key)))
+    columns = ("agent_name", "object_name", "column_name", "mask", "queries", "last_read")
+    rows = [(*key, None if None in queries[key] else str(len(queries[key])), last[key]) for key in order]
+    in_clear = {key[1:3] for key in order if key[3] == "CLEAR"}
+    return f"{len(in_clear):,}", replace(answer, columns=columns, rows=rows)
+
+
 def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     title, figure, why = _TITLES[question]
     if question == COVERAGE:
@@ -169,6 +196,8 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     if question == "changes":
         why, answer = _urgent_first(why, answer)
         most = len(answer.rows)
+    if question == "agent-reads":
+        counted, answer = _by_agent(answer)
     words = site.no_row("shows one", params.get("since"))
     part = Part(title, question, table(site, answer, most, "more"), words)
     return ReportPart(part, figure, why, counted)

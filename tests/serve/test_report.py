@@ -136,6 +136,20 @@ def test_many_changes_of_one_kind_do_not_hide_others(tmp_path: Path) -> None:
     assert all(words in told for words in ("object dropped (8 of 12)", "column renamed (2)", "object made (8 of 12)"))
 
 
+def test_agents_have_a_row_for_each_column_and_mask(made: str, month: Site) -> None:
+    reads = month.ask("agent-reads", {"since": "2026-09-20T00:00:00Z"}).dicts()
+    words = {"CLEAR": "in clear", "MASKED": "masked", None: ""}
+    ids: dict[tuple[str | None, ...], set[str | None]] = {}
+    for read in reads:
+        key = read["agent_name"], read["object_name"], read["column_name"], words[read["mask"]]
+        ids.setdefault(key, set()).add(read["query_id"])
+    shown = rows(made, "Reads by software agents")
+    assert {tuple(row[:4]): int(row[4]) for row in shown} == {key: len(each) for key, each in ids.items()}
+    clear = {key[1:3] for key in ids if key[3] == "in clear"}
+    assert len(clear) > 1
+    assert f"<b>{len(clear)}</b> columns read by agents without a mask" in made
+
+
 def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Path, tmp_path: Path) -> None:
     title = "Sensitive columns without a policy"
     assert rows(made, title) == []
