@@ -371,9 +371,14 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
             arrived = thing or steps.arrived.get((clone.change, step.target), "")
             source = asked.graph.called(step.source, account, clone.time)
             target = asked.graph.called(step.target, account, clone.time, arrived)
-            lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
-            others[source if way.is_up else target] = None
-        ask = "" if way.is_of_all else f" Ask for {first_of(list(others), _SHOWN)}, too."
+            is_known = bool(
+                (arrived and not way.is_up) or asked.graph.holders(step.source if way.is_up else step.target)
+            )
+            origin = step.source if is_known or not way.is_up else f"what no row names in {clone.source}"
+            copy = target if is_known or way.is_up else f"its copy in {clone.name}, which no row names"
+            lacking.append(f"from {origin} to {copy}" + (f" (column {column})" if column else ""))
+            others |= {source if way.is_up else target: None} if is_known else {}
+        ask = "" if way.is_of_all or not others else f" Ask for {first_of(list(others), _SHOWN)}, too."
         yield (
             f"{clone.name} was cloned from {clone.source} at {clone.at}. {NO_STEP} {first_of(lacking, _SHOWN)}.{ask}"
         )

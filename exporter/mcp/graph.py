@@ -134,6 +134,7 @@ _TEXTS: Final = tuple(
 _iri: Final = re.compile(rf"(?!{SCHEME})[a-z][a-z0-9+.-]*://[^\s,;]+").match
 _is_plain: Final = re.compile(r"\d+|[A-Za-z]?[a-z]+").fullmatch
 """A number, or a single word that is not in capitals: the sentences have such words, and one alone says nothing."""
+_inside: Final = re.compile(r'(?:\.(?:"(?:[^"]|"")*"|[\w$-]+))+').match
 _escape: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[tnr\\])")
 
 
@@ -170,7 +171,9 @@ def _end_of_name(store: Store, sentence: str, position: int, ends: list[int], ar
         if part.isspace():
             continue
         if part in arguments or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
-            return end
+            # A name that no row has can begin with that of a schema or database, as of what a CLONE may have brought.
+            inside = _inside(sentence, end)
+            return inside.end() if inside else end
     return None
 
 
