@@ -125,7 +125,9 @@ def overview(site: Site) -> Blueprint:
             title: table(site, replace(gaps_of(site, answer, sensitive=is_sensitive), notes=[]))
             for title, is_sensitive in (("Sensitive", True), ("Other tags", False))
         }
-        return render_template("gaps.html", sensitive=sensitive, gap_tables=gap_tables, notes=answer.notes, empty=site.no_row(NO_GAP))
+        return render_template(
+            "gaps.html", sensitive=sensitive, gap_tables=gap_tables, notes=answer.notes, empty=site.no_row(NO_GAP)
+        )
 
     return routes
 

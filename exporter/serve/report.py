@@ -37,7 +37,11 @@ _SECONDS: Final = 300.0
 _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
 _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "changes": ("What changed", "different changes", "New readers and copies, tags and policies, objects, columns, grants."),
+    "changes": (
+        "What changed",
+        "different changes",
+        "New readers and copies, tags and policies, objects, columns, grants.",
+    ),
     "unmasked-reads": (
         "Reads in clear",
         "reads of columns in clear",
@@ -55,7 +59,11 @@ _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
         "Which agents read which columns. In clear: no masking policy was enforced, also where the column has none.",
     ),
     "unused-objects": ("Unused objects", "unused objects", "Nobody read them in this time."),
-    "exposure": ("Exposure", "objects that grants and shares open", "What grants and shares open, at the end of the record."),
+    "exposure": (
+        "Exposure",
+        "objects that grants and shares open",
+        "What grants and shares open, at the end of the record.",
+    ),
     "page-top-readers": ("Top readers", "users who read", "The users with the most queries that read something."),
 }
 """Each part by its question: its title, what its number counts, and what its rows are; of what is tagged without a
