@@ -20,7 +20,7 @@ from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers
 from exporter.serve.site import Row, Site, is_cut
-from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, part_of, table, tag_and_value
+from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, table, tag_and_value
 from exporter.serve.takes import takes
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ default: the tags on which a masking policy was ever set.
 """
 COVERAGE: Final = "policy-coverage"
 """The question whose answer has what is tagged without a policy. A tag that says who owns a table needs none."""
+NO_GAP: Final = "sets such a tag on what no policy covers at the end of the record"
+"""What no row of the record does if nothing is tagged without a policy."""
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "unmasked-copies": ("target_object_name", "target_column_name"),
+    "exposure": ("object_name", "domain"),
+}
+"""What is counted of an answer that has several rows for it, by its columns: a copy has a row for each source."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,9 @@ def overview(site: Site) -> Blueprint:
             title: table(site, replace(gaps_of(site, answer, sensitive=is_sensitive), notes=[]))
             for title, is_sensitive in (("Sensitive", True), ("Other tags", False))
         }
-        return render_template("gaps.html", sensitive=sensitive, gap_tables=gap_tables, notes=answer.notes)
+        return render_template(
+            "gaps.html", sensitive=sensitive, gap_tables=gap_tables, notes=answer.notes, empty=site.no_row(NO_GAP)
+        )
 
     return routes
 
@@ -144,7 +153,18 @@ def _topic_part(site: Site, topic: Topic) -> Part:
         return gaps_of(site, answer, sensitive=True) if is_of_gaps else answer
 
     more = url_for("pages.gaps") if is_of_gaps else ask_href(topic.question, params)
-    return part_of(site, topic.title, topic.question, ask, most=_FEW, more=more, since=params.get("since"))
+    answer = answered(ask)
+    if isinstance(answer, str):
+        return Part(topic.title, topic.question, None, answer, more)
+    shown = replace(table(site, answer, _FEW, more), count=counted(topic.question, answer))
+    words = site.no_row(NO_GAP if is_of_gaps else "shows one", params.get("since"))
+    return Part(topic.title, topic.question, shown, words, more)
+
+
+def counted(question: str, answer: Answer) -> int:
+    """How many there are of what a question is about: its rows, or different values of what is counted."""
+    columns = [answer.columns.index(column) for column in _COUNTED.get(question, ())]
+    return len({tuple(row[column] for column in columns) for row in answer.rows}) if columns else len(answer.rows)
 
 
 def _params(site: Site, topic: Topic) -> dict[str, str]:

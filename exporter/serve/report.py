@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +18,7 @@ from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
 from exporter.publish import single
-from exporter.serve.overview import COVERAGE, day_before, gaps_of, sensitive_tags_sentence
+from exporter.serve.overview import COVERAGE, NO_GAP, counted, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
@@ -29,17 +29,22 @@ _MOST: Final = 40
 """The most rows of a part; the report says if there are more."""
 _MOST_OF_A_KIND: Final = 8
 """The most rows of a kind of change that neither opens nor unmasks data."""
-_MOST_COUNTED: Final = 10_000
+_MOST_COUNTED: Final = 100_000
+_MOST_HELPERS: Final = 1_000_000
 _MASKS: Final = ("CLEAR", None, "MASKED")
 """What ``agent-reads`` says of a mask, in the order of the report."""
 _SECONDS: Final = 300.0
 _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
 _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "changes": ("What changed", "changes", "New readers and copies, tags and policies, objects, columns, grants."),
+    "changes": (
+        "What changed",
+        "different changes",
+        "New readers and copies, tags and policies, objects, columns, grants.",
+    ),
     "unmasked-reads": (
         "Reads in clear",
-        "reads in clear",
+        "reads of columns in clear",
         "Who read a column without its mask, before or after it had one.",
     ),
     COVERAGE: ("Sensitive columns without a policy", "sensitive columns without a policy", ""),
@@ -54,7 +59,11 @@ _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
         "Which agents read which columns. In clear: no masking policy was enforced, also where the column has none.",
     ),
     "unused-objects": ("Unused objects", "unused objects", "Nobody read them in this time."),
-    "exposure": ("Exposure", "grants and open shares", "What grants and shares open, at the end of the record."),
+    "exposure": (
+        "Exposure",
+        "objects that grants and shares open",
+        "What grants and shares open, at the end of the record.",
+    ),
     "page-top-readers": ("Top readers", "users who read", "The users with the most queries that read something."),
 }
 """Each part by its question: its title, what its number counts, and what its rows are; of what is tagged without a
@@ -130,6 +139,29 @@ def _common_notes(parts: Sequence[ReportPart]) -> dict[str, tuple[int, list[str]
     return {note: (number, titles[note]) for number, note in enumerate(common, 1)}
 
 
+def _of_people(site: Site, answer: Answer) -> tuple[Answer, int]:
+    """What changed without what loads repeat, the latest first: one row for what a user did again and again to the same
+    column, or to objects that had the same name one after the other, with the number of ``times``. And how many changes
+    of helpers are left out; those that open or unmask data are not.
+    """
+    helpers = {row["object_iri"] for row in site.rows("page-helpers", most=_MOST_HELPERS)}
+    times = Counter[tuple[str | None, ...]]()
+    latest: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+    left_out = 0
+    for cells, row in sorted(
+        zip(answer.rows, answer.dicts(), strict=True), key=lambda each: each[1]["query_start_time"] or "", reverse=True
+    ):
+        iris = (row["object_iri"] or "").split(" ")
+        if _urgency(row["change"] or "") > 0 and helpers.issuperset(iris):
+            left_out += 1
+            continue
+        key = row["change"], row["object_name"], row["column_name"], row["user_name"], site.account_of(iris[0])
+        times[key] += 1
+        latest.setdefault(key, cells)
+    rows = [(*cells, str(times[key])) for key, cells in latest.items()]
+    return replace(answer, columns=(*answer.columns, "times"), rows=rows), left_out
+
+
 def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
     """What changed, by kinds of change: the most urgent first, of equal ones the rarest. A policy that was unset is not
     to be lost among the copies of every night. Of a kind that opens or unmasks data there are up to as many rows as in
@@ -149,12 +181,20 @@ def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
     ]
     words = (
         "First what opens or unmasks data, then what closes or masks it, then drops, then the rest, each with the"
-        " rarest first; of most kinds the first few"
+        " rarest first; of most kinds the latest few. What a user did again to the same name counts once: its row has"
+        " the latest time, and how many times it was"
     )
     return (
         f"{why} {words}: {', '.join(counts)}." if counts else why,
         replace(answer, rows=[row for rows in shown.values() for row in rows]),
     )
+
+
+def _on_helpers(left_out: int) -> str:
+    """The sentence that counts the changes of helpers that are left out; empty where there are none."""
+    changes = "1 change" if left_out == 1 else f"{left_out:,} changes"
+    are = "is" if left_out == 1 else "are"
+    return f" {changes} of helpers (what loads fill, read and drop) {are} left out." if left_out else ""
 
 
 def _urgency(kind: str) -> int:
@@ -192,12 +232,15 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     if question == COVERAGE:
         answer = gaps_of(site, answer, sensitive=True)
         answer = replace(answer, notes=[] if answer.rows else answer.notes)
-    counted, most = f"{len(answer.rows):,}{more}", _MOST
+    number, most = f"{counted(question, answer):,}{more}", _MOST
     if question == "changes":
+        answer, left_out = _of_people(site, answer)
+        number = f"{len(answer.rows):,}{more}"
         why, answer = _urgent_first(why, answer)
+        why += _on_helpers(left_out)
         most = len(answer.rows)
     if question == "agent-reads":
-        counted, answer = _by_agent(answer)
-    words = site.no_row("shows one", params.get("since"))
+        number, answer = _by_agent(answer)
+    words = site.no_row(NO_GAP if question == COVERAGE else "shows one", params.get("since"))
     part = Part(title, question, table(site, answer, most, "more"), words)
-    return ReportPart(part, figure, why, counted)
+    return ReportPart(part, figure, why, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from html import unescape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -79,6 +79,8 @@ def test_a_note_is_written_once(made: str) -> None:
     told = Page(part(made, "Notes on several parts")).text
     assert Page(made).text.count("No row records which tags, policies and grants came with a CLONE") == 1
     assert "Exposure" in told
+    for numbers in re.findall(r"Notes? on several parts: ([\d, ]+)\.", made):
+        assert (its := [int(number) for number in numbers.split(", ")]) == sorted(its)
 
 
 OPENING: Final = ("grant made", "unset", "body changed")
@@ -136,6 +138,70 @@ def test_many_changes_of_one_kind_do_not_hide_others(tmp_path: Path) -> None:
     assert all(words in told for words in ("object dropped (8 of 12)", "column renamed (2)", "object made (8 of 12)"))
 
 
+def test_what_loads_repeat_does_not_hide_what_people_did(tmp_path: Path) -> None:
+    """Each night a load makes, fills and drops a helper, and masks the target anew. ANA drops a table on the fourth
+    day, and at the end copies two masked columns into one.
+    """
+
+    def table(number: int, name: str) -> dict[str, Any]:
+        return {"objectDomain": "Table", "objectId": number, "objectName": f"D.S.{name}"}
+
+    def ddl(what: str, thing: dict[str, Any], **properties: Any) -> dict[str, Any]:
+        return {"object_modified_by_ddl": {**thing, "operationType": what, "properties": properties}}
+
+    def read(thing: dict[str, Any], *columns: str) -> dict[str, Any]:
+        reads = [{**thing, "columns": [{"columnName": column} for column in columns]}]
+        return {"direct_objects_accessed": reads, "base_objects_accessed": reads}
+
+    def copy(source: dict[str, Any], columns: str, target: dict[str, Any]) -> dict[str, Any]:
+        sources = [{**source, "columnName": column} for column in columns]
+        filled = {"columnName": "C", "baseSources": sources, "directSources": sources}
+        return {**read(source, *columns), "objects_modified": [{**target, "columns": [filled]}]}
+
+    policy = {"policies": [{"policyName": "P.S.M", "policyId": 9, "policyKind": "MASKING_POLICY"}]}
+    enforced = [{"columnName": column, **policy} for column in "AB"]
+    mask = {"columns": {"C": {"maskingPolicies": {"P.S.M": {"subOperationType": "ADD"}}}}}
+    source, target, mine = table(1, "R"), table(2, "T"), table(4, "MINE")
+    done = [("01 01", "EVE", {**read(source, "A", "B"), "policies_referenced": [{**source, "columns": enforced}]})]
+    for day in range(1, 13):
+        helper = table(100 + day, "T__DBT_TMP")
+        night = (ddl("CREATE", helper), copy(source, "AB", helper), copy(helper, "C", target), ddl("DROP", helper),
+                 ddl("ALTER", target, **mask))  # fmt: skip
+        done += [(f"{day:02} {hour:02}", "LOADER", what) for hour, what in enumerate(night, 2)]
+    done += [("04 01", "ANA", ddl("DROP", table(3, "OLD"))), ("12 07", "ANA", copy(source, "AB", mine)),
+             ("12 08", "ANA", read(mine, "C"))]  # fmt: skip
+    rows_ = [
+        {"query_id": f"q{n}", "query_start_time": f"2026-10-{time}:00:00 +0000", "user_name": user, **what}
+        for n, (time, user, what) in enumerate(done)
+    ]
+    given, out = exports.ndjson(rows_, tmp_path / "rows.ndjson"), tmp_path / "r.html"
+    assert exports.export([given], tmp_path / "out", "--outputs", "graph") == 0
+    assert cli.main(["report", str(tmp_path / "out"), "--out", str(out)]) == 0
+    text = out.read_text("utf-8")
+    shown = [(*row[:4], row[5][5:13], row[6]) for row in rows(text, "What changed")]
+    assert shown == [
+        ("masking policy set", "D.S.T", "C", "LOADER", "10-12 06", "12"),
+        ("object dropped", "D.S.OLD", "", "ANA", "10-04 01", "1"),
+        ("new copy", "D.S.MINE", "C", "ANA", "10-12 07", "1"),
+        ("new copy", "D.S.T", "C", "LOADER", "10-01 04", "1"),
+        ("new reader", "D.S.MINE", "", "ANA", "10-12 08", "1"),
+        ("new reader", "D.S.R", "", "ANA", "10-12 07", "1"),
+        ("new reader", "D.S.R", "", "LOADER", "10-01 03", "1"),
+        ("new reader", "D.S.R", "", "EVE", "10-01 01", "1"),
+    ]
+    # It was made and dropped 12 times, and was new once as a copy, and once as something read.
+    assert "26 changes of helpers (what loads fill, read and drop) are left out" in part(text, "What changed")
+    title = "Copies of masked columns that are read without a mask"
+    copies = [tuple(row[3:]) for row in rows(text, title)]
+    assert (len(copies), len(set(copies))) == (4, 2), "each copy has two sources"
+    assert f"<b>2</b> c{title[1:]}" in text
+    assert "<b>8</b> different changes" in text
+    with sited(tmp_path / "out") as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        home = next(page for _ in range(50) if "not ready" not in (page := Page(client.get("/").text).text))
+    assert f"{title} (2)" in home
+
+
 def test_agents_have_a_row_for_each_column_and_mask(made: str, month: Site) -> None:
     reads = month.ask("agent-reads", {"since": "2026-09-20T00:00:00Z"}).dicts()
     words = {"CLEAR": "in clear", "MASKED": "masked", None: ""}
@@ -153,6 +219,7 @@ def test_agents_have_a_row_for_each_column_and_mask(made: str, month: Site) -> N
 def test_gaps_are_of_the_tags_that_the_settings_name(made: str, month_graph: Path, tmp_path: Path) -> None:
     title = "Sensitive columns without a policy"
     assert rows(made, title) == []
+    assert "sets such a tag on what no policy covers at the end of the record" in notes(made, title)
     (tmp_path / "settings.toml").write_text("[serve]\nsensitive_tags = 'owner'\n")
     out = str(tmp_path / "report.html")
     assert cli.main(["report", str(month_graph), "--out", out, "--config", str(tmp_path / "settings.toml")]) == 0
