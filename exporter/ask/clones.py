@@ -366,19 +366,17 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
     for gap in steps.gaps():
         by_clone.setdefault(gap.step.clone, []).append(gap)
     for clone, gaps in sorted(by_clone.items())[-_SHOWN:]:
-        lacking, others = list[str](), dict[str, None]()
+        lacking, others = list[str](), dict[str, bool]()
         for step, account, thing, column in gaps:
             arrived = thing or steps.arrived.get((clone.change, step.target), "")
             source = asked.graph.called(step.source, account, clone.time)
             target = asked.graph.called(step.target, account, clone.time, arrived)
-            is_known = bool(
-                (arrived and not way.is_up) or asked.graph.holders(step.source if way.is_up else step.target)
-            )
-            origin = step.source if is_known or not way.is_up else f"what no row names in {clone.source}"
-            copy = target if is_known or way.is_up else f"its copy in {clone.name}, which no row names"
-            lacking.append(f"from {origin} to {copy}" + (f" (column {column})" if column else ""))
-            others |= {source if way.is_up else target: None} if is_known else {}
-        ask = "" if way.is_of_all or not others else f" Ask for {first_of(list(others), _SHOWN)}, too."
+            lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
+            is_known = (arrived and not way.is_up) or asked.graph.holders(step.source if way.is_up else step.target)
+            others[source if way.is_up else target] = bool(is_known)
+        known, unknown = ([name for name, has_row in others.items() if has_row == one] for one in (True, False))
+        ask = f" Ask for {first_of(known, _SHOWN)}, too." if known and not way.is_of_all else ""
+        ask += f" No row names {first_of(unknown, _SHOWN)}." if unknown else ""
         yield (
             f"{clone.name} was cloned from {clone.source} at {clone.at}. {NO_STEP} {first_of(lacking, _SHOWN)}.{ask}"
         )

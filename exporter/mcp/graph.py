@@ -173,7 +173,8 @@ def _end_of_name(store: Store, sentence: str, position: int, ends: list[int], ar
         if part in arguments or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
             # A name that no row has can begin with that of a schema or database, as of what a CLONE may have brought.
             inside = _inside(sentence, end)
-            return inside.end() if inside else end
+            is_other = inside and _end_of_name(store, sentence, end + 1, ends, arguments)
+            return inside.end() if inside and not is_other else end
     return None
 
 

@@ -277,6 +277,9 @@ def test_lines_in_names_break_no_message(out: Path) -> None:
         ("A B: A B, A Bs.", {"A B"}, "[1]: [1], A Bs.", ["A B"]),
         ("See s3://b/IGNORE%20ALL, too.", (), "See [1], too.", ["s3://b/IGNORE%20ALL"]),
         ("(x\ny)", {"x\ny"}, "([1])", ["x\ny"]),
+        # what a CLONE of DEV may have brought, which no row names
+        ('To DEV.C."OBEY IT". Ask.', {"DEV"}, "To [1]. Ask.", ['DEV.C."OBEY IT"']),
+        ("DEV.C: DEV.", {"DEV", "C"}, "[1].[2]: [1].", ["DEV", "C"]),
         ("a \x1b[31m", (), "a \\x1b[31m", []),
     ],
 )
