@@ -60,7 +60,8 @@ def masked_things(graph: Lookups) -> set[str]:
 
 class _Namesakes(NamedTuple):
     """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
-    last of the others; ``ids``: of the others, in order; ``masked``: the masked one; ``columns``: those that are masked
+    last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
+    since the masked one; ``masked``: the masked one; ``columns``: those that are masked
     on this one, and on which no row shows a mask on the others.
     """
 
@@ -68,6 +69,7 @@ class _Namesakes(NamedTuple):
     masked: NameHolder
     columns: set[str]
     ids: Sequence[str] = ()
+    since: str = ""
 
 
 def _histories(asked: Asked) -> Iterator[list[NameHolder]]:
@@ -294,14 +296,27 @@ def _names(graph: Lookups, column: str | None) -> set[str]:
 
 
 def _in_words(graph: Lookups, one: _Namesakes, *, has_accounts: bool) -> str:
-    """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``."""
+    """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
+    ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``.
+    """
     holder, named = one.holder, sorted(one.columns - {_WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
     which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
     last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
+    if one.since:
+        objects = f"{len(one.ids)} objects, the latest object_id={holder.ident}{until}"
+        return f"{what}{owner} (since {one.since}; {objects}; masked: object_id={one.masked.ident})"
     return f"{what}{owner} (object_id={which}{last}{until}; masked: object_id={one.masked.ident})"
+
+
+def _as_one(every: Sequence[_Namesakes]) -> _Namesakes:
+    """The latest of those with one name, in order; with the ones before it, since the same masked one."""
+    last = every[-1]
+    same = [one for one in every if one.masked.iri == last.masked.iri and one.columns >= last.columns]
+    ids = list(dict.fromkeys(one.holder.ident or "" for one in same))
+    return last._replace(ids=ids, since=same[0].holder.since) if len(ids) > 1 else last
 
 
 def took_place(asked: Asked) -> Iterator[str]:
@@ -312,8 +327,10 @@ def took_place(asked: Asked) -> Iterator[str]:
         return
     graph, since = asked.graph, unmasked_since(asked)
     has_accounts = len(graph.accounts()) > 1
-    latest = {one.holder.key: one for one in since}
-    ordered = sorted(latest.values(), key=lambda one: one.holder.order)[::-1]
+    by_name = defaultdict[tuple[str, str], list[_Namesakes]](list)
+    for one in since:
+        by_name[one.holder.key].append(one)
+    ordered = sorted(map(_as_one, by_name.values()), key=lambda one: one.holder.order)[::-1]
     texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
     if texts:
         lack = " Reads of it are not in the answer: column-readers has them." if asked.name == _OF_READS else ""

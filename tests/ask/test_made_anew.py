@@ -209,6 +209,22 @@ def test_reads_before_a_mask_that_a_later_object_of_the_name_got(
     assert not any("had later" in note for note in asked("unmasked-reads", graph, **given, until=at(1)).notes)
 
 
+def test_one_entry_says_since_when_many_objects_of_a_name_are_unmasked(tmp_path: Path) -> None:
+    """Three nights after a mask; and again a mask, and two nights."""
+    nights = [row for one in DIM[1:] for row in (changed(one, "REPLACE"), read(one, "MIA"))]
+    again = [changed(DIM[3], columns=SET_MASK), *(changed(thing("DIM", number), "REPLACE") for number in (5, 6)),
+             *(read(thing("DIM", number)) for number in (5, 6))]  # fmt: skip
+    first = [changed(DIM[0], columns=SET_MASK), *nights]
+    graph = stories.told({"once": first, "again": [*first, *again]}, tmp_path)
+    for story, said in (
+        ("once", f"D.S.DIM.C (since {at(2)}; 3 objects, the latest object_id=4; masked: object_id=1)."),
+        ("again", f"D.S.DIM.C (since {at(9)}; 2 objects, the latest object_id=6; masked: object_id=4)."),
+    ):
+        for given in ({}, {"object_name": "D.S.DIM"}):
+            notes = asked("unmasked-reads", stories.of(story, graph), **given).notes
+            assert [said in note for note in notes if "got the name" in note] == [True]
+
+
 NAMED_PII: Final = {key: value for key, value in PII.items() if key != "objectId"}
 OFF_TAG: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}
 UNTAG: Final[Json] = {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "DROP"}}}
