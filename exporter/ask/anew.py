@@ -5,6 +5,7 @@ own.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,7 +17,7 @@ from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.parameters import as_text
 from exporter.ask.places import inside
 from exporter.ask.without_ids import same_names
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.system.reachable import reachable
 
 _OF_MASKS: Final = ("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")
@@ -26,7 +27,9 @@ _MASKED: Final = {
 }
 """A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
 _OF_READS: Final = "unmasked-reads"
+_EARLY: Final = datetime.min.replace(tzinfo=UTC)
 _LATE: Final = datetime.max.replace(tzinfo=UTC)
+_CUT: Final = f"object_modified_by_ddl {TRUNCATED}"
 _WHOLE: Final = ""
 """In the place of a column: a mask of which rows name the object alone."""
 _SHOWN: Final = 3
@@ -50,13 +53,15 @@ def masked_things(graph: Lookups) -> set[str]:
     """The objects on which rows show masking policies, also by tags."""
     nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
     masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
-    marks = (mark for tag in masked for mark in graph.subjects("ah:elementObject", tag))
+    forms = {form for tag in masked for form in (tag, *same_names(graph, tag))}
+    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
     return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
 
 
 class _Namesakes(NamedTuple):
     """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
-    last of the others; ``ids``: of the others, in order; ``masked``: the masked one; ``columns``: those that are masked
+    last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
+    since the masked one; ``masked``: the masked one; ``columns``: those that are masked
     on this one, and on which no row shows a mask on the others.
     """
 
@@ -64,6 +69,7 @@ class _Namesakes(NamedTuple):
     masked: NameHolder
     columns: set[str]
     ids: Sequence[str] = ()
+    since: str = ""
 
 
 def _histories(asked: Asked) -> Iterator[list[NameHolder]]:
@@ -99,6 +105,12 @@ def have_masked_namesakes(asked: Asked) -> set[str]:
     return found
 
 
+def masked_columns(asked: Asked, thing: str) -> set[str]:
+    """The columns of an object, of those that are asked for, on which rows show a mask."""
+    found, columns = _masks(asked.graph, thing).keys() - {_WHOLE}, asked.match_names("column_name")
+    return found & columns if columns else found
+
+
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
     """When an object had lost its name: at the latest when a row shows it as that of another one that has it since, if
     no query names the former one so later. No row need say it, as of a SWAP of the schema.
@@ -125,7 +137,7 @@ def _is_then(asked: Asked, holder: NameHolder, holders: Iterable[NameHolder]) ->
     return not has_ended and (asked.until is None or since < asked.until)
 
 
-def _unmasked(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[_Namesakes]:
+def _unmasked(graph: Lookups, holders: Sequence[NameHolder]) -> Iterator[_Namesakes]:
     """Those of the objects that had one name, in order, that got it from masked ones: from those with masks while they
     had the name, before the next one had it.
     """
@@ -139,9 +151,8 @@ def _unmasked(graph: Lookups, holders: Iterable[NameHolder]) -> Iterator[_Namesa
         lost = {one for one in before if (not own if one == _WHOLE else one in there)}
         if lost and _WHOLE not in own:
             yield _Namesakes(holder, max((before[one] for one in lost), key=lambda one: one.order), lost)
-        until = None if holder.until is None else in_utc(holder.until)
-        times = _masks(graph, holder.iri).items()
-        shown += [(time, column, holder) for column, time in times if until is None or time < until]
+        since_when = _masked_since(graph, holder, _left(holder, holders))
+        shown += [(time, column, holder) for column, time in since_when.items()]
 
 
 def _columns(graph: Lookups, thing: str) -> set[str]:
@@ -153,35 +164,101 @@ def _own_masks(graph: Lookups, thing: str) -> set[str]:
     return {one for form in (thing, *same_names(graph, thing)) for one in _masks(graph, form)}
 
 
-def _masks(graph: Lookups, thing: str) -> dict[str, datetime]:
-    """The columns of an object on which rows show a masking policy, under all their names, and since when."""
-    found = dict[str, datetime]()
+def _masked_since(graph: Lookups, holder: NameHolder, left: datetime | None) -> dict[str, datetime]:
+    """The columns on which an object surely had a mask in the time that it had the name, until ``left``; and since when
+    each has it.
+    """
+    since, until = in_utc(holder.since), left or _LATE
+    return {
+        column: min(one.since for one in found)
+        for column, every in _masks(graph, holder.iri).items()
+        if (found := [one for one in every if one.since < min(one.sure, until) and since < one.sure])
+    }
+
+
+class _Held(NamedTuple):
+    """A time in which something was set: ``until``: as far as rows tell; ``sure``: until no row may have unset it, as
+    one without the id, or one that Snowflake cut.
+    """
+
+    since: datetime
+    until: datetime
+    sure: datetime
+
+    def together(self, other: _Held) -> _Held:
+        """The time in which both were set."""
+        return _Held(max(self.since, other.since), min(self.until, other.until), min(self.sure, other.sure))
+
+
+def _masks(graph: Lookups, thing: str) -> dict[str, list[_Held]]:
+    """The columns of an object on which rows show a masking policy, under all their names, and when: by a tag, while
+    the column has the tag, and the tag the policy. The column of what is on the object as a whole is empty.
+    """
+    found, of_column = defaultdict[str, list[_Held]](list), defaultdict[str | None, list[_Held]](list)
     for enforcement in graph.subjects("ah:protectedObject", thing):
         if graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY":
             time = _first(graph, graph.subjects("ah:enforced", enforcement), "prov:startedAtTime")
-            for name in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
-                found[name] = min(time, found.get(name, _LATE))
-    for setting in graph.subjects("ah:settingOn", thing):
-        since = _masks_since(graph, setting)
-        for name in _names(graph, graph.text(setting, "ah:onColumn")) if since else ():
-            found[name] = min(since or _LATE, found.get(name, _LATE))
+            of_column[graph.text(enforcement, "ah:protectedColumn")].append(_Held(time, _LATE, _LATE))
+    for setting, held in _set_on(graph, [thing], "maskingPolicies"):
+        of_column[graph.text(setting, "ah:onColumn")].append(held)
+    for setting, held in _by_tags(graph, thing):
+        of_column[graph.text(setting, "ah:onColumn")].append(held)
+    for column, every in of_column.items():
+        for name in _names(graph, column):
+            found[name] += every
     return found
+
+
+def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, _Held]]:
+    """The times in which tags masked: each with what set the tag."""
+    on_tags = dict[frozenset[str], list[_Held]]()
+    for setting, held in _set_on(graph, [thing], "tags"):
+        tags = _elements(graph, setting)
+        if tags not in on_tags:
+            on_tags[tags] = [on_tag for _, on_tag in _set_on(graph, tags, "maskingPolicies")]
+        both = (held.together(on_tag) for on_tag in on_tags[tags])
+        yield from ((setting, one) for one in both if one.since < one.until)
+
+
+def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator[tuple[str, _Held]]:
+    """What is set on the forms of an object, and when: before the first row that sets it, if one only unsets it."""
+    every = {
+        one: (graph.text(one, "ah:onColumn"), _elements(graph, one), _first(graph, [one], "ah:validFrom"))
+        for place in places
+        for one in graph.subjects("ah:settingOn", place)
+        if graph.text(one, "ah:property") == property_
+    }
+    changes = (change for place in places for change in graph.subjects("ah:changedObject", place)) if every else ()
+    cut = [_first(graph, [change], "prov:startedAtTime") for change in changes if _is_cut(graph, change)]
+    unset = [
+        (one, column, elements, _first(graph, graph.subjects("ah:hasSetting", one), "prov:startedAtTime"))
+        for one, (column, elements, since) in every.items()
+        if since == _LATE
+    ]
+    for one, (column, elements, since) in every.items():
+        if since < _LATE:
+            until = _first(graph, [one], "ah:validUntil")
+            ends = [time for _, place, own, time in unset if place == column and (not own or own & elements)]
+            yield one, _Held(since, until, min(until, *(time for time in (*ends, *cut) if since < time), _LATE))
+    for one, column, elements, time in unset:
+        of_same = (since for place, own, since in every.values() if place == column and own & elements)
+        if not any(since < time for since in of_same):
+            yield one, _Held(_EARLY, time if elements else _LATE, time if elements else _EARLY)
+
+
+def _elements(graph: Lookups, setting: str) -> frozenset[str]:
+    """The tag or policy that is set, in all its forms; empty if the row does not name it."""
+    elements = graph.objects(setting, "ah:elementObject")
+    return frozenset(form for one in elements for form in (one, *same_names(graph, one)))
+
+
+def _is_cut(graph: Lookups, change: str) -> bool:
+    return any(_CUT in graph.objects(query, "ah:incomplete") for query in graph.objects(change, "dcterms:isPartOf"))
 
 
 def _first(graph: Lookups, nodes: Iterable[str], term: str) -> datetime:
     """The first such time of the nodes; :data:`_LATE` if they have none, as what unsets."""
     return min((in_utc(time) for node in nodes for time in graph.objects(node, term)), default=_LATE)
-
-
-def _masks_since(graph: Lookups, setting: str) -> datetime | None:
-    """Since when what is set masks, as a masking policy or a tag with one; None if it does not."""
-    time = _first(graph, [setting], "ah:validFrom")
-    if graph.text(setting, "ah:property") == "maskingPolicies":
-        return time
-    tags = {form for tag in graph.objects(setting, "ah:elementObject") for form in (tag, *same_names(graph, tag))}
-    on_tags = (one for tag in tags for one in graph.subjects("ah:settingOn", tag))
-    masks = [one for one in on_tags if graph.text(one, "ah:property") == "maskingPolicies"]
-    return max(time, _first(graph, masks, "ah:validFrom")) if masks else None
 
 
 def _masked_wholes(graph: Lookups) -> set[str]:
@@ -200,11 +277,10 @@ def _is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str])
     for place in wholes:
         if holder.account not in {around.account for around in graph.names_of(place)}:
             continue
-        for setting in graph.subjects("ah:settingOn", place):
-            begin, end = _masks_since(graph, setting), _first(graph, [setting], "ah:validUntil")
-            periods = inside(graph, holder.iri, place) if begin else ()
-            if begin and any(since < end and begin < (until or _LATE) for since, until in periods):
-                return True
+        masked = [held for _, held in _by_tags(graph, place)]
+        periods = inside(graph, holder.iri, place) if masked else ()
+        if any(since < one.until and one.since < (until or _LATE) for since, until in periods for one in masked):
+            return True
     return False
 
 
@@ -220,14 +296,27 @@ def _names(graph: Lookups, column: str | None) -> set[str]:
 
 
 def _in_words(graph: Lookups, one: _Namesakes, *, has_accounts: bool) -> str:
-    """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``."""
+    """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
+    ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``.
+    """
     holder, named = one.holder, sorted(one.columns - {_WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
     which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
     last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
+    if one.since:
+        objects = f"{len(one.ids)} objects, the latest object_id={holder.ident}{until}"
+        return f"{what}{owner} (since {one.since}; {objects}; masked: object_id={one.masked.ident})"
     return f"{what}{owner} (object_id={which}{last}{until}; masked: object_id={one.masked.ident})"
+
+
+def _as_one(every: Sequence[_Namesakes]) -> _Namesakes:
+    """The latest of those with one name, in order; with the ones before it, since the same masked one."""
+    last = every[-1]
+    same = [one for one in every if one.masked.iri == last.masked.iri and one.columns >= last.columns]
+    ids = list(dict.fromkeys(one.holder.ident or "" for one in same))
+    return last._replace(ids=ids, since=same[0].holder.since) if len(ids) > 1 else last
 
 
 def took_place(asked: Asked) -> Iterator[str]:
@@ -238,8 +327,10 @@ def took_place(asked: Asked) -> Iterator[str]:
         return
     graph, since = asked.graph, unmasked_since(asked)
     has_accounts = len(graph.accounts()) > 1
-    latest = {one.holder.key: one for one in since}
-    ordered = sorted(latest.values(), key=lambda one: one.holder.order)[::-1]
+    by_name = defaultdict[tuple[str, str], list[_Namesakes]](list)
+    for one in since:
+        by_name[one.holder.key].append(one)
+    ordered = sorted(map(_as_one, by_name.values()), key=lambda one: one.holder.order)[::-1]
     texts = [_in_words(graph, one, has_accounts=has_accounts) for one in ordered]
     if texts:
         lack = " Reads of it are not in the answer: column-readers has them." if asked.name == _OF_READS else ""
@@ -264,14 +355,14 @@ def _read_before(asked: Asked, told: Collection[str]) -> Iterator[_Namesakes]:
     graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), _masked_wholes(asked.graph)
     about = asked.about
     for holders in _histories(asked):
-        masks = {holder.iri: _own_masks(graph, holder.iri) for holder in holders}
+        shown = [_masked_since(graph, holder, _left(holder, holders)) for holder in holders]
         found = list[tuple[NameHolder, NameHolder, set[str]]]()
         for place, holder in enumerate(holders):
-            own = masks[holder.iri]
+            own = _own_masks(graph, holder.iri)
             if _WHOLE in own or holder.iri in told or (about and holder.iri not in about):
                 continue
-            later = {column: one for one in holders[place + 1 :][::-1] if one.iri != holder.iri
-                     for column in masks[one.iri] - own}  # fmt: skip
+            after = list(zip(holders, shown, strict=True))[place + 1 :][::-1]
+            later = {column: one for one, masked in after if one.iri != holder.iri for column in masked.keys() - own}
             read = {
                 column
                 for column in (_columns(graph, holder.iri) - own if later else ())

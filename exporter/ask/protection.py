@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
-from exporter.ask.anew import DATA, have_masked_namesakes
+from exporter.ask.anew import DATA, have_masked_namesakes, masked_columns
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, iris, literals
@@ -98,20 +98,6 @@ def enforced_before(asked: Asked) -> Iterator[str]:
 
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
-_MASKED: Final = """\
-ASK {
-  VALUES ?object { @thing@ }
-  VALUES ?match_name { @columns@ }
-  ?own_column ah:columnOf ?object ; ah:matchName ?match_name .
-  ?own_column ah:renamedFrom*|(^ah:renamedFrom)+ ?column .
-  { ?setting ah:onColumn ?column ; ah:property "maskingPolicies" }
-  UNION { ?enforcement ah:protectedColumn ?column ; ah:policyKind "MASKING_POLICY" }
-  UNION {
-    ?tagged a ah:TagSetting ; ah:onColumn ?column ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
-    ?on_tag ah:settingOn ?tag ; ah:property "maskingPolicies" .
-  }
-}
-"""
 _ON_WHOLE: Final = """\
 SELECT DISTINCT ?label WHERE {
   ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?object .
@@ -165,8 +151,7 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
         label = ".".join((graph.label(thing), *([columns] if columns else [])))
         name = called.of(thing, label, is_told_apart=thing in others)
         if asked.name == "unmasked-reads" and not (
-            any(_has(row, asked, thing) for row in masking)
-            or graph.holds(_MASKED, thing=iris([thing]), columns=of_columns)
+            any(_has(row, asked, thing) for row in masking) or masked_columns(asked, thing)
         ):
             what = _NAME if columns else f"a column of {_NAME}"
             told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)

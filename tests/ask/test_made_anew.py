@@ -209,6 +209,61 @@ def test_reads_before_a_mask_that_a_later_object_of_the_name_got(
     assert not any("had later" in note for note in asked("unmasked-reads", graph, **given, until=at(1)).notes)
 
 
+def test_one_entry_says_since_when_many_objects_of_a_name_are_unmasked(tmp_path: Path) -> None:
+    """Three nights after a mask; and again a mask, and two nights."""
+    nights = [row for one in DIM[1:] for row in (changed(one, "REPLACE"), read(one, "MIA"))]
+    again = [changed(DIM[3], columns=SET_MASK), *(changed(thing("DIM", number), "REPLACE") for number in (5, 6)),
+             *(read(thing("DIM", number)) for number in (5, 6))]  # fmt: skip
+    first = [changed(DIM[0], columns=SET_MASK), *nights]
+    graph = stories.told({"once": first, "again": [*first, *again]}, tmp_path)
+    for story, said in (
+        ("once", f"D.S.DIM.C (since {at(2)}; 3 objects, the latest object_id=4; masked: object_id=1)."),
+        ("again", f"D.S.DIM.C (since {at(9)}; 2 objects, the latest object_id=6; masked: object_id=4)."),
+    ):
+        for given in ({}, {"object_name": "D.S.DIM"}):
+            notes = asked("unmasked-reads", stories.of(story, graph), **given).notes
+            assert [said in note for note in notes if "got the name" in note] == [True]
+
+
+NAMED_PII: Final = {key: value for key, value in PII.items() if key != "objectId"}
+OFF_TAG: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}
+UNTAG: Final[Json] = {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "DROP"}}}
+TAG_FIRST: Final = changed(FIRST, columns={"C": TAG})
+ANEW: Final = [changed(SECOND, "REPLACE"), read(SECOND, "BEN")]
+BY_TAGS: Final[dict[str, tuple[list[Json], bool, bool]]] = {
+    "mask-after-the-table": ([TAG_FIRST, *ANEW, ON_TAG], False, True),
+    "mask-before-the-tag": ([ON_TAG, changed(PII, **OFF_TAG), TAG_FIRST, *ANEW], False, True),
+    "mask-after-the-tag": ([TAG_FIRST, changed(FIRST, columns={"C": UNTAG}), ON_TAG, *ANEW], False, True),
+    "read-before": (
+        [read(FIRST), changed(SECOND, "REPLACE"), changed(SECOND, columns={"C": TAG}),
+         changed(thing("A", 3), "REPLACE"), ON_TAG],
+        False, True,
+    ),
+    "no-row-of-the-change": ([TAG_FIRST, read(SECOND), ON_TAG, changed(thing("A", 3), "REPLACE")], False, False),
+    # it may have been unset, and may not
+    "unset-without-an-id": ([ON_TAG, changed(NAMED_PII, **OFF_TAG), TAG_FIRST, *ANEW], False, False),
+    "cut": (
+        [ON_TAG, {"object_modified_by_ddl": {**PII, "operationType": "ALTER", "properties": "TRUNCATED"}}, TAG_FIRST,
+         *ANEW],
+        False, False,
+    ),
+    "together": ([TAG_FIRST, ON_TAG, changed(PII, **OFF_TAG), *ANEW], True, False),
+    "together-without-an-id": ([TAG_FIRST, changed(NAMED_PII, **SET_MASK["C"]), *ANEW], True, False),
+}  # fmt: skip
+"""Tags that mask while the column has the tag, and the tag the mask; whether it is told, and not to apply."""
+
+
+@pytest.mark.parametrize("story", BY_TAGS)
+def test_a_tag_masks_while_it_has_the_mask(story: str, tmp_path: Path) -> None:
+    rows, is_told, is_of_none = BY_TAGS[story]
+    graph = stories.told({story: rows}, tmp_path)
+    for given in ({}, {"object_name": "D.S.A"}):
+        notes = asked("unmasked-reads", graph, **given).notes
+        assert any("got the name of one" in note or "had later" in note for note in notes) == is_told
+    assert any("does not apply" in note for note in notes) == is_of_none
+    assert not (is_of_none and any("than the masked one" in note for note in notes))
+
+
 def test_notes_on_one_of_several_objects_name_its_id(tmp_path: Path) -> None:
     """No row sets a tag on object 2; one does on object 1, which had the same name."""
     rows = [changed(FIRST, columns={"C": TAG}), changed(SECOND, "REPLACE"), read({**SECOND, "accountName": "PROV"})]
