@@ -404,7 +404,9 @@ LINEAGE: Final = Tool(
             "type": "integer", "minimum": 1, "maximum": _MOST_STEPS,
             "description": "How many steps to follow (1 if not given).",
         },
-        "at": text("As of the end of this day, such as 2026-09-30 (UTC); the whole record if not given."),
+        "at": text(
+            "As of the end of this day, such as 2026-09-30 (UTC), unlike at of other tools; the whole record if not given."
+        ),
         **paging(),
     },
     (), {**OF_ROWS, "properties": {"object": {"type": "object"}, **OF_ROWS["properties"]}}, _answer,
