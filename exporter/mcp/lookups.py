@@ -408,7 +408,8 @@ LINEAGE: Final = Tool(
             "description": "How many steps to follow (1 if not given).",
         },
         "at": text(
-            "As of the end of this day, such as 2026-09-30 (UTC), unlike at of other tools; the whole record if not given."
+            "As of the end of this day, such as 2026-09-30 (UTC), unlike at of other tools; the whole record if not "
+            "given."
         ),
         **paging(),
     },

@@ -87,8 +87,8 @@ NOT_READY: Final = "The answer is not ready yet. The page loads again by itself 
 
 class Cell(NamedTuple):
     """``kind``: how the cell is displayed, a class of style.css; ``pages``: text and address of the page of each thing
-    that the cell means, if there are several, and then ``href`` finds them by name; ``items``: the same for the parts of a list, with the text after each;
-    ``exact``: a time as the graph has it; ``after``: text behind the link.
+    that the cell means, if there are several, and then ``href`` finds them by name; ``items``: the same for the parts
+    of a list, with the text after each; ``exact``: a time as the graph has it; ``after``: text behind the link.
     """
 
     text: str
@@ -206,9 +206,9 @@ class _Cells:
         if text is None:
             return Cell("")
         if pages := self._pages(column, text, row):
-            if len(pages) > 1:
-                return Cell(text, self._by_name(column, text, row), pages=pages)
-            return Cell(text, pages[0][1], after=self._of(column, row))
+            is_one = len(pages) == 1
+            href, after = (pages[0][1], self._of(column, row)) if is_one else (self._by_name(column, text, row), "")
+            return Cell(text, href, pages=() if is_one else pages, after=after)
         if any(part in column for part in _TIMES) and text[10:11] == "T":
             return Cell(time(text), None, "time", exact=text)
         if text and (items := self._items(column, text, row)):
