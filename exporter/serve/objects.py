@@ -388,7 +388,7 @@ def _names_in(name: str, table: Table) -> list[Cell]:
 
 def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
     """What follows a name: how many objects of these rows have it, if several, and whether they are only possible."""
-    hrefs = {href for row in rows for _, href in row[first].pages or [("", row[first].href)]}
+    hrefs = {href for row in rows for _, href in row[first].pages or [("", row[first].href or "")]}
     are_possible = {"evidence" in row and row["evidence"].text.upper() == "POSSIBLE" for row in rows}
     words = [f"{len(hrefs):,} objects"] if len(hrefs) > 1 else []
     words += ["possible"] if are_possible == {True} else []
