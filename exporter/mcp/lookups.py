@@ -309,7 +309,7 @@ LOOKUPS: Final = (
 
 _COLUMNS: Final = (
     *("direction", "step", "source_name", "source_column", "target_name", "target_column"),
-    *("queries", "first_time", "last_time", "evidence"),
+    *("queries", "first_time", "last_time", "evidence", "source_iri", "target_iri"),
 )
 _DIRECTIONS: Final[Mapping[str, tuple[Direction, ...]]] = {
     "upstream": ("up",),
@@ -356,7 +356,7 @@ def _day(value: str | None) -> date | None:
 
 
 def _edges(lineage: Lineage, direction: Direction, steps: int, notes: list[str]) -> Iterator[tuple[str | None, ...]]:
-    """A row for each step that data took, the nearest first; each once."""
+    """A row for each step that data took, the nearest first; each once. Objects of one name are in order of time."""
     waiting, reached, read = deque([(lineage.focus, 1)]), {lineage.focus}, 0
     while waiting:
         place, step = waiting.popleft()
@@ -367,7 +367,8 @@ def _edges(lineage: Lineage, direction: Direction, steps: int, notes: list[str])
             return
         read += 1
         for other, flow in sorted(
-            lineage.neighbours(direction, place).items(), key=lambda neighbour: _name(lineage, neighbour[0])
+            lineage.neighbours(direction, place).items(),
+            key=lambda neighbour: (_name(lineage, neighbour[0]), neighbour[1].first, neighbour[0].iri),
         ):
             yield _row(lineage, direction, step, edge(direction, place, other), flow)
             if other not in reached and step < steps:
@@ -385,7 +386,8 @@ def _row(
     (source, source_column), (target, target_column) = (_name(lineage, place) for place in ends)
     word = "upstream" if direction == "up" else "downstream"
     queries = None if flow.evidence else str(flow.queries)
-    cells = (source, source_column, target, target_column, queries, flow.first, flow.last, flow.evidence)
+    iris = (place.iri for place in ends)
+    cells = (source, source_column, target, target_column, queries, flow.first, flow.last, flow.evidence, *iris)
     return word, str(step), *(cell or None for cell in cells)
 
 
@@ -394,8 +396,9 @@ LINEAGE: Final = Tool(
     "Lineage",
     "From where did data come to an object or a column, and where did it go, step by step? A row is a step: queries "
     "moved data from source to target, how many, when first and last; or evidence CERTAIN or POSSIBLE where a view or "
-    "stream shows data and no query moved it. root-cause and lineage-as-of go back to the first sources, end-up to all "
-    "places where data ended up; this tool shows what is between.",
+    "stream shows data and no query moved it. source_iri and target_iri tell objects of one name apart. root-cause and "
+    "lineage-as-of go back to the first sources, end-up to all places where data ended up; this tool shows what is "
+    "between.",
     {
         **OBJECT,
         "column_name": text("The lineage of this column alone."),
@@ -404,7 +407,10 @@ LINEAGE: Final = Tool(
             "type": "integer", "minimum": 1, "maximum": _MOST_STEPS,
             "description": "How many steps to follow (1 if not given).",
         },
-        "at": text("As of the end of this day, such as 2026-09-30 (UTC); the whole record if not given."),
+        "at": text(
+            "As of the end of this day, such as 2026-09-30 (UTC), unlike at of other tools; the whole record if not "
+            "given."
+        ),
         **paging(),
     },
     (), {**OF_ROWS, "properties": {"object": {"type": "object"}, **OF_ROWS["properties"]}}, _answer,

@@ -46,7 +46,7 @@ UNTRUSTED: Final = (
 
 
 _HINTS: Final[Mapping[str, str]] = {
-    "time": "2026-09-30 or 2026-09-30T08:00:00Z.",
+    "time": "2026-09-30 or 2026-09-30T08:00:00Z; a day alone means its beginning.",
     "object": "DB.SCHEMA.TABLE; letter case counts only in double quotes.",
     "domain": "Table, View, Stage …",
     "tag": "DB.SCHEMA.TAG.",

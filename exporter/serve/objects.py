@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from flask import Blueprint, abort, render_template, request, url_for
 
-from exporter.ask.answers import Answer, first_of, with_rows
+from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.clones import INFERRED
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
@@ -125,7 +125,8 @@ def unknown(site: Site) -> str:
             "unknown.html", what="object", requested=requested, similar=table(site, same), notes=notes, is_path=True
         )
     part = requested.replace('"', "").rpartition(".")[2] or requested
-    similar = site.ask("page-search", {"text": part})
+    found = site.ask("page-search", {"text": part})
+    similar = replace(found, rows=merged(found.columns, found.rows, None))  # the objects of a name in one row
     notes = site.ask("page-named", {"object_name": requested}).notes
     return render_template(
         "unknown.html", what="object", requested=requested, similar=table(site, similar, _FEW), notes=notes
@@ -387,7 +388,7 @@ def _names_in(name: str, table: Table) -> list[Cell]:
 
 def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
     """What follows a name: how many objects of these rows have it, if several, and whether they are only possible."""
-    hrefs = {row[first].href for row in rows}
+    hrefs = {href for row in rows for _, href in row[first].pages or [("", row[first].href or "")]}
     are_possible = {"evidence" in row and row["evidence"].text.upper() == "POSSIBLE" for row in rows}
     words = [f"{len(hrefs):,} objects"] if len(hrefs) > 1 else []
     words += ["possible"] if are_possible == {True} else []

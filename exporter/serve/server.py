@@ -107,7 +107,7 @@ def make(site: Site, host: str, check: Check | None = None) -> Flask:
     protect(app, host, check)
     for part in (endpoint, overview, browse, objects, queries, forms, lineage_page):
         app.register_blueprint(part(site))
-    app.jinja_env.globals.update(site=site, lineage_href=partial(start, site))
+    app.jinja_env.globals.update(site=site, lineage_href=partial(start, site), ask_href=tables.ask_href)
     app.jinja_env.filters.update(
         words=tables.words,
         heading=tables.heading,

@@ -87,8 +87,8 @@ NOT_READY: Final = "The answer is not ready yet. The page loads again by itself 
 
 class Cell(NamedTuple):
     """``kind``: how the cell is displayed, a class of style.css; ``pages``: text and address of the page of each thing
-    that the cell means, if there are several; ``items``: the same for the parts of a list, with the text after each;
-    ``exact``: a time as the graph has it; ``after``: text behind the link.
+    that the cell means, if there are several, and then ``href`` finds them by name; ``items``: the same for the parts
+    of a list, with the text after each; ``exact``: a time as the graph has it; ``after``: text behind the link.
     """
 
     text: str
@@ -206,7 +206,9 @@ class _Cells:
         if text is None:
             return Cell("")
         if pages := self._pages(column, text, row):
-            return Cell(text, pages=pages) if len(pages) > 1 else Cell(text, pages[0][1], after=self._of(column, row))
+            is_one = len(pages) == 1
+            href, after = (pages[0][1], self._of(column, row)) if is_one else (self._by_name(column, text, row), "")
+            return Cell(text, href, pages=() if is_one else pages, after=after)
         if any(part in column for part in _TIMES) and text[10:11] == "T":
             return Cell(time(text), None, "time", exact=text)
         if text and (items := self._items(column, text, row)):
@@ -227,6 +229,13 @@ class _Cells:
         owners = (self._paths(owner, row) for owner in _COLUMNS.get(column, ()))
         paths: list[str] = next((owner for owner in owners if owner), [])
         return [(_label(path), url_for("objects.column", id=path, column=text)) for path in paths]
+
+    def _by_name(self, column: str, text: str, row: Row) -> str:
+        """The page of the object or column that had a name last, which names the others."""
+        if column in _OBJECTS:
+            return url_for("objects.show", name=text)
+        owner = next(row[owner] for owner in _COLUMNS[column] if row.get(owner))
+        return url_for("objects.column", name=owner, column=text)
 
     def _of(self, column: str, row: Row) -> str:
         """The account of an object that is not of the account whose rows name it, unless the row has a cell for it."""
@@ -371,14 +380,20 @@ def time(text: str) -> str:
     return text[:19].replace("T", " ") if text[10:11] == "T" and text.endswith("Z") else text
 
 
+_PARAM: Final = re.compile(r"--param (\w+)(?:=VALUE\b)?")
+
+
 def note(text: object, *, has_links: bool = True) -> Markup:
-    """A note or message as HTML, with its times in the form of the page and links to the queries that it names.
-    ``has_links``: a report that is sent has no pages that a link could lead to.
+    """A note or message as HTML, with its times in the form of the page and links to the queries that it names. A
+    parameter is named as in addresses, without the option of the command. ``has_links``: a report that is sent has no
+    pages that a link could lead to.
 
     >>> note("the first <is> 2026-09-30T08:00:00.5Z", has_links=False)
     Markup('the first &lt;is&gt; <time title="2026-09-30T08:00:00.5Z">2026-09-30 08:00:00</time>')
+    >>> note("q needs --param object_name=VALUE or --param object_id=VALUE. --param since=soon is not a time.")
+    Markup('q needs object_name or object_id. since=soon is not a time.')
     """
-    message, end, html = str(text), 0, Markup()
+    message, end, html = _PARAM.sub(r"\1", str(text)), 0, Markup()
     for match in _TIME_OR_QUERY.finditer(message):
         html += escape(message[end : match.start()])
         if match["time"]:

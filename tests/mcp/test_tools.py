@@ -53,6 +53,8 @@ def test_each_question_is_a_tool_with_its_parameters() -> None:
         for one in question.parameters:
             described = tool.properties[one.name]["description"]
             assert one.text.rstrip(".")[1:] in described
+            assert ("a day alone means its beginning" in described) == (one.kind == "time")
+    assert "the end of this day" in known["lineage"].properties["at"]["description"]
 
 
 def test_what_is_needed_is_required_unless_something_can_be_in_its_place() -> None:

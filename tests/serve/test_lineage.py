@@ -453,6 +453,7 @@ def test_the_picture_as_svg_is_whole_and_alone(client: FlaskClient) -> None:
     assert not [one for one in root.iter() if one.tag.endswith(("}a", "}script", "}image", "}foreignObject"))]
     shown = page(client, "id=table/2050&steps=3&columns=table/2050")
     assert [one.get("data-name") for one in root.iter() if "box" in (one.get("class") or "").split()] == shown.boxes
+    assert "column with its own tag or policy" in answer.text, "a box has no dot"
 
 
 def test_a_page_of_nothing_says_so(client: FlaskClient) -> None:

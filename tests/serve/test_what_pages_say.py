@@ -18,6 +18,7 @@ from tests.ask.test_any_array import STORIES
 from tests.ask.test_clones import cloned
 from tests.ask.test_names import changed, copied, read, thing
 from tests.hard_rows import SENTINEL
+from tests.mcp.asked import asked
 from tests.serve.conftest import pages_of, sited
 from tests.serve.test_pages import Page
 
@@ -197,3 +198,68 @@ def test_pages_say_that_a_step_through_a_clone_is_inferred(
     assert f"{INFERRED}: D2.S.A from D.S.A" in text
     assert [one for one in said if one not in text] == []
     assert "named in the statement" not in text
+
+
+# --- a table that is made anew each night -----------------------------------------------------------------------------
+
+NIGHTS: Final = [thing("N", number) for number in (31, 34, 33, 32, 35)]
+"""D.S.N of five nights, in order of time."""
+
+
+@pytest.fixture(scope="module")
+def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("nightly")
+    rows = [copied(SOURCE, night, "CREATE") for night in NIGHTS] + [read(NIGHTS[0], "TOM"), read(NIGHTS[-1])]
+    with pages_of(rows, folder):
+        return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def nights(nightly: Path) -> Iterator[FlaskClient]:
+    with sited(nightly) as site:
+        yield server.make(site, "127.0.0.1").test_client()
+
+
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [("/object?name=D.S.N", "/ask/who-accessed?"), ("/column?name=D.S.N&column=C", "/ask/column-readers?")],
+)
+def test_many_objects_of_a_name_are_folded_and_their_readers_a_link(
+    path: str, question: str, nights: FlaskClient
+) -> None:
+    html = nights.get(path).text
+    folded = html.partition("<details><summary>Other objects had this name, too: 4.")[2].partition("</details>")[0]
+    assert [f"/object?id=table/{number}" in folded for number in (31, 32, 33, 34)] == [True] * 4
+    (link,) = (link for link in Page(html).links if link.startswith(f"{question}ask=1&object_name=D.S.N&domain=Table"))
+    assert {"ANA", "TOM"} <= {row[0] for row in Page(nights.get(link).text).rows}
+
+
+def test_many_objects_of_a_name_are_few_links(nights: FlaskClient) -> None:
+    page = Page(nights.get("/column?id=table/1&column=C").text)
+    assert " ".join(page.facts["Where it was copied to"].split()) == "D.S.N (5 objects)"
+    row = ["D.S.N Table 31 Table 32 Table 33 and 2 others", "Table", "C Table 31 Table 32 Table 33 and 2 others"]
+    assert row in page.rows
+    assert {"/object?name=D.S.N", "/column?name=D.S.N&column=C"} <= set(page.links)
+    assert [row[1] for row in Page(nights.get("/object?name=D.X.N").text).rows[1:]].count(row[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "needs object_name or object_id. Its parameters"),
+        ("&object_name=D.S.N&column_name=C&since=2026-13-45", "since=2026-13-45 is not a time"),
+    ],
+)
+def test_messages_on_pages_name_no_option_of_the_command(given: str, said: str, nights: FlaskClient) -> None:
+    html = nights.get(f"/ask/column-readers?ask=1{given}").text
+    alert = html.partition('role="alert">')[2].partition("</p>")[0]
+    assert said in alert
+    assert "--param" not in alert
+
+
+def test_an_assistant_can_tell_the_objects_of_a_name_apart(nightly: Path) -> None:
+    with asked(nightly) as server:
+        answer = server.answer("lineage", iri="table/1", direction="downstream")
+    rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    assert [row["target_iri"].rpartition("/")[2] for row in rows] == ["31", "34", "33", "32", "35"]
+    assert {row["source_iri"].rpartition("/")[2] for row in rows} == {"1"}
