@@ -348,6 +348,41 @@ def test_what_is_behind_a_view_that_filled_a_helper(form: str, tmp_path: Path, c
     assert not found["notes"], "the helper is no other object that data went to"
 
 
+@pytest.mark.parametrize("form", ["table", "columns"])
+@pytest.mark.parametrize(
+    ("known_by", "bases", "expected"),
+    [
+        ("declared", [A], {("A", "V"): "unknown view", ("V", "T"): "unknown view"}),
+        ("read", [A], {("V", "T"): "unknown view"}),
+        ("read", [A, B], {("V", "T"): "unknown view", ("B", "T"): "undeclared"}),
+        ("read", [B], {("V", "T"): "phantom", ("B", "T"): "undeclared"}),
+        ("nothing", [A], {("V", "T"): "unknown view", ("A", "T"): "undeclared"}),
+        ("read, helper not", [A], {("V", "T"): "phantom", ("A", "T"): "undeclared"}),
+    ],
+)
+def test_a_declared_view_behind_a_helper_that_is_a_view(
+    known_by: str, bases: list[Any], expected: dict[Any, str], form: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Of dbt's T__dbt_tmp, a view, rows show only the tables behind it; whether V is between, no row says."""
+    helper = thing(70, "T__DBT_TMP", domain="View")
+    target = written(T, {"C": [(helper, "C")]})
+    target["columns"][0]["baseSources"] = [{**one, "columnName": "C"} for one in bases]
+    through = row("q3", 4, [helper], bases, objects_modified=[target])
+    rows = [
+        ddl("q0", 1, VIEW, "CREATE"),
+        *([row("q1", 2, [VIEW], [A])] if known_by.startswith("read") else []),
+        ddl("q2", 3, helper, "CREATE"),
+        filled("q3", 4, T, A, C=[(A, "C")]) if known_by == "read, helper not" else through,
+        ddl("q4", 5, helper, "DROP"),
+    ]
+    lineage = column_lineage({"C": [("d.s.v", "C", "DIRECT")]}) if form == "columns" else {}
+    events = [event([dataset("d.s.v")], [dataset("d.s.t", **lineage)], run="r1", day=4)]
+    if known_by == "declared":
+        events.append(event([dataset("d.s.a")], [dataset("d.s.v")], run="r2", day=4))
+    found = classes(compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json")))
+    assert {tuple(end.partition(":")[0] for end in ends): one for ends, one in found.items()} == expected
+
+
 def test_helpers_that_are_declared_are_seen_through(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     events = [
