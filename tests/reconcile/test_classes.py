@@ -475,11 +475,11 @@ def test_a_table_that_is_built_beside_and_takes_the_name_is_one_dataset(
     assert [one["source"]["name"] for one in told] == ["D.S.T"], "its name when X was filled from it"
 
 
-@pytest.mark.parametrize("is_made", [True, False], ids=["made", "there before"])
+@pytest.mark.parametrize("start", ["made", "there before", "built beside"])
 @pytest.mark.parametrize("way", ["swap", "swap from the other side", "rename", "swap and replace"])
 def test_tables_that_took_the_name_one_after_the_other(
     way: str,
-    is_made: bool,  # noqa: FBT001
+    start: str,
     tmp_path: Path,
     capsys: Capsys,
 ) -> None:
@@ -488,7 +488,7 @@ def test_tables_that_took_the_name_one_after_the_other(
     def filled_and_made(day: int, number: int, name: str, source: Any) -> Any:
         change = {**thing(number, name), "operationType": "CREATE", "properties": {}}
         write = filled(f"q{day}", day, thing(number, name), source, C=[(source, "C")])
-        return {**write, "object_modified_by_ddl": change} if day > 1 or is_made else write
+        return {**write, "object_modified_by_ddl": change} if day > 1 or start != "there before" else write
 
     def takes_the_name(day: int, old: int, new: int) -> list[Any]:
         if way == "rename":
@@ -502,8 +502,10 @@ def test_tables_that_took_the_name_one_after_the_other(
         swapped = [ddl(f"s{day}", day, one, "ALTER", **properties) for one, properties in sides]
         return [*swapped, ddl(f"t{day}", day + 1, thing(old, "NEW"), "DROP")]
 
+    renamed = ddl("q2", 2, thing(101, "NEW"), "ALTER", objectName={"value": "D.S.T"})
     rows = [
-        filled_and_made(1, 101, "T", B),
+        filled_and_made(1, 101, "NEW" if start == "built beside" else "T", B),
+        *([renamed] if start == "built beside" else []),
         filled_and_made(5, 102, "NEW", A),
         *takes_the_name(6, 101, 102),
         filled_and_made(15, 103, "T" if way == "swap and replace" else "NEW", A),
@@ -516,7 +518,29 @@ def test_tables_that_took_the_name_one_after_the_other(
     assert classes(found) == {("A", "T"): "verified", ("B", "T"): "verified"}
     assert [one["queries"] for one in found["edges"]] == [2, 1]
     one_only = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=2), tmp_path / "one.json")
-    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", "T"): "undeclared"}
+    at_that_time = "NEW" if start == "built beside" else "T"
+    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", at_that_time): "undeclared"}
+
+
+def test_a_table_of_which_archives_are_rotated(tmp_path: Path, capsys: Capsys) -> None:
+    """Each day T becomes OLD, the former OLD becomes OLDER and is dropped, and T is made anew; nobody reads them."""
+
+    def renamed(day: int, number: int, name: str, other: str) -> Any:
+        return ddl(f"r{number}{other}", day, thing(number, name), "ALTER", objectName={"value": f"D.S.{other}"})
+
+    rows: list[Any] = []
+    for day, number in ((2, 101), (6, 102), (10, 103)):
+        write = filled(f"q{day}", day, thing(number, "T"), A, C=[(A, "C")])
+        change = {**thing(number, "T"), "operationType": "CREATE", "properties": {}}
+        archived = [renamed(day - 2, number - 2, "OLD", "OLDER")] if number == 103 else []
+        archived += [renamed(day - 1, number - 1, "T", "OLD")] if number > 101 else []
+        rows += [*archived, {**write, "object_modified_by_ddl": change}]
+    rows.append(ddl("q20", 20, thing(101, "OLDER"), "DROP"))
+    declared = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=15), tmp_path / "e.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert found["edges"][0]["target"]["name"] == "D.S.T"
+    assert "D.S.OLD" not in {one["target"]["object"] for one in found["edges"]}
+    assert classes(found) == {("A", "T"): "verified"}
 
 
 Q: Final = thing(15, "") | {"objectName": "D.Q.T"}
