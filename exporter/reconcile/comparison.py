@@ -7,7 +7,7 @@ no phantom.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,7 @@ from exporter.reconcile.edges import (
     EdgeKey,
     End,
 )
-from exporter.reconcile.observed import Observed, Pair, Run, Version, ViewEvidence
+from exporter.reconcile.observed import Observed, Pair, Run, Source, Version, ViewEvidence
 from exporter.reconcile.resolution import Move, ObjectLine, Resolution, Resolver, Unresolved
 from exporter.system.reachable import reachable
 from exporter.system.terminal import counted
@@ -200,7 +200,7 @@ class _Classifier:
                 "incomplete-rows",
                 f"the rows of {_queries(cut)} that may have read {edge.source.name} do not say what was written",
             )
-        return None
+        return self._declared.between_helpers(edge, observed)
 
     def _without_columns(self, edge: ComparedEdge, fills: list[Version]) -> tuple[str, str] | None:
         """That rows show the edge between the objects and do not list its columns."""
@@ -322,15 +322,18 @@ class _Undeclared:
                 continue
             if not (target.root in declared.filled or is_between_named):
                 continue
-            if (_is_stage(iri) and target.root in elsewhere) or self._is_explained(iri, target):
+            if (_is_stage(iri) and target.root in elsewhere) or self._is_explained(iri, target, source_object):
                 continue
             by = _COLUMNS if (iri, into) in observed.column_pairs else _READS
             via = (source_object.through,) if source_object.through else ()
             pair = iri, "", into, ""
             self._add(pair, by, observed.runs[pair].values(), via)
 
-    def _is_explained(self, source: str, target: ObjectLine) -> bool:
-        """Whether the source is a view or stream that no declaration names, because it names what is behind it."""
+    def _is_explained(self, source: str, target: ObjectLine, found: Source) -> bool:
+        """Whether it is a view or stream of which what is behind it is declared; or behind a helper and such a view."""
+        declared = self._declared.sources.get(target.root, ()) if found.is_behind else ()
+        if any(source in self._declared.behind(end, self._observed) for end in declared):
+            return True
         if source in self._line_of:
             return False
         behind = (self._line_of.get(evidence.iri) for evidence in self._observed.behind.get(source, ()))
@@ -392,11 +395,8 @@ class _Undeclared:
 
     def _add_behind_views(self) -> None:
         """Adds what is behind a declared view and not a source by declared edges, also over other views."""
-        above = defaultdict[str, set[str]](set)
-        for source, target in self._tables:
-            above[target].add(source)
         for root in sorted(self._declared.filled & self._declared.lines.keys()):
-            declared = reachable([root], above.__getitem__)
+            declared = reachable([root], lambda table: [one.table for one in self._declared.sources.get(table, ())])
             for evidence in self._behind(root):
                 if evidence.view_column is None and self._line(evidence.iri).root not in declared:
                     self._add_behind(evidence._replace(column=None), root)

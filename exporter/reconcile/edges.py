@@ -9,8 +9,9 @@ alone: a table that a query only read is no source that a contract lacks, and a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -19,7 +20,7 @@ from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset
-from exporter.reconcile.observed import Run
+from exporter.reconcile.observed import Observed, Run
 from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
 
 VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
@@ -167,6 +168,7 @@ class DeclaredEdges:
         self.undescribed = dict[DeclaredDataset, str]()
         self.properties = defaultdict[str, set[str]](set)
         self.listed = defaultdict[ColumnKey, set[ColumnKey]](set)
+        self._behind = dict[str, set[str]]()
 
     def add(self, item: DeclaredEdge | FilledDataset, number: int) -> None:
         """Adds what the declaration with a number says. Raises UsageError where it is too much."""
@@ -213,6 +215,48 @@ class DeclaredEdges:
             resolution = self.lines.setdefault(resolution.root, resolution)
         is_of_graph = dataset.is_of_snowflake or isinstance(resolution, ObjectLine)
         return End(dataset, resolution, match_name(column) if column and is_of_graph else column or None)
+
+    @cached_property
+    def sources(self) -> Mapping[str, list[End]]:
+        """What each object is filled from by declared edges. Ask for it after :meth:`bridge_helpers`."""
+        found = defaultdict[str, list[End]](list)
+        for edge in self.edges.values():
+            found[edge.target.table].append(edge.source)
+        return found
+
+    def has_no_rows(self, end: End) -> bool:
+        """Whether an end is a view or stream, so that base objects of a query are those behind it."""
+        return end.line.is_view or end.line.domain.upper() == "STREAM" if end.line else end.dataset in self.views
+
+    def behind(self, end: End, observed: Observed) -> Collection[str]:
+        """The IRIs of what is behind a view or stream, as declarations or rows say; none for a table."""
+        if end.table not in self._behind:
+            found = self._behind[end.table] = set()
+            read, waiting = set[str](), [end]
+            while waiting:
+                one = waiting.pop()
+                if one.table in read or not self.has_no_rows(one):
+                    continue
+                read.add(one.table)
+                sources = self.sources.get(one.table, [])
+                waiting += sources
+                found.update(iri for source in sources for iri in source.members)
+                for iri in {entry.iri for member in one.members for entry in observed.behind.get(member, ())}:
+                    line = self.resolver.line_of(iri)
+                    found |= line.members if line else {iri}
+        return self._behind[end.table]
+
+    def between_helpers(self, edge: ComparedEdge, observed: Observed) -> tuple[str, str] | None:
+        """The reason that the source is a view and may be between a helper, which is a view too, and the tables that
+        rows show behind the helper; None where it is not.
+        """
+        shown = {iri: name for one in edge.target.members for iri, name in observed.behind_helpers.get(one, {}).items()}
+        behind = self.behind(edge.source, observed)
+        if not self.has_no_rows(edge.source) or not (shown.keys() & behind if behind else shown):
+            return None
+        helpers = ", ".join(sorted(set(shown.values())))
+        why = f"{edge.target.name} was filled through {helpers}, a view of which rows show only the tables behind it"
+        return "view", f"{why}: {edge.source.name} may be between or not"
 
     def bridge_helpers(self) -> None:
         """Joins the edges into each helper with those out of it; the helper is gone."""

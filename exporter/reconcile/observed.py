@@ -122,7 +122,8 @@ class Source(NamedTuple):
     """An object that a query filled another one from. ``version``: the one that it read. ``is_direct``: the statement
     names it, in place of its being behind a view that the statement names. ``is_base``: rows have it as a base object.
     ``is_of_provider``: rows have it as a table of the provider of a share, of which they list no source columns.
-    ``through``: the name of the helper between the two.
+    ``through``: the name of the helper between the two; ``is_behind``: that helper is a view, and views between it and
+    the object are in no row.
     """
 
     iri: str
@@ -131,6 +132,7 @@ class Source(NamedTuple):
     is_base: bool
     is_of_provider: bool = False
     through: str | None = None
+    is_behind: bool = False
 
 
 @dataclass
@@ -198,7 +200,9 @@ class Observed:
     that read the column.
     """
     direct: dict[tuple[str, str], Source] = field(default_factory=dict)
-    """(source, target) -> the source, where a statement names it."""
+    """(source, target) -> the source, where a statement names it, or a helper that is a view over it."""
+    behind_helpers: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    """Target -> what is behind the helpers that are views, with the names of the helpers."""
     direct_columns: set[Pair] = field(default_factory=set)
     column_pairs: set[tuple[str, str]] = field(default_factory=set)
     """The sources and targets of which data went from a column to a column."""
@@ -321,8 +325,11 @@ class _FillReader:
     def _add_pairs(self, version: Version) -> None:
         for source in self._sources(version, set()):
             self._observed.runs[source.iri, "", version.target, ""][version.run.iri] = version.run
-            if source.is_direct:
-                self._observed.direct.setdefault((source.iri, version.target), source)
+            key = source.iri, version.target
+            if source.is_behind:
+                self._observed.behind_helpers[version.target][source.iri] = source.through or ""
+            if source.is_direct and (key not in self._observed.direct or not source.is_behind):
+                self._observed.direct[key] = source
 
     def _sources(self, version: Version, visited: set[str]) -> Iterator[Source]:
         """What a version was made from, through helpers."""
@@ -336,8 +343,9 @@ class _FillReader:
             behind = [one for filling in earlier for one in self._sources(self._versions[filling], visited)]
             if not behind and not source.is_base:
                 # a view: what is behind it is among the base objects of the same query
-                bases = (one for one in version.sources if one.is_base and not one.is_direct)
-                behind = [one._replace(is_direct=True) for one in bases]
+                bases = [one for one in version.sources if one.is_base]
+                others = (one for one in bases if not one.is_direct or one.iri not in self._helpers)
+                behind = [one._replace(is_direct=True, is_behind=True) for one in others]
             through = self._observed.names[source.iri]
             for one in behind:
                 if one.iri != version.target:

@@ -11,9 +11,10 @@ was made, and swapped with it. One that goes on to be used under its new name is
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -353,15 +354,25 @@ class Resolver:
         key = named.account, match_name(named.name)
         if key not in self._built_under:
             found = self._built_under[key] = set()
-            before: NameHolder | None = None
-            for holder in self._in_places(key[1]).get(key[0], []):
+            holders = self._in_places(key[1]).get(key[0], [])
+            again = self._names_of_builds(key, holders)
+            for before, holder in zip([None, *holders], holders, strict=False):
                 names = self._lookups.names_of(holder.iri)
                 is_first = names[0] == holder
                 begins = is_first and (len(names) > 1 or self._lookups.is_made(holder) or self._is_used(holder))
-                if begins or (before is not None and before in found and self._is_newer(before, holder)):
+                is_again = not is_first and names[names.index(holder) - 1].key in again
+                if begins or is_again or (before is not None and before in found and self._is_newer(before, holder)):
                     found.add(holder)
-                before = holder
         return self._built_under[key]
+
+    def _names_of_builds(self, name: tuple[str, str], holders: list[NameHolder]) -> set[tuple[str, str]]:
+        """The names that nothing has now, and from which several objects took one that is in use: tables are built so,
+        beside the former one. Where archives are rotated, a table has the name before.
+        """
+        names = {one.iri: self._lookups.names_of(one.iri) for one in holders if holders[-1].until is None}
+        pairs = {(iri, one.key) for iri, own in names.items() for one, two in pairwise(own) if two.key == name}
+        several = {key for key, number in Counter(key for _, key in pairs).items() if number > 1}
+        return {key for key in several if all(one.until for one in self._in_places(key[1]).get(key[0], ()))}
 
     def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
         """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was

@@ -348,6 +348,41 @@ def test_what_is_behind_a_view_that_filled_a_helper(form: str, tmp_path: Path, c
     assert not found["notes"], "the helper is no other object that data went to"
 
 
+@pytest.mark.parametrize("form", ["table", "columns"])
+@pytest.mark.parametrize(
+    ("known_by", "bases", "expected"),
+    [
+        ("declared", [A], {("A", "V"): "unknown view", ("V", "T"): "unknown view"}),
+        ("read", [A], {("V", "T"): "unknown view"}),
+        ("read", [A, B], {("V", "T"): "unknown view", ("B", "T"): "undeclared"}),
+        ("read", [B], {("V", "T"): "phantom", ("B", "T"): "undeclared"}),
+        ("nothing", [A], {("V", "T"): "unknown view", ("A", "T"): "undeclared"}),
+        ("read, helper not", [A], {("V", "T"): "phantom", ("A", "T"): "undeclared"}),
+    ],
+)
+def test_a_declared_view_behind_a_helper_that_is_a_view(
+    known_by: str, bases: list[Any], expected: dict[Any, str], form: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Of dbt's T__dbt_tmp, a view, rows show only the tables behind it; whether V is between, no row says."""
+    helper = thing(70, "T__DBT_TMP", domain="View")
+    target = written(T, {"C": [(helper, "C")]})
+    target["columns"][0]["baseSources"] = [{**one, "columnName": "C"} for one in bases]
+    through = row("q3", 4, [helper], bases, objects_modified=[target])
+    rows = [
+        ddl("q0", 1, VIEW, "CREATE"),
+        *([row("q1", 2, [VIEW], [A])] if known_by.startswith("read") else []),
+        ddl("q2", 3, helper, "CREATE"),
+        filled("q3", 4, T, A, C=[(A, "C")]) if known_by == "read, helper not" else through,
+        ddl("q4", 5, helper, "DROP"),
+    ]
+    lineage = column_lineage({"C": [("d.s.v", "C", "DIRECT")]}) if form == "columns" else {}
+    events = [event([dataset("d.s.v")], [dataset("d.s.t", **lineage)], run="r1", day=4)]
+    if known_by == "declared":
+        events.append(event([dataset("d.s.a")], [dataset("d.s.v")], run="r2", day=4))
+    found = classes(compared(made(rows, tmp_path), capsys, said(events, tmp_path / "e.json")))
+    assert {tuple(end.partition(":")[0] for end in ends): one for ends, one in found.items()} == expected
+
+
 def test_helpers_that_are_declared_are_seen_through(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     events = [
@@ -440,11 +475,11 @@ def test_a_table_that_is_built_beside_and_takes_the_name_is_one_dataset(
     assert [one["source"]["name"] for one in told] == ["D.S.T"], "its name when X was filled from it"
 
 
-@pytest.mark.parametrize("is_made", [True, False], ids=["made", "there before"])
+@pytest.mark.parametrize("start", ["made", "there before", "built beside"])
 @pytest.mark.parametrize("way", ["swap", "swap from the other side", "rename", "swap and replace"])
 def test_tables_that_took_the_name_one_after_the_other(
     way: str,
-    is_made: bool,  # noqa: FBT001
+    start: str,
     tmp_path: Path,
     capsys: Capsys,
 ) -> None:
@@ -453,7 +488,7 @@ def test_tables_that_took_the_name_one_after_the_other(
     def filled_and_made(day: int, number: int, name: str, source: Any) -> Any:
         change = {**thing(number, name), "operationType": "CREATE", "properties": {}}
         write = filled(f"q{day}", day, thing(number, name), source, C=[(source, "C")])
-        return {**write, "object_modified_by_ddl": change} if day > 1 or is_made else write
+        return {**write, "object_modified_by_ddl": change} if day > 1 or start != "there before" else write
 
     def takes_the_name(day: int, old: int, new: int) -> list[Any]:
         if way == "rename":
@@ -467,8 +502,10 @@ def test_tables_that_took_the_name_one_after_the_other(
         swapped = [ddl(f"s{day}", day, one, "ALTER", **properties) for one, properties in sides]
         return [*swapped, ddl(f"t{day}", day + 1, thing(old, "NEW"), "DROP")]
 
+    renamed = ddl("q2", 2, thing(101, "NEW"), "ALTER", objectName={"value": "D.S.T"})
     rows = [
-        filled_and_made(1, 101, "T", B),
+        filled_and_made(1, 101, "NEW" if start == "built beside" else "T", B),
+        *([renamed] if start == "built beside" else []),
         filled_and_made(5, 102, "NEW", A),
         *takes_the_name(6, 101, 102),
         filled_and_made(15, 103, "T" if way == "swap and replace" else "NEW", A),
@@ -481,7 +518,29 @@ def test_tables_that_took_the_name_one_after_the_other(
     assert classes(found) == {("A", "T"): "verified", ("B", "T"): "verified"}
     assert [one["queries"] for one in found["edges"]] == [2, 1]
     one_only = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=2), tmp_path / "one.json")
-    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", "T"): "undeclared"}
+    at_that_time = "NEW" if start == "built beside" else "T"
+    assert classes(compared(graph, capsys, one_only)) == {("A", "T"): "verified", ("B", at_that_time): "undeclared"}
+
+
+def test_a_table_of_which_archives_are_rotated(tmp_path: Path, capsys: Capsys) -> None:
+    """Each day T becomes OLD, the former OLD becomes OLDER and is dropped, and T is made anew; nobody reads them."""
+
+    def renamed(day: int, number: int, name: str, other: str) -> Any:
+        return ddl(f"r{number}{other}", day, thing(number, name), "ALTER", objectName={"value": f"D.S.{other}"})
+
+    rows: list[Any] = []
+    for day, number in ((2, 101), (6, 102), (10, 103)):
+        write = filled(f"q{day}", day, thing(number, "T"), A, C=[(A, "C")])
+        change = {**thing(number, "T"), "operationType": "CREATE", "properties": {}}
+        archived = [renamed(day - 2, number - 2, "OLD", "OLDER")] if number == 103 else []
+        archived += [renamed(day - 1, number - 1, "T", "OLD")] if number > 101 else []
+        rows += [*archived, {**write, "object_modified_by_ddl": change}]
+    rows.append(ddl("q20", 20, thing(101, "OLDER"), "DROP"))
+    declared = said(event([dataset("d.s.a")], [dataset("d.s.t")], day=15), tmp_path / "e.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert found["edges"][0]["target"]["name"] == "D.S.T"
+    assert "D.S.OLD" not in {one["target"]["object"] for one in found["edges"]}
+    assert classes(found) == {("A", "T"): "verified"}
 
 
 Q: Final = thing(15, "") | {"objectName": "D.Q.T"}
