@@ -5,7 +5,6 @@ objects created and dropped, what was done to columns, grants given and taken ba
 from __future__ import annotations
 
 import re
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident as number_of
@@ -29,8 +28,6 @@ DONE: Final = {
 GIVING: Final = {"object renamed": "objectName", "object swapped": "swapTargetName"}
 Event = tuple[str, "Query", str, str | None]
 """What changed, in which query, of which object and column."""
-End = tuple[str, str | None]
-"""The key of an object, and a column; None: the object as a whole."""
 
 
 def changes(history: History, given: Given) -> set[Row]:
@@ -79,73 +76,22 @@ def _copies(history: History) -> Iterator[Event]:
     """The first time that a column was filled from another, or an object of which the columns are not told."""
     told = {one.target.state for one in history.copies if one.source.name}
     met = [
-        (query, (one.source.state.key, one.source.name), (one.target.state.key, one.target.name))
+        ("new copy", query, one.target.state.key, one.target.name, _pairs(history, query, one.source, one.target))
         for one in history.copies
         for query in [history.queries[one.query_id]]
         if one.source.name and (one.source.state.key, one.source.name) != (one.target.state.key, one.target.name)
         if not (_is_named_alike(history, query, one.source.state.key, one.target.state.key)
                 and matched(one.source.name) == matched(one.target.name))
     ]  # fmt: skip
-    yield from _first_copies(history, met)
-    whole = [
-        (query, (read, None), (key, None))
+    met += [
+        ("new copy", query, key, None, [(read, key), _names(history, query, read, key) or (read, key)])
         for query in history.queries.values()
         for key, state in query.makes.items()
         if state not in told
         for read in query.data
         if read != key and not _is_named_alike(history, query, read, key)
     ]
-    yield from _first_copies(history, whole)
-
-
-def _first_copies(history: History, met: list[tuple[Query, End, End]]) -> Iterator[Event]:
-    """Those that none came before whose ends are the same, each by itself or by its name: also a column under a former
-    name, if it was renamed between the two.
-    """
-    earliest: dict[Hashable, Any] = {}
-    for query, *ends in met:
-        for pair in product(*(_marks(history, query, end) for end in ends)):
-            earliest[pair] = min(query.start, earliest.get(pair, query.start))
-    renames = _renames(history)
-    for query, *ends in met:
-        each = [{**_former(renames, end), **dict.fromkeys(_marks(history, query, end))} for end in ends]
-        before = [
-            pair for pair in product(*each)
-            if (first := earliest.get(pair, query.start)) < query.start
-            and all((times := one[mark]) is None or any(first <= at < query.start for at in times)
-                    for one, mark in zip(each, pair, strict=True))
-        ]  # fmt: skip
-        if not before:
-            yield "new copy", query, *ends[1]
-
-
-def _marks(history: History, query: Query, end: End) -> list[Hashable]:
-    """A column or object itself, and the names that it has at a query, if it has any."""
-    key, column = end
-    names = _names(history, query, key)
-    return [end, *([(names, None if column is None else matched(column))] if names else [])]
-
-
-def _renames(history: History) -> dict[End, list[tuple[End, Any]]]:
-    """Column -> its former names, and when it was renamed."""
-    renames: dict[End, list[tuple[End, Any]]] = {}
-    for ident, key, change in history.changes:
-        for former, new in columns_changed(change)[2]:
-            renames.setdefault((key, new), []).append(((key, former), history.queries[ident].start))
-    return renames
-
-
-def _former(renames: dict[End, list[tuple[End, Any]]], column: End) -> dict[End, list[Any]]:
-    """The names that a column had before, over any number of renames -> when each was given up, for any name."""
-    found, left = set(), [column]
-    while left:
-        for former, _ in renames.get(left.pop(), []):
-            if former not in found:
-                found.add(former)
-                left.append(former)
-    return {
-        name: [at for every in renames.values() for former, at in every if former == name] for name in sorted(found)
-    }
+    yield from _first(met)
 
 
 def _is_named_alike(history: History, query: Query, source: str, target: str) -> bool:
@@ -156,6 +102,13 @@ def _is_named_alike(history: History, query: Query, source: str, target: str) ->
         for key in (source, target)
     ]  # fmt: skip
     return bool(names[0] & names[1])
+
+
+def _pairs(history: History, query: Query, source: Any, target: Any) -> list[Hashable]:
+    ends = tuple((one.state.key, one.name) for one in (source, target))
+    names = _names(history, query, source.state.key, target.state.key)
+    columns = tuple(matched(one.name) for one in (source, target))
+    return [ends, (names, columns) if names else ends]
 
 
 def _names(history: History, query: Query, *keys: str) -> Hashable:

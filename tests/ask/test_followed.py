@@ -158,14 +158,6 @@ STORIES: Final[dict[str, list[Json]]] = {
             {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.A", "columnName": "C"}]}]}]},
     ],
     "chain": [copied(A, B), copied(B, C)],
-    # Z is A under another name, and C is made anew from it
-    "copied-as-another": [copied(A, C), renamed(A, "Z"), copied(Z, thing("C", 14), "REPLACE")],
-    # the column of A is called H
-    "copied-as-another-column": [
-        copied(A, C), changed(A, columns=TO_H),
-        {"objects_modified": [{**C, "columns": [{"columnName": "C", "directSources": [
-            {"objectDomain": "Table", "objectId": 2, "objectName": "D.S.A", "columnName": "H"}]}]}]},
-    ],
     # rows without ids: A is called Z, and Z swapped with B
     "renamed-without-id": [
         copied(named("A"), named("D")), renamed(named("A"), "Z"), *swapped(named("Z"), named("B")),
@@ -313,11 +305,6 @@ def test_a_copy_within_a_table_is_new(whole: Store) -> None:
     assert _changed("within", whole, "new copy") == {
         ("new copy", "D.S.A", "C", "q1"), ("new copy", "D.S.A", "F", "q3"),
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("story", ["copied-as-another", "copied-as-another-column"])
-def test_a_copy_is_not_new_after_a_rename(story: str, whole: Store) -> None:
-    assert _changed(story, whole, "new copy") == {("new copy", "D.S.C", "C", "q1")}
 
 
 def test_changes_tell_what_a_statement_does_to_columns(whole: Store) -> None:
