@@ -61,8 +61,8 @@ def masked_things(graph: Lookups) -> set[str]:
 class _Namesakes(NamedTuple):
     """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
     last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
-    since the masked one; ``masked``: the masked one; ``columns``: those that are masked
-    on this one, and on which no row shows a mask on the others.
+    since the masked one; ``masked``: the masked one; ``columns``: those that are masked on this one, and on which no
+    row shows a mask on the others.
     """
 
     holder: NameHolder

@@ -360,7 +360,7 @@ class _FillReader:
     def _add_columns(self, version: Version) -> None:
         for target_column, source, source_column, direct in self._columns[version.run.iri, version.target]:
             read = version.read.get(source)
-            for iri, column, is_direct in self._column_sources(source, source_column, direct, read, set()):
+            for iri, column, is_direct in self._column_sources(source, source_column, read, set(), is_direct=direct):
                 pair = iri, column, version.target, target_column
                 self._observed.runs[pair][version.run.iri] = version.run
                 self._observed.runs[iri, "", version.target, target_column][version.run.iri] = version.run
@@ -369,12 +369,7 @@ class _FillReader:
                     self._observed.direct_columns.add(pair)
 
     def _column_sources(
-        self,
-        source: str,
-        column: str,
-        is_direct: bool,  # noqa: FBT001
-        version: str | None,
-        visited: set[tuple[str, str, bool]],
+        self, source: str, column: str, version: str | None, visited: set[tuple[str, str, bool]], *, is_direct: bool
     ) -> Iterator[tuple[str, str, bool]]:
         """What a column is made from, through helpers: direct if each step is."""
         if source not in self._helpers:
@@ -388,7 +383,8 @@ class _FillReader:
             for target_column, before, before_column, direct in self._columns[filling.run.iri, source]:
                 if target_column == column:
                     read = filling.read.get(before)
-                    yield from self._column_sources(before, before_column, is_direct and direct, read, visited)
+                    both = is_direct and direct
+                    yield from self._column_sources(before, before_column, read, visited, is_direct=both)
 
     def _add_read_columns(self) -> None:
         by_query = defaultdict[str, list[Version]](list)

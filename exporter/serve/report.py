@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from flask import render_template
 
 from exporter.ask import stores
-from exporter.ask.answers import Answer
+from exporter.ask.answers import Answer, as_list
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
@@ -148,9 +148,7 @@ def _of_people(site: Site, answer: Answer) -> tuple[Answer, int]:
     times = Counter[tuple[str | None, ...]]()
     latest: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
     left_out = 0
-    for cells, row in sorted(
-        zip(answer.rows, answer.dicts(), strict=True), key=lambda each: each[1]["query_start_time"] or "", reverse=True
-    ):
+    for cells, row in reversed(list(zip(answer.rows, answer.dicts(), strict=True))):  # in the order of time
         iris = (row["object_iri"] or "").split(" ")
         if _urgency(row["change"] or "") > 0 and helpers.issuperset(iris):
             left_out += 1
@@ -211,9 +209,10 @@ def _by_agent(answer: Answer) -> tuple[str, Answer]:
     queries: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)  # with reads by day without ids
     last: dict[tuple[str | None, ...], str] = {}
     for row in answer.dicts():
-        key = row["agent_name"] or row["agent_type"], row["object_name"], row["column_name"], row["mask"]
+        agent = row["agent_name"] or as_list([row["agent_type"] or ""])
+        key = agent, row["object_name"], row["column_name"], row["mask"]
         queries[key].add(row["query_id"])
-        last[key] = max(last.get(key, ""), row["query_start_time"] or "")
+        last[key] = row["query_start_time"] or ""  # rows are in the order of time
     order = sorted(queries, key=lambda key: (_MASKS.index(key[3]), -len(queries[key]), str(key)))
     columns = ("agent_name", "object_name", "column_name", "mask", "queries", "last_read")
     rows = [(*key, None if None in queries[key] else str(len(queries[key])), last[key]) for key in order]
