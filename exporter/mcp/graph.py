@@ -154,6 +154,10 @@ def without_names(store: Store, text: str, arguments: Collection[str] = ()) -> J
             sentence.append(text[position])
             position += 1
         else:
+            # A name that no row has can begin with that of a schema or database, as of what a CLONE may have brought.
+            inside = _inside(text, end)
+            if inside and _end_of_name(store, text, end + 1, ends, arguments) is None:
+                end = inside.end()
             number = names.setdefault(_plain(text[position:end]), len(names) + 1)
             sentence.append(f"[{number}]")
             position = end
@@ -171,10 +175,7 @@ def _end_of_name(store: Store, sentence: str, position: int, ends: list[int], ar
         if part.isspace():
             continue
         if part in arguments or _is_text(store, part) or ("\\" in part and _is_text(store, _plain(part))):
-            # A name that no row has can begin with that of a schema or database, as of what a CLONE may have brought.
-            inside = _inside(sentence, end)
-            is_other = inside and _end_of_name(store, sentence, end + 1, ends, arguments)
-            return inside.end() if inside and not is_other else end
+            return end
     return None
 
 
