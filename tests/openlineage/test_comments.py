@@ -6,7 +6,6 @@ A backend takes each event for the present state; an event without the comment w
 from __future__ import annotations
 
 import json
-from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -156,10 +155,12 @@ HISTORIES: Final[dict[str, tuple[list[Json], Shown]]] = {
 
 
 @pytest.mark.parametrize(("rows", "expected"), HISTORIES.values(), ids=HISTORIES)
-def test_the_last_comment_counts_in_any_order_and_in_updates(rows: list[Json], expected: Shown, tmp_path: Path) -> None:
+def test_the_last_comment_counts_in_other_orders_and_in_updates(
+    rows: list[Json], expected: Shown, tmp_path: Path
+) -> None:
     export(tmp_path / "once", rows)
     assert last_events(tmp_path / "once") == expected
-    for number, order in enumerate(permutations(rows)):
+    for number, order in enumerate((rows, rows[::-1], [*rows[1:], rows[0]])):
         for one in order:
             export(tmp_path / f"{number}", [one], "--update")
         assert last_events(tmp_path / f"{number}") == expected

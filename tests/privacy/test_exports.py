@@ -293,7 +293,7 @@ def test_no_output_has_a_drawn_name_in_any_spelling(
     assert drawn.found("".join(capfd.readouterr())) == []
 
 
-@pytest.mark.jvm
+@pytest.mark.usefixtures("spark")
 def test_no_output_on_spark_has_a_drawn_name_in_any_spelling(tmp_path: Path, key: Path) -> None:
     """Of few rows: their texts take the same way as those of the local engine."""
     given = tmp_path / "in"

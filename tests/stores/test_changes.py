@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.stores.endpoint import Endpoint
 
 FOLLOW: Final = Path(__file__).parents[2] / "deploy" / "follow"
-SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "4")))
+SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "2")))
 """More of them: ``EXPORTER_TEST_SEEDS=200 bin/test tests/stores/test_changes.py``."""
 N_TRIPLES: Final = "application/n-triples"
 ACCOUNT: Final = "snowflake://ACME-PROD"
