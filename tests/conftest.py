@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -109,6 +110,13 @@ def let_programs_be_interrupted() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without long tests, their modules are not even read, which each process would do for itself."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    is_left_out = "not long" in config.option.markexpr and name.endswith(".py") and name.startswith(LONGEST)
+    return True if is_left_out else None
 
 
 @pytest.hookimpl(tryfirst=True)
