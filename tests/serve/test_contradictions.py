@@ -159,7 +159,7 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if kind == "month":
         rows, history = MONTH / "access_history.ndjson", MONTH / "query_history.csv"
     else:
-        drawn = share_histories.history(int(seed), 25) if kind == "shared" else _dense(int(seed))
+        drawn = share_histories.history(int(seed), 18) if kind == "shared" else _dense(int(seed))
         rows, history = (exports.ndjson(one, folder / f"{place}.ndjson") for place, one in enumerate(drawn))
     options = ("--query-history", str(history), "--outputs", "graph", "--account", "ACME-PROD")
     assert exports.export([rows], folder / "out", *options) == 0
@@ -168,7 +168,7 @@ def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def _dense(seed: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    return dense_histories.history(seed, 40, dense_histories.ENDING)
+    return dense_histories.history(seed, 24, dense_histories.ENDING)
 
 
 # --- what the page behind a link has to say --------------------------------------------------------------------------

@@ -490,7 +490,7 @@ def test_names_that_are_made_to_break_out_stay_text(hostile_graph: Path) -> None
         ).body.decode().splitlines()[1:]  # fmt: skip
         assert len(found) > 20
         names: set[str] = set()
-        for iri in found[:: max(1, len(found) // 25)]:
+        for iri in found[:: max(1, len(found) // 10)]:
             path = quote(site.path(iri), safe="")
             search = f"id={path}&columns={path}&steps=3"
             shown = page(client, search)
