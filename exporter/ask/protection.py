@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
-from exporter.ask.anew import DATA, have_masked_namesakes, masked_columns
+from exporter.ask.anew import DATA, have_masked_namesakes
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.mask_periods import masked_columns
 from exporter.ask.masks import masked_beside
 from exporter.ask.nameless import uncertain_things
 from exporter.ask.places import inside
