@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import count, islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -146,11 +146,14 @@ def _asked_in(asked: Asked, thing: str, named: Period) -> list[Period]:
 
 
 def named_then(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
-    """The names of a table or view in the time that is asked for, each with that time."""
+    """The names of a table or view in the time that is asked for, each with that time. What rows give without an id
+    keeps its name if they give it with an id later.
+    """
     for holder in asked.graph.names_of(thing):
         if holder.domain.endswith(DATA):
-            holders = [one for one in asked.graph.holders(holder.name) if one.key == holder.key]
-            yield from ((holder, time) for time in _asked_in(asked, thing, _period(holder, holders)))
+            others = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
+            period = _period(holder, [one for one in others if one.account == holder.account])
+            yield from ((holder, time) for time in _asked_in(asked, thing, period))
 
 
 def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[_Namesakes]:
@@ -216,15 +219,18 @@ def _in_words(graph: Lookups, one: _Namesakes, *, has_accounts: bool) -> str:
 
 
 def _entries(found: Iterable[_Namesakes]) -> list[_Namesakes]:
-    """The entries of a note, those with the most weight first. An object is in one, under the name of the most weight;
-    objects that had one name since the same masked one are in one.
+    """The entries of a note. What was read comes first, then those with the most weight; the second one of a name comes
+    after the first ones of others, since a table that has its mask every other night has many. An object is in one
+    entry, under the name of the most weight; objects that had one name since the same masked one are in one.
     """
     runs, told = defaultdict[tuple[object, ...], list[_Namesakes]](list), set[str]()
     for one in sorted(found, key=lambda one: one.weight, reverse=True):
         if one.holder.iri not in told:
             told.add(one.holder.iri)
             runs[*one.holder.key, one.masked.iri, *sorted(one.columns)].append(one)
-    return sorted(map(_as_one, runs.values()), key=lambda one: one.weight, reverse=True)
+    entries = sorted(map(_as_one, runs.values()), key=lambda one: one.weight, reverse=True)
+    numbers = defaultdict[tuple[str, str], Iterator[int]](count)
+    return sorted(entries, key=lambda one: (one.read == EARLY, next(numbers[one.holder.key])))
 
 
 def _as_one(every: Sequence[_Namesakes]) -> _Namesakes:

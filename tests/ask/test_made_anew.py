@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
-from tests.ask.test_names import SET_MASK, asked, at, changed, copied, read, swapped, thing
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -392,5 +392,100 @@ def test_what_was_read_comes_first_and_an_object_once(tmp_path: Path) -> None:
     assert "more" not in since
 
 
+def test_a_name_with_many_entries_hides_no_other(tmp_path: Path) -> None:
+    """A table has its mask every other night; another one lost it, and was read before."""
+    other = [changed(thing("T", 301), columns=SET_MASK), changed(thing("T", 302), "REPLACE"), read(thing("T", 302))]
+    nights = [row for number in range(101, 114, 2) for row in (
+        changed(thing("X", number), "REPLACE"), changed(thing("X", number), columns=SET_MASK),
+        changed(thing("X", number + 1), "REPLACE"), read(thing("X", number + 1)),
+    )]  # fmt: skip
+    graph = stories.told({"every-other": [*other, *nights]}, tmp_path)
+    for question, given in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", {"since": at(0)})):
+        names = [one.strip(": ").partition(" (")[0] for one in entries(question, graph, **given).split("; D.S")]
+        assert names[1] == ".T.C"
+        assert "X.C" in names[0]
+
+
 def test_an_unknown_name_is_not_all(twice: Store) -> None:
     assert entries("policy-coverage", stories.of("set", twice), object_name="D.S.NOTHING") == ""
+
+
+# --- what has no tag --------------------------------------------------------------------------------------------------
+
+UNTAGGED: Final = "masked and without a tag of its own, and so not in the answer: "
+
+
+def test_policy_coverage_tells_masks_without_a_tag(twice: Store) -> None:
+    graph = stories.of("set", twice)
+    for given in ({}, {"object_name": "D.S.X"}, {"object_id": "101", "domain": "Table"}):
+        notes = asked("policy-coverage", graph, **given, at=at(2.5)).notes
+        assert any(f"{UNTAGGED}D.S.X.C." in note for note in notes)
+        assert any("policy-coverage lists only what has a tag" in note for note in notes)
+        assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, **given, at=at(6.5)).notes)
+    assert "No row sets a tag: policy-coverage lists only what has a tag." in asked("policy-coverage", graph).notes
+    assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, object_name="D.S.NO", at=at(2.5)).notes)
+    tagged = asked("policy-coverage", stories.of("by-tag", twice), at=at(2.5))
+    assert tagged.rows
+    assert not any(UNTAGGED in note for note in tagged.notes)
+
+
+def test_a_mask_without_a_tag_is_told_of_each_account_and_of_rows_without_an_id(twice: Store, tmp_path: Path) -> None:
+    notes = asked("policy-coverage", twice, at=at(2.5)).notes
+    said = ", ".join(f"D.S.X.C of the account STORY-{story}" for story in ("enforced", "set"))
+    assert any(f"{UNTAGGED}{said}." in note for note in notes)
+    nameless = {key: value for key, value in X101.items() if key != "objectId"}
+    graph = stories.told({"without": [changed(nameless, columns=SET_MASK), read(X101)]}, tmp_path)
+    assert any(f"{UNTAGGED}D.S.X.C." in note for note in asked("policy-coverage", graph).notes)
+
+
+def test_a_mask_without_a_tag_is_told_beside_rows_and_while_the_object_is_there(tmp_path: Path) -> None:
+    other = thing("T", 5)
+    rows = [changed(X101, columns={"C": TAG}), changed(X101, **TAG), changed(other, columns=SET_MASK),
+            changed(other, **TAG), changed(other, objectName={"value": "D.S.U"}), changed(thing("U", 5), "DROP"),
+            read(SOURCE), changed(thing("U", 5), "UNDROP"), changed(thing("U", 5), "DROP"), read(SOURCE)]  # fmt: skip
+    graph = stories.told({"beside": rows}, tmp_path)
+    for minute, said in ((2.5, ""), (4.5, "D.S.T.C"), (5.5, "D.S.U.C"), (6.5, ""), (8.5, "D.S.U.C"), (9.5, "")):
+        answer = asked("policy-coverage", graph, at=at(minute))
+        assert answer.rows
+        assert [note.partition(UNTAGGED)[2] for note in answer.notes if UNTAGGED in note] == (
+            [f"{said}."] if said else []
+        )
+    assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, at=at(4.5), tag_name="G.T.PII").notes)
+
+
+# --- as it was called -------------------------------------------------------------------------------------------------
+
+
+def test_notes_name_what_was_dropped_as_it_was_called_then(twice: Store) -> None:
+    """A SWAP gave the former table the name of the build for a minute, before its DROP."""
+    for story, question in (("set", "policy-coverage"), ("set", "unmasked-reads"), ("by-tag", "policy-coverage")):
+        for given in ({}, {"object_name": "D.S.X"}, {"object_name": "D.S.X", "at": at(6.5)}):
+            if question == "policy-coverage" or "at" not in given:
+                told = "\n".join(asked(question, stories.of(story, twice), **given).notes)
+                assert told
+                assert "X__NEW" not in told
+    tags = "\n".join(asked("policy-coverage", stories.of("by-tag", twice)).notes)
+    assert f"G.T.PII on D.S.X.C until {at(5)[:-1]}" in tags
+    named = asked("policy-coverage", stories.of("by-tag", twice), object_name="D.S.X__NEW").notes
+    assert any("No row sets a tag on D.S.X__NEW (object_id=102)" in note for note in named)
+
+
+def test_a_mask_on_another_form_is_told_under_the_name_of_the_query(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Queries read a view over the table, and enforced the mask on the table; others, a mask without a column."""
+    view = thing("V", 7, "View")
+    over = {"user_name": "ANA", "direct_objects_accessed": [view], "base_objects_accessed": [X101],
+            "policies_referenced": [{**X101, "columns": [{"columnName": "C", "policies": [MASK]}]}]}  # fmt: skip
+    whole = {**read(X101), "policies_referenced": [{**thing("X", 101), "columns": [], "policies": [MASK]}]}
+    rows = [changed(view, columns=SET_MASK), over, whole, *night(102)]
+    graph = stories.told({"view": rows}, tmp_path)
+    notes = "\n".join(asked("unmasked-reads", graph).notes)
+    assert "D.S.X.C in query q2" in notes
+    assert "without naming a column: on D.S.X." in notes
+    assert "X__NEW" not in notes
+    coverage = [*rows[:1], changed(X101, columns={"C": TAG}), {**read(X101, masked=True)}, *night(102)]
+    folder = tmp_path_factory.mktemp("tag")
+    notes = "\n".join(asked("policy-coverage", stories.told({"tag": coverage}, folder)).notes)
+    assert "therefore not among the policies: D.S.MASK on D.S.X.C" in notes
+    assert "X__NEW" not in notes
