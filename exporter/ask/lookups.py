@@ -182,6 +182,21 @@ class Lookups:
         """All names that an object had, ordered by when it got them."""
         return self._in_order(holder for name in self.objects(iri, "ah:hasName") for holder in self._holders(name))
 
+    def name_at(self, thing: str, time: str) -> str:
+        """What an object was called at a time of the graph; what has no name then, by its present or last one."""
+        then = (one.name for one in reversed(self.names_of(thing)) if time and one.holds(datetime.fromisoformat(time)))
+        return next(then, None) or self.label(thing)
+
+    def was_dropped(self, thing: str, at: datetime) -> bool:
+        """Whether the latest that a row says of an object by then is its DROP, or that of its schema or database."""
+        versions = list(self.subjects("prov:specializationOf", thing))
+        generated, dropped = (
+            {datetime.fromisoformat(time) for version in versions for time in self.objects(version, term)}
+            for term in ("prov:generatedAtTime", "prov:invalidatedAtTime")
+        )
+        last = max((time for time in dropped if time <= at), default=None)
+        return last is not None and not any(last < time <= at for time in generated)
+
     def called(self, name: str, account: str, time: datetime, thing: str = "") -> str:
         """A name by which to ask for the object ``thing``, or for that which had the name at a time, or got it first
         after that: with its id where the name alone means another one, or none; without an id, with the time from which

@@ -58,7 +58,7 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
 """
 """The same of reads by day, and of calls that are added up, which have no id."""
 _RELATED: Final = """\
-SELECT DISTINCT ?column ?masked ?place WHERE {
+SELECT DISTINCT ?column ?masked WHERE {
   {
     SELECT DISTINCT ?column ?masked WHERE {
       {
@@ -90,16 +90,17 @@ SELECT DISTINCT ?column ?masked ?place WHERE {
     }
   }
   FILTER(?column != ?masked)
-  ?masked ah:columnName ?masked_name ; ah:columnOf ?own_object .
-  ?own_object rdfs:label ?label .
-  BIND(CONCAT(?label, ".", ?masked_name) AS ?place)
 }
 """
 """The columns that a mask has to be on: of the same name in another form, behind a view, or of a view."""
 _ENFORCED: Final = """\
-SELECT DISTINCT ?masked ?reads ?first ?last WHERE {
+SELECT DISTINCT ?masked ?place ?reads ?first ?last WHERE {
   VALUES ?masked { @masked@ }
-  ?enforcement ah:protectedColumn ?masked ; ah:policyKind "MASKING_POLICY" .
+  ?enforcement ah:protectedColumn ?masked ; ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
+  ?masked ah:columnName ?masked_name .
+  OPTIONAL { ?owner rdfs:label ?label }
+  OPTIONAL { ?enforcement ah:objectName ?then }
+  BIND(CONCAT(COALESCE(?then, ?label, STR(?owner)), ".", ?masked_name) AS ?place)
   ?query ah:enforced ?enforcement ; prov:startedAtTime ?first .
   OPTIONAL { ?query ah:lastStartedAtTime ?any_last }
   BIND(COALESCE(?any_last, ?first) AS ?last)
@@ -130,7 +131,8 @@ SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
   ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
   BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
   ?owner rdfs:label ?label .
-  BIND(CONCAT(?label, COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
+  OPTIONAL { ?enforcement ah:objectName ?then }
+  BIND(CONCAT(COALESCE(?then, ?label), COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
 }
 """
 _USES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
@@ -163,15 +165,16 @@ def masked_elsewhere(asked: Asked) -> Iterator[str]:
     if asked.name not in {"unmasked-reads", "agent-reads"}:
         return
     reads = list(_reads(asked))
-    related = defaultdict[str, list[tuple[str, str]]](list)
+    related = defaultdict[str, set[str]](set)
     for row in asked.graph.select(_RELATED, columns=iris({one.column for one in reads})) if reads else ():
-        related[row["column"]].append((row["place"], row["masked"]))
-    enforced = _enforced(asked.graph, {masked for each in related.values() for _, masked in each})
+        related[row["column"]].add(row["masked"])
+    enforced = _enforced(asked.graph, set[str]().union(*related.values()))
     found = {
-        (one.text, place)
+        (one.text, mask.text)
         for one in reads
-        for place, masked in related[one.column]
-        if any(map(one.may_be_of, enforced.get((masked, one.key), ())))
+        for masked in related[one.column]
+        for mask in enforced.get((masked, one.key), ())
+        if one.may_be_of(mask)
     }
     found |= _over_or_behind(asked.graph, reads)
     if found:
@@ -230,10 +233,16 @@ def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]
         if is_mask and owner is not None and (column is None or owner != thing):
             of_owner = _types(graph, read, owner)
             is_shared = _may_be_shared(graph, enforcement, column, thing)
-            name = "" if column is None else f".{graph.text(column, 'ah:columnName')}"
             is_given = bool(of_owner) and not is_shared and column is not None
             if is_shared or _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
-                yield f"{graph.label(owner)}{name}", is_given
+                yield _place(graph, enforcement), is_given
+
+
+def _place(graph: Lookups, enforcement: str) -> str:
+    """What a query masked, as text: with the name that its row gives, since a SWAP may have given it another one."""
+    columns = graph.objects(enforcement, "ah:protectedColumn")
+    name = graph.text(enforcement, "ah:objectName") or graph.label(graph.text(enforcement, "ah:protectedObject") or "")
+    return ".".join((name, *(graph.text(column, "ah:columnName") or "" for column in columns)))
 
 
 def _may_be_shared(graph: Lookups, enforcement: str, column: str | None, thing: str) -> bool:
@@ -334,7 +343,7 @@ def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], 
     """When a mask was enforced on these columns, by column, and query or user, role and day."""
     found = defaultdict[tuple[str, str], list[_Reads]](list)
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
-        found[row["masked"], row["reads"]].append(_Reads.of("", row["masked"], row))
+        found[row["masked"], row["reads"]].append(_Reads.of(row["place"], row["masked"], row))
     return found
 
 
@@ -350,7 +359,8 @@ SELECT DISTINCT ?read ?thing ?place WHERE {
   FILTER(?owner != ?thing)
   FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
   ?thing rdfs:label ?label .
-  BIND(CONCAT(?label, ".", ?name) AS ?place)
+  OPTIONAL { ?access ah:objectName ?then }
+  BIND(CONCAT(COALESCE(?then, ?label), ".", ?name) AS ?place)
 }
 """
 """The reads of copies without a mask on them that enforced one on another object."""
@@ -413,7 +423,9 @@ def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
     found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
     things, names = ({one[number] for one in copies} for number in (0, 1))
     by_day = _beside_by_day(graph, things, names) if copies else ()
-    return found | {(mask.text, f"reads of {graph.label(thing)}") for mask, thing, _ in by_day}
+    return found | {
+        (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
+    }
 
 
 def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
@@ -430,10 +442,9 @@ def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
             *graph.objects(part, "ah:derivationPattern"),
         )
     }
+    own = {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
     enforced = graph.objects(query, "ah:enforced")
-    masked = {column for one in enforced for column in graph.objects(one, "ah:protectedColumn")}
-    own = masked & {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
-    told = {f"{graph.label(graph.text(one, 'ah:columnOf') or one)}.{graph.text(one, 'ah:columnName')}" for one in own}
+    told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}
     sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
     found = {place for source in sources for place, is_given in _beside(graph, query, source) if not is_given}
     return found - told

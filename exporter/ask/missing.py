@@ -109,7 +109,12 @@ def explain(asked: Asked) -> list[str]:
         notes += [left_out.reads_by_day, left_out.short_queries]
     notes += [left_out.within_intervals]
     if is_shipped(asked.question):
-        notes += [protection.enforced_before, protection.of_wholes, policy_bodies.unknown_bodies]
+        notes += [
+            protection.enforced_before,
+            protection.untagged,
+            protection.of_wholes,
+            policy_bodies.unknown_bodies,
+        ]
         notes += [
             masked_elsewhere,
             masked_copies,

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from exporter.ask.anew import last_read_before, masked_things
+from exporter.ask.anew import last_read_before
 from exporter.ask.answers import first_of
 from exporter.ask.asked import FOLLOWING, Asked, in_utc, record_period
 from exporter.ask.grants import granted_as, granted_on_all
 from exporter.ask.left_out import OF_AGENTS
 from exporter.ask.lookups import Lookups
+from exporter.ask.mask_periods import masked_things
 from exporter.ask.places import Places
 from exporter.ask.renamings import OF_MASKS
 from exporter.ask.without_ids import same_names

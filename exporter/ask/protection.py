@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
-from exporter.ask.anew import DATA, have_masked_namesakes, masked_columns
+from exporter.ask.anew import DATA, asked_things, have_masked_namesakes, named_then
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.mask_periods import masked_columns, masked_without_tag
 from exporter.ask.masks import masked_beside
 from exporter.ask.nameless import uncertain_things
 from exporter.ask.places import inside
@@ -30,14 +31,16 @@ _LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
 """Columns of rows that show masks, and why one may lack something."""
 _SHOWN_TAGS: Final = 3
 _SHOWN_PLACES: Final = 5
+_ONLY_TAGGED: Final = "policy-coverage lists only what has a tag"
 _NAME: Final = "\0"
 """Stands for the name of an object in a text that may be about several."""
 _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
   {
-    SELECT DISTINCT ?policy ?object ?place WHERE {
+    SELECT DISTINCT ?policy ?object ?place ?then WHERE {
       ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
       OPTIONAL { ?enforcement ah:protectedColumn ?protected }
+      OPTIONAL { ?enforcement ah:objectName ?then }
       BIND(COALESCE(?protected, ?object) AS ?place)
     }
   }
@@ -67,7 +70,7 @@ SELECT DISTINCT ?label ?object ?what WHERE {
   OPTIONAL { ?object rdfs:label ?label_of_object }
   OPTIONAL { ?place ah:columnName ?column }
   BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
-  BIND(COALESCE(?label_of_object, STR(?object)) AS ?where)
+  BIND(COALESCE(?then, ?label_of_object, STR(?object)) AS ?where)
   BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
 }
 ORDER BY ?label
@@ -96,18 +99,36 @@ def enforced_before(asked: Asked) -> Iterator[str]:
         )
 
 
+def untagged(asked: Asked) -> Iterator[str]:
+    """What is masked and has no tag at the time that is asked for: policy-coverage does not list it."""
+    if asked.name != _COVERAGE or asked.values("tag_name"):
+        return
+    graph, has_accounts = asked.graph, len(asked.graph.accounts()) > 1
+    found = {
+        ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
+        + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
+        for thing in asked_things(asked)
+        for holder, period in named_then(asked, thing)
+        for column in masked_without_tag(graph, thing, period)
+    }
+    if found:
+        yield (
+            "As far as rows tell, masked and without a tag of its own, and so not in the answer: "
+            f"{first_of(sorted(found), _SHOWN_POLICIES)}."
+        )
+
+
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
 _ON_WHOLE: Final = """\
 SELECT DISTINCT ?label WHERE {
   ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?object .
   FILTER NOT EXISTS { ?enforcement ah:protectedColumn ?column }
-  ?object rdfs:label ?label .
+  ?object rdfs:label ?last .
+  OPTIONAL { ?enforcement ah:objectName ?then }
+  BIND(COALESCE(?then, ?last) AS ?label)
 }
 ORDER BY ?label
-"""
-_TAGGED: Final = """\
-ASK { ?setting ah:settingOn @thing@ ; a ah:TagSetting }
 """
 _ON_COLUMNS: Final = """\
 ASK { ?setting a ah:TagSetting ; ah:onColumn ?column }
@@ -132,7 +153,9 @@ def nothing_set(asked: Asked) -> Iterator[str]:
         )
     if asked.name == _REACH:
         yield _no_copy(asked)
-    if asked.name in {"unmasked-reads", _COVERAGE, "tag-history"}:
+    if asked.name == _COVERAGE and not asked.things and not any(graph.of_class("ah:TagSetting")):
+        yield f"No row sets a tag: {_ONLY_TAGGED}."
+    elif asked.name in {"unmasked-reads", _COVERAGE, "tag-history"}:
         yield from _nothing_on_objects(asked)
 
 
@@ -148,22 +171,25 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     others = have_masked_namesakes(asked) if asked.name == "unmasked-reads" else set[str]()
     told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
-        label = ".".join((graph.label(thing), *([columns] if columns else [])))
-        name = called.of(thing, label, is_told_apart=thing in others)
+        own = {match_name(holder.name): holder.name for holder in graph.names_of(thing)}
+        label = next((own[one] for one in sorted(asked.match_names()) if one in own), graph.label(thing))
+        name = called.of(thing, label, columns, is_told_apart=thing in others)
         if asked.name == "unmasked-reads" and not (
             any(_has(row, asked, thing) for row in masking) or masked_columns(asked, thing)
         ):
             what = _NAME if columns else f"a column of {_NAME}"
             told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)
-        if asked.name == _COVERAGE and not graph.holds(_TAGGED, thing=iris([thing])):
-            told[f"No row sets a tag on {_NAME}: policy-coverage lists only what has a tag.", label].append(name)
+        properties = {graph.text(one, "ah:property") for one in graph.subjects("ah:settingOn", thing)}
+        if asked.name == _COVERAGE and "tags" not in properties:
+            told[f"No row sets a tag on {_NAME}: {_ONLY_TAGGED}.", label].append(name)
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
             begin = record_begin(graph)
             told[f"No row sets a tag on {_NAME}: what was set before {begin} is not on record.", label].append(name)
     for (text, label), names in told.items():
         is_many = len(names) > _SHOWN_PLACES
-        for name in [f"{label} ({len(names)} objects that had the name)"] if is_many else names:
+        place = f"{label}.{columns}" if columns else label
+        for name in [f"{place} ({len(names)} objects that had the name)"] if is_many else names:
             yield text.replace(_NAME, name)
 
 
@@ -173,11 +199,11 @@ class _Names:
     def __init__(self, graph: Lookups) -> None:
         self._graph, self._same = graph, dict[str, set[str]]()
 
-    def of(self, thing: str, place: str, *, is_told_apart: bool) -> str:
-        """``place``, the last name of an object or of a column of it; ``is_told_apart``: with the id in any case, as
-        others had another name of it.
+    def of(self, thing: str, label: str, columns: str, *, is_told_apart: bool) -> str:
+        """``label``, a name of an object, or these columns of it; ``is_told_apart``: with the id in any case, as others
+        had another name of it.
         """
-        graph, label = self._graph, self._graph.label(thing)
+        graph, place = self._graph, f"{label}.{columns}" if columns else label
         if label not in self._same:
             holders = (holder for holder in graph.holders(label) if holder.domain.endswith(DATA))
             self._same[label] = {thing, *(holder.iri for holder in holders)}
@@ -235,9 +261,8 @@ def _no_copy(asked: Asked) -> str:
 
 
 _PERIODS: Final = """\
-SELECT DISTINCT ?thing ?name ?column ?column_iri ?tag ?tag_iri ?since ?until ?is_moved WHERE {
+SELECT DISTINCT ?thing ?column ?column_iri ?tag ?tag_iri ?since ?until ?is_moved WHERE {
   ?setting a ah:TagSetting ; ah:settingOn ?thing ; ah:element ?tag ; ah:elementObject ?tag_iri ; ah:validFrom ?since .
-  ?thing rdfs:label ?name .
   OPTIONAL { ?setting ah:onColumn ?column_iri . ?column_iri ah:columnName ?column }
   OPTIONAL { ?setting ah:validUntil ?until }
   BIND(EXISTS {
@@ -267,14 +292,15 @@ def tags_of_another_time(asked: Asked) -> Iterator[str]:
     rows = list(_settings(asked))
     begun = {(row["thing"], row["tag_iri"], row["since"], row["column_iri"]) for row in rows}
     for row in rows:
-        place = f"{row['name']}.{row['column']}" if row["column"] else row["name"]
+        name = asked.graph.name_at(row["thing"], row["since"])
+        place = f"{name}.{row['column']}" if row["column"] else name
         what, since, until = f"{row['tag']} on {place}", row["since"], row["until"]
         if until and (not times or datetime.fromisoformat(until) <= max(times)):
             if row["is_moved"] != "true" and begun.isdisjoint(_later(asked.graph, row)):
                 ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
         elif times and datetime.fromisoformat(since) > max(times):
             later.append((datetime.fromisoformat(since), f"{what} since {since}"))
-        elif any(_was_dropped(asked.graph, row[one], at) for one in ("thing", "tag_iri") for at in times):
+        elif any(asked.graph.was_dropped(row[one], at) for one in ("thing", "tag_iri") for at in times):
             dropped.add(what)
     time_text = f"at {', '.join(asked.values('at'))}" if times else "at the end of the record"
     lead = f"The answer has tags that were set {time_text}."
@@ -307,17 +333,6 @@ def _settings(asked: Asked) -> Iterator[dict[str, str]]:
             yield row
 
 
-def _was_dropped(graph: Lookups, thing: str, at: datetime) -> bool:
-    """Whether the latest that a row says of an object by then is its DROP, or that of its schema or database."""
-    versions = list(graph.subjects("prov:specializationOf", thing))
-    generated, dropped = (
-        {datetime.fromisoformat(time) for version in versions for time in graph.objects(version, term)}
-        for term in ("prov:generatedAtTime", "prov:invalidatedAtTime")
-    )
-    last = max((time for time in dropped if time <= at), default=None)
-    return last is not None and not any(last < time <= at for time in generated)
-
-
 # --- tags that objects and columns have from what they are in ---------------------------------------------------------
 
 _WHOLES: Final = """\
@@ -345,7 +360,7 @@ def of_wholes(asked: Asked) -> Iterator[str]:
     """
     rows = _tagged_wholes(asked)
     if asked.name in {"unmasked-reads", "unmasked-copies"}:
-        masks = [f"{row['tag']} on {row['label']} ({row['domain']})" for row in rows if row["mask"]]
+        masks = [f"{row['tag']} on {_whole(asked.graph, row)} ({row['domain']})" for row in rows if row["mask"]]
         if masks:
             yield (
                 "Masking policies were set on tags of whole objects: "
@@ -367,13 +382,18 @@ def of_wholes(asked: Asked) -> Iterator[str]:
             return
         if asked.name == "tag-history" and asked.values("column_name"):
             around += [row for row in rows if row["domain"] not in _CONTAINERS]
-        tags = [f"{row['tag']} of {row['label']}" for row in around]
+        tags = [f"{row['tag']} of {_whole(asked.graph, row)}" for row in around]
         if tags:
             yield (
                 "Columns have the tags of their table, and what is in a schema or database has its tags, which are not "
                 "in the answer: "
                 f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
             )
+
+
+def _whole(graph: Lookups, row: dict[str, str]) -> str:
+    """A tagged object as it was called when the tag was set; a schema or database as it is called now."""
+    return row["label"] if row["domain"] in _CONTAINERS else graph.name_at(row["whole"], row["since"])
 
 
 def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:

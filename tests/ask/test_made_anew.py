@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
-from tests.ask.test_names import SET_MASK, asked, at, changed, copied, read, swapped, thing
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,11 +120,12 @@ def test_what_took_the_place_of_a_masked_table_is_told(
     said = WITH_IDS[story][1]
     answer = asked(question, stories.of(story, with_ids), **given)
     told = [note for note in answer.notes if "got the name of one that was masked" in note]
-    assert [f"shows a masking policy on it: {said}." in note for note in told] == [True] * bool(said)
+    then = {"policy-coverage": " at the end of the record", "changes": " in that time"}.get(question, "")
+    assert [f"shows a masking policy on it{then}: {said}." in note for note in told] == [True] * bool(said)
     if said:
         assert not any("does not apply" in note for note in answer.notes)
-        then = {"at" if question == "policy-coverage" else "until": at(1.5)}
-        before = asked(question, stories.of(story, with_ids), **given, **then)
+        early = {"at" if question == "policy-coverage" else "until": at(1.5)}
+        before = asked(question, stories.of(story, with_ids), **given, **early)
         assert not any("got the name" in note for note in before.notes)
 
 
@@ -217,8 +218,14 @@ def test_one_entry_says_since_when_many_objects_of_a_name_are_unmasked(tmp_path:
     first = [changed(DIM[0], columns=SET_MASK), *nights]
     graph = stories.told({"once": first, "again": [*first, *again]}, tmp_path)
     for story, said in (
-        ("once", f"D.S.DIM.C (since {at(2)}; 3 objects, the latest object_id=4; masked: object_id=1)."),
-        ("again", f"D.S.DIM.C (since {at(9)}; 2 objects, the latest object_id=6; masked: object_id=4)."),
+        ("once", f": D.S.DIM.C (since {at(2)}; 3 objects, the latest object_id=4; masked: object_id=1)."),
+        (
+            "again",
+            (
+                f": D.S.DIM.C (since {at(9)}; 2 objects, the latest object_id=6; masked: object_id=4); "
+                f"D.S.DIM.C (since {at(2)}; 2 objects, the latest object_id=3 until {at(6)}; masked: object_id=1)."
+            ),
+        ),
     ):
         for given in ({}, {"object_name": "D.S.DIM"}):
             notes = asked("unmasked-reads", stories.of(story, graph), **given).notes
@@ -287,3 +294,198 @@ def test_many_objects_of_one_name_have_one_note(tmp_path: Path) -> None:
         "apply: whoever read it read it in clear (column-readers lists the readers)."
     )
     assert [note for note in notes if note.startswith("No row shows")] == [said]
+
+
+# --- built beside it each night, and swapped --------------------------------------------------------------------------
+
+
+def night(number: int, name: str = "X") -> list[Json]:
+    """Three queries: object ``number`` takes the name from the one before, which is dropped."""
+    new, aside = thing(f"{name}__NEW", number), thing(f"{name}__NEW", number - 1)
+    return [copied(SOURCE, new, "CREATE"), *swapped(thing(name, number - 1), new), changed(aside, "DROP")]
+
+
+def masked_twice(first: list[Json], again: list[Json]) -> list[Json]:
+    """The mask is set on object 101, not on 102, again on 103 two minutes after it has the name, and not on 104."""
+    reads = [read(thing("X", number), "MIA") for number in (102, 104)]
+    return [*first, *night(102), reads[0], *night(103), *again, *night(104), reads[1]]
+
+
+X101, X103 = thing("X", 101), thing("X", 103)
+GAP: Final = f"D.S.X.C (object_id=102 since {at(4)} until {at(8)}; masked: object_id=101)"
+BUILD: Final = f"D.S.X.C (object_id=103 since {at(8)} until {at(12)}; masked: object_id=101)"
+TWICE: Final = {
+    "set": masked_twice(
+        [changed(X101, "CREATE"), changed(X101, columns=SET_MASK)], [changed(X103, columns=SET_MASK)]
+    ),
+    "by-tag": masked_twice([ON_TAG, changed(X101, columns={"C": TAG})], [changed(X103, columns={"C": TAG})]),
+    "enforced": masked_twice([read(X101), read(X101, masked=True)], [read(X103, masked=True)]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told(TWICE, tmp_path_factory.mktemp("twice"))
+
+
+def entries(question: str, graph: Store, **given: str | list[str]) -> str:
+    """What the note lists."""
+    notes = [note for note in asked(question, graph, **given).notes if "got the name of one that was masked" in note]
+    assert len(notes) <= 1
+    return notes[0].partition("masking policy on it")[2] if notes else ""
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.X"}])
+@pytest.mark.parametrize("story", TWICE)
+def test_a_mask_counts_at_the_time_that_is_asked_for(story: str, given: dict[str, str], twice: Store) -> None:
+    graph = stories.of(story, twice)
+    for minute, said in ((2.5, ""), (6.5, f" at that time: {GAP}."), (9.5, f" at that time: {BUILD}."), (10.5, "")):
+        assert entries("policy-coverage", graph, **given, at=at(minute)) == said
+    assert entries("policy-coverage", graph, **given, at=[at(10.5), at(6.5)]) == f" at that time: {GAP}."
+    assert entries("policy-coverage", graph, object_id="103", domain="Table", at=at(10.5)) == ""
+    assert "(object_id=104 since" in entries("policy-coverage", graph, **given)
+    assert entries("changes", graph, since=at(7.5), until=at(9.5)).startswith(f" in that time: {BUILD}")
+    assert BUILD not in entries("changes", graph, since=at(7.5), until=at(10.5))
+    assert entries("unmasked-copies", graph, since=at(4.5), until=at(6.5)) == f" in that time: {GAP}."
+    # reads before the mask and after it are in the answer
+    assert entries("unmasked-reads", graph, until=at(9.5)).startswith(f": {GAP}. Reads")
+
+
+def test_a_mask_that_was_unset_counts_no_longer_though_queries_enforced_it(tmp_path: Path) -> None:
+    second = thing("X", 102)
+    rows = [*TWICE["set"][:2], changed(second, "REPLACE"), changed(second, columns=SET_MASK), read(second, masked=True),
+            changed(second, columns={"C": OFF_TAG}), read(second),
+            read(second, masked=True)]  # fmt: skip
+    graph = stories.told({"unset": rows}, tmp_path)
+    said = f" at that time: D.S.X.C (object_id=102 since {at(3)}; masked: object_id=101)."
+    for minute, is_masked in ((3.5, False), (4.5, True), (5.5, True), (6.5, False), (7.5, False), (8.5, True)):
+        assert entries("policy-coverage", graph, at=at(minute)) == ("" if is_masked else said)
+
+
+def test_what_was_dropped_at_that_time_is_not_told(tmp_path: Path) -> None:
+    second = thing("X", 102)
+    rows = [*TWICE["set"][:2], changed(second, "REPLACE"), read(second), changed(second, "DROP"), read(SOURCE),
+            changed(second, "UNDROP")]  # fmt: skip
+    graph = stories.told({"restored": rows}, tmp_path)
+    assert [bool(entries("policy-coverage", graph, at=at(minute))) for minute in (4.5, 5.5, 7.5)] == [True, False, True]
+
+
+def test_what_was_read_comes_first_and_an_object_once(tmp_path: Path) -> None:
+    """Six tables that lost their mask, one after the other; only the last one was read. Each former one had the name
+    of its build for a minute.
+    """
+    names = [f"T{number}" for number in range(1, 7)]
+    rows = [row for place, name in enumerate(names) for row in (
+        changed(thing(name, 201 + 10 * place), "CREATE"), changed(thing(name, 201 + 10 * place), columns=SET_MASK),
+        *night(202 + 10 * place, name),
+    )]  # fmt: skip
+    graph = stories.told({"all": [*rows, read(thing("T6", 252), "BEN")]}, tmp_path)
+    listed = entries("unmasked-reads", graph).split("; D.")
+    assert listed[0].startswith(": D.S.T6.C (object_id=252 ")
+    assert [one.partition(".C")[0] for one in listed[1:]] == ["S.T1", "S.T2", "S.T3", "S.T4"]
+    assert " and 1 more (ask for one object (object_name) or for less of the time (since, until)). Reads" in listed[-1]
+    assert " and 1 more (ask for one object (object_name))." in entries("policy-coverage", graph)
+    assert " and 1 more (ask for less of the time (since, until))." in entries("changes", graph, since=at(0))
+    assert "T2.C" in entries("unmasked-reads", graph, object_name="D.S.T2")
+    since = entries("unmasked-reads", graph, since=at(8), until=at(12))
+    assert "T2.C" in since
+    assert "more" not in since
+
+
+def test_a_name_with_many_entries_hides_no_other(tmp_path: Path) -> None:
+    """A table has its mask every other night; another one lost it, and was read before."""
+    other = [changed(thing("T", 301), columns=SET_MASK), changed(thing("T", 302), "REPLACE"), read(thing("T", 302))]
+    nights = [row for number in range(101, 114, 2) for row in (
+        changed(thing("X", number), "REPLACE"), changed(thing("X", number), columns=SET_MASK),
+        changed(thing("X", number + 1), "REPLACE"), read(thing("X", number + 1)),
+    )]  # fmt: skip
+    graph = stories.told({"every-other": [*other, *nights]}, tmp_path)
+    for question, given in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", {"since": at(0)})):
+        names = [one.strip(": ").partition(" (")[0] for one in entries(question, graph, **given).split("; D.S")]
+        assert names[1] == ".T.C"
+        assert "X.C" in names[0]
+
+
+def test_an_unknown_name_is_not_all(twice: Store) -> None:
+    assert entries("policy-coverage", stories.of("set", twice), object_name="D.S.NOTHING") == ""
+
+
+# --- what has no tag --------------------------------------------------------------------------------------------------
+
+UNTAGGED: Final = "masked and without a tag of its own, and so not in the answer: "
+
+
+def test_policy_coverage_tells_masks_without_a_tag(twice: Store) -> None:
+    graph = stories.of("set", twice)
+    for given in ({}, {"object_name": "D.S.X"}, {"object_id": "101", "domain": "Table"}):
+        notes = asked("policy-coverage", graph, **given, at=at(2.5)).notes
+        assert any(f"{UNTAGGED}D.S.X.C." in note for note in notes)
+        assert any("policy-coverage lists only what has a tag" in note for note in notes)
+        assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, **given, at=at(6.5)).notes)
+    assert "No row sets a tag: policy-coverage lists only what has a tag." in asked("policy-coverage", graph).notes
+    assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, object_name="D.S.NO", at=at(2.5)).notes)
+    tagged = asked("policy-coverage", stories.of("by-tag", twice), at=at(2.5))
+    assert tagged.rows
+    assert not any(UNTAGGED in note for note in tagged.notes)
+
+
+def test_a_mask_without_a_tag_is_told_of_each_account_and_of_rows_without_an_id(twice: Store, tmp_path: Path) -> None:
+    notes = asked("policy-coverage", twice, at=at(2.5)).notes
+    said = ", ".join(f"D.S.X.C of the account STORY-{story}" for story in ("enforced", "set"))
+    assert any(f"{UNTAGGED}{said}." in note for note in notes)
+    nameless = {key: value for key, value in X101.items() if key != "objectId"}
+    graph = stories.told({"without": [changed(nameless, columns=SET_MASK), read(X101)]}, tmp_path)
+    assert any(f"{UNTAGGED}D.S.X.C." in note for note in asked("policy-coverage", graph).notes)
+
+
+def test_a_mask_without_a_tag_is_told_beside_rows_and_while_the_object_is_there(tmp_path: Path) -> None:
+    other = thing("T", 5)
+    rows = [changed(X101, columns={"C": TAG}), changed(X101, **TAG), changed(other, columns=SET_MASK),
+            changed(other, **TAG), changed(other, objectName={"value": "D.S.U"}), changed(thing("U", 5), "DROP"),
+            read(SOURCE), changed(thing("U", 5), "UNDROP"), changed(thing("U", 5), "DROP"), read(SOURCE)]  # fmt: skip
+    graph = stories.told({"beside": rows}, tmp_path)
+    for minute, said in ((2.5, ""), (4.5, "D.S.T.C"), (5.5, "D.S.U.C"), (6.5, ""), (8.5, "D.S.U.C"), (9.5, "")):
+        answer = asked("policy-coverage", graph, at=at(minute))
+        assert answer.rows
+        assert [note.partition(UNTAGGED)[2] for note in answer.notes if UNTAGGED in note] == (
+            [f"{said}."] if said else []
+        )
+    assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, at=at(4.5), tag_name="G.T.PII").notes)
+
+
+# --- as it was called -------------------------------------------------------------------------------------------------
+
+
+def test_notes_name_what_was_dropped_as_it_was_called_then(twice: Store) -> None:
+    """A SWAP gave the former table the name of the build for a minute, before its DROP."""
+    for story, question in (("set", "policy-coverage"), ("set", "unmasked-reads"), ("by-tag", "policy-coverage")):
+        for given in ({}, {"object_name": "D.S.X"}, {"object_name": "D.S.X", "at": at(6.5)}):
+            if question == "policy-coverage" or "at" not in given:
+                told = "\n".join(asked(question, stories.of(story, twice), **given).notes)
+                assert told
+                assert "X__NEW" not in told
+    tags = "\n".join(asked("policy-coverage", stories.of("by-tag", twice)).notes)
+    assert f"G.T.PII on D.S.X.C until {at(5)[:-1]}" in tags
+    named = asked("policy-coverage", stories.of("by-tag", twice), object_name="D.S.X__NEW").notes
+    assert any("No row sets a tag on D.S.X__NEW (object_id=102)" in note for note in named)
+
+
+def test_a_mask_on_another_form_is_told_under_the_name_of_the_query(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Queries read a view over the table, and enforced the mask on the table; others, a mask without a column."""
+    view = thing("V", 7, "View")
+    over = {"user_name": "ANA", "direct_objects_accessed": [view], "base_objects_accessed": [X101],
+            "policies_referenced": [{**X101, "columns": [{"columnName": "C", "policies": [MASK]}]}]}  # fmt: skip
+    whole = {**read(X101), "policies_referenced": [{**thing("X", 101), "columns": [], "policies": [MASK]}]}
+    rows = [changed(view, columns=SET_MASK), over, whole, *night(102)]
+    graph = stories.told({"view": rows}, tmp_path)
+    notes = "\n".join(asked("unmasked-reads", graph).notes)
+    assert "D.S.X.C in query q2" in notes
+    assert "without naming a column: on D.S.X." in notes
+    assert "X__NEW" not in notes
+    coverage = [*rows[:1], changed(X101, columns={"C": TAG}), {**read(X101, masked=True)}, *night(102)]
+    folder = tmp_path_factory.mktemp("tag")
+    notes = "\n".join(asked("policy-coverage", stories.told({"tag": coverage}, folder)).notes)
+    assert "therefore not among the policies: D.S.MASK on D.S.X.C" in notes
+    assert "X__NEW" not in notes

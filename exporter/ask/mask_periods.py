@@ -1,0 +1,220 @@
+"""When rows show masking policies on the columns of an object: what they set on it, or on tags that it has, and where
+queries enforced one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final, NamedTuple
+
+from exporter.ask.asked import Asked, in_utc
+from exporter.ask.lookups import Lookups, NameHolder
+from exporter.ask.places import inside
+from exporter.ask.without_ids import same_names
+from exporter.model.identifiers import TRUNCATED
+from exporter.system.reachable import reachable
+
+_MASKED: Final = {
+    ("ah:policyKind", "MASKING_POLICY"): "ah:protectedObject",
+    ("ah:property", "maskingPolicies"): "ah:settingOn",
+}
+"""A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
+EARLY: Final = datetime.min.replace(tzinfo=UTC)
+LATE: Final = datetime.max.replace(tzinfo=UTC)
+_CUT: Final = f"object_modified_by_ddl {TRUNCATED}"
+WHOLE: Final = ""
+"""In the place of a column: a mask of which rows name the object alone."""
+_LOOKED_AT: Final = 10_000
+
+
+def masked_things(graph: Lookups) -> set[str]:
+    """The objects on which rows show masking policies, also by tags."""
+    nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
+    masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
+    forms = {form for tag in masked for form in (tag, *same_names(graph, tag))}
+    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
+    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+
+
+def masked_columns(asked: Asked, thing: str) -> set[str]:
+    """The columns of an object, of those that are asked for, on which rows show a mask."""
+    found, columns = masks_of(asked.graph, thing).keys() - {WHOLE}, asked.match_names("column_name")
+    return found & columns if columns else found
+
+
+class Period(NamedTuple):
+    """A time: ``begin``, and until before ``end``."""
+
+    begin: datetime
+    end: datetime
+
+
+ALWAYS: Final = Period(EARLY, LATE)
+MOMENT: Final = timedelta.resolution
+AT_END: Final = Period(LATE - MOMENT, LATE)
+"""The end of the record, and of all that no row ends."""
+
+
+def own_masks(graph: Lookups, thing: str, period: Period = ALWAYS) -> set[str]:
+    """The columns on which rows show a masking policy in a period, also by rows that give the object in another form:
+    of which no row says that it was unset before.
+    """
+    forms = (thing, *same_names(graph, thing))
+    every = (
+        (column, held) for form in forms for column, of_column in masks_of(graph, form).items() for held in of_column
+    )
+    return {column for column, held in every if held.overlaps(period)}
+
+
+class Held(NamedTuple):
+    """A time in which something was set: ``until``: as far as rows tell; ``sure``: until no row may have unset it, as
+    one without the id, or one that Snowflake cut.
+    """
+
+    since: datetime
+    until: datetime
+    sure: datetime
+
+    def overlaps(self, period: Period) -> bool:
+        """Whether it was set at any time of a period, as far as rows tell."""
+        return self.since < period.end and period.begin < self.until
+
+    def together(self, other: Held) -> Held:
+        """The time in which both were set."""
+        return Held(max(self.since, other.since), min(self.until, other.until), min(self.sure, other.sure))
+
+
+def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
+    """When rows show a masking policy on the columns of an object: by a tag, while the column has the tag, and the tag
+    the policy. None stands for the object as a whole.
+    """
+    settings = [*_set_on(graph, [thing], "maskingPolicies"), *_by_tags(graph, thing)]
+    by_rows = [(graph.text(setting, "ah:onColumn"), held) for setting, held in settings]
+    enforced = [
+        (column, held)
+        for enforcement in graph.subjects("ah:protectedObject", thing)
+        if graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        for column in [graph.text(enforcement, "ah:protectedColumn")]
+        for held in _enforced(graph, enforcement, [held for place, held in by_rows if place in {column, None}])
+    ]
+    return by_rows + enforced
+
+
+def masked_without_tag(graph: Lookups, thing: str, period: Period) -> set[str | None]:
+    """What has a mask and no tag in a period: columns; None for the object as a whole."""
+    tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
+    return {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
+
+
+def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
+    """The same for each name that a column has or had; :data:`WHOLE` for the object as a whole."""
+    found = defaultdict[str, list[Held]](list)
+    for column, held in masks_on(graph, thing):
+        for name in _names(graph, column):
+            found[name].append(held)
+    return found
+
+
+def _enforced(graph: Lookups, enforcement: str, known: Sequence[Held]) -> Iterator[Held]:
+    """The time from which on queries enforced a policy outside of the times in which rows set one, ``known``; until
+    rows set one again.
+    """
+    queries = graph.subjects("ah:enforced", enforcement)
+    starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
+    first = min((one for one in starts if not any(held.since <= one < held.sure for held in known)), default=None)
+    if first is not None:
+        until = min((held.since for held in known if held.since > first), default=LATE)
+        yield Held(first, until, until)
+
+
+def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, Held]]:
+    """The times in which tags masked: each with what set the tag."""
+    on_tags = dict[frozenset[str], list[Held]]()
+    for setting, held in _set_on(graph, [thing], "tags"):
+        tags = _elements(graph, setting)
+        if tags not in on_tags:
+            on_tags[tags] = [on_tag for _, on_tag in _set_on(graph, tags, "maskingPolicies")]
+        both = (held.together(on_tag) for on_tag in on_tags[tags])
+        yield from ((setting, one) for one in both if one.since < one.until)
+
+
+def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator[tuple[str, Held]]:
+    """What is set on the forms of an object, and when: before the first row that sets it, if one only unsets it."""
+    every = {
+        one: (graph.text(one, "ah:onColumn"), _elements(graph, one), _first(graph, [one], "ah:validFrom"))
+        for place in places
+        for one in graph.subjects("ah:settingOn", place)
+        if graph.text(one, "ah:property") == property_
+    }
+    changes = (change for place in places for change in graph.subjects("ah:changedObject", place)) if every else ()
+    cut = [_first(graph, [change], "prov:startedAtTime") for change in changes if _is_cut(graph, change)]
+    unset = [
+        (one, column, elements, _first(graph, graph.subjects("ah:hasSetting", one), "prov:startedAtTime"))
+        for one, (column, elements, since) in every.items()
+        if since == LATE
+    ]
+    for one, (column, elements, since) in every.items():
+        if since < LATE:
+            until = _first(graph, [one], "ah:validUntil")
+            ends = [time for _, place, own, time in unset if place == column and (not own or own & elements)]
+            yield one, Held(since, until, min(until, *(time for time in (*ends, *cut) if since < time), LATE))
+    for one, column, elements, time in unset:
+        of_same = (since for place, own, since in every.values() if place == column and own & elements)
+        if not any(since < time for since in of_same):
+            yield one, Held(EARLY, time if elements else LATE, time if elements else EARLY)
+
+
+def _elements(graph: Lookups, setting: str) -> frozenset[str]:
+    """The tag or policy that is set, in all its forms; empty if the row does not name it."""
+    elements = graph.objects(setting, "ah:elementObject")
+    return frozenset(form for one in elements for form in (one, *same_names(graph, one)))
+
+
+def _is_cut(graph: Lookups, change: str) -> bool:
+    return any(_CUT in graph.objects(query, "ah:incomplete") for query in graph.objects(change, "dcterms:isPartOf"))
+
+
+def _first(graph: Lookups, nodes: Iterable[str], term: str) -> datetime:
+    """The first such time of the nodes; :data:`LATE` if they have none, as what unsets."""
+    return min((in_utc(time) for node in nodes for time in graph.objects(node, term)), default=LATE)
+
+
+def masked_wholes(graph: Lookups) -> set[str]:
+    """The schemas and databases with tags that mask."""
+    places = (place for one in graph.with_text("ah:property", "maskingPolicies")
+              for place in graph.objects(one, "ah:settingOn"))  # fmt: skip
+    tags = {place for place in places if graph.text(place, "ah:domain") == "Tag"}
+    forms = {form for tag in tags for form in (tag, *same_names(graph, tag))}
+    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
+    wholes = {whole for mark in marks for whole in graph.objects(mark, "ah:settingOn")}
+    return {whole for whole in wholes if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+
+
+def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], period: Period = ALWAYS) -> bool:
+    """Whether an object may have a mask by a tag of one of these schemas and databases, while it is in it, in a
+    period.
+    """
+    for place in wholes:
+        if holder.account not in {around.account for around in graph.names_of(place)}:
+            continue
+        masked = [held for _, held in _by_tags(graph, place)]
+        periods = inside(graph, holder.iri, place) if masked else ()
+        for since, until in periods:
+            there = Period(max(since, period.begin), min(until or LATE, period.end))
+            if there.begin < there.end and any(one.overlaps(there) for one in masked):
+                return True
+    return False
+
+
+def _names(graph: Lookups, column: str | None) -> set[str]:
+    if column is None:
+        return {WHOLE}
+
+    def renamed(one: str) -> Iterator[str]:
+        yield from graph.objects(one, "ah:renamedFrom")
+        yield from graph.subjects("ah:renamedFrom", one)
+
+    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
