@@ -185,9 +185,24 @@ def test_an_update_knows_the_users_of_the_days_before(tmp_path: Path, key: Path)
     key.write_text("another key of 24 bytes.")
     assert main(["export", str(path), "--out", str(tmp_path / "out"), *options]) == 2
     lines = (tmp_path / "out" / "pseudonyms.txt").read_text().splitlines()
-    assert [line.split()[0] for line in lines] == sorted(
+    assert [line.split()[0] for line in lines if line.startswith("USER_")] == sorted(
         map(Key(SECRET.encode()).pseudonym, (*canaries.USERS, "ADMIN"))
     )
+
+
+_OF_TABLE: Final = {"objectDomain": "Table", "objectName": "D.S.T", "operationType": "ALTER"}
+
+
+def test_an_update_finds_names_whatever_is_between_their_words(tmp_path: Path, key: Path) -> None:
+    names = "CANARY, Jane", "CANARY (ext)", "CANARY - Two", "Canary.", "canary  five", "Jane O'Canary"
+    users = [canaries.row(number, name) for number, name in enumerate(names)]
+    spelled = [*names, *(name.upper() for name in names), "Jane+O%27Canary", "CANARY,+Jane"]
+    comments = [{**_OF_TABLE, "properties": {"comment": {"value": f"x={name}"}}} for name in spelled]
+    says = [canaries.row(99 + at, "ADMIN", object_modified_by_ddl=one) for at, one in enumerate(comments)]
+    for number, rows in enumerate((users, says)):
+        path = exports.ndjson(rows, tmp_path / f"{number}.ndjson")
+        assert exports.export([path], tmp_path / "out", "--update", "--pseudonyms", str(key)) == 0
+    assert canaries.found(tmp_path / "out") == []
 
 
 def _users(out: Path) -> set[str]:
