@@ -27,7 +27,7 @@ from exporter.model.query import account_of
 from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Counts, Unknown
 from exporter.privacy import earlier_users, known_users
-from exporter.privacy.excluded_objects import named_stages, without_excluded
+from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
 from exporter.privacy.lines import Lines, lines_of
 from exporter.privacy.pseudonyms import Key
@@ -154,7 +154,7 @@ class Screen:
         if left_out is not None:
             return Seen(row, "", left_out)
         lines = self._lines()
-        row, text = (row, text) if lines is None else _with_named_stages(row, text)
+        row, text = (row, text) if lines is None else _with_names_as_texts(row, text, self.names)
         objects = 0
         if self.filters.of_objects:
             less = without_excluded(row, self.filters)
@@ -170,8 +170,8 @@ class Screen:
         return Seen(row, text, None, objects)
 
     def _unreadable(self, row: Unreadable, record: Record) -> Seen:
-        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user and a
-        time: then its columns are known, and so are the places of names.
+        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user, by a
+        text, and a time: then its columns are known, and so are the places of names.
         """
         columns = _columns(record.text) if record.is_record else {}
         user = (columns.get("user_name") or "").strip() or None
@@ -179,7 +179,7 @@ class Screen:
         left_out = self.filters.row(start, user)
         if left_out is not None:
             return Seen(None, "", left_out)
-        is_sure = user is not None and start is not None
+        is_sure = user is not None and start is not None and not (self.key and is_no_text(user))
         if self.filters.of_objects or not (is_sure or (self.key is None and not self.filters.of_users)):
             # The text after a colon is quoted from the row.
             problems = [problem.partition(": ")[0] for problem in row.problems]
@@ -231,8 +231,8 @@ _TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "data
 """Columns of QUERY_HISTORY that may hold a user's name."""
 
 
-def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
-    named = named_stages(row)
+def _with_names_as_texts(row: Row, text: str, hidden: frozenset[str]) -> tuple[Row, str]:
+    named = with_names_as_texts(row, hidden)
     again = None if named is None else read_line(named)
     return (again, named) if named is not None and isinstance(again, Row) else (row, text)
 

@@ -7,7 +7,7 @@ there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -28,6 +28,8 @@ _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "pr
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
 _is_in_schema: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}").fullmatch
+is_no_text: Final = re.compile(r"[\[{]|(?:true|false|-?\d[\d.eE+-]*|NaN|-?Infinity)\Z").match
+"""Matches the text of a name that may have been another value of JSON in its row."""
 _says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE).search
 
 
@@ -61,14 +63,18 @@ def _columns_alone(unknown: str | None) -> str | None:
     return msgspec.json.encode(columns).decode() if columns else None
 
 
-def named_stages(row: Row) -> str | None:
-    """The row as a line in which no user stage has a number as its id; None if no stage has one. The id of a user stage
-    is the user's name, which can be a number. It is moved to the stage's name, where it is treated as a user's name.
+def with_names_as_texts(row: Row, hidden: Collection[str]) -> str | None:
+    """The row as a line in which each hidden name is a text; None if none of them may be something else.
+
+    The id of a user stage is the user's name, which can be a number: it is moved to the stage's name, where it is
+    treated as a user's name. A ``user_name`` that is a number, an array or the like becomes its JSON as text.
     """
-    if not _says_user_stage(row.content):
+    is_changed = row.user_name in hidden and is_no_text(row.user_name) is not None
+    says_stage = _says_user_stage(row.content)
+    if not (is_changed or says_stage):
         return None
-    document, is_changed = decode(row.content), False
-    for name in _ARRAYS:
+    document = decode(row.content)
+    for name in _ARRAYS if says_stage else ():
         for element in getattr(document, name) or ():
             is_stage = element is not None and (text(element.stage_kind) or "").strip(" ").lower() == "user"
             if is_stage and usable_id(text(element.object_id)):

@@ -19,7 +19,13 @@ from exporter.input.row import Row, lower_name
 from exporter.model.identifiers import unquoted
 
 _MAY_TELL: Final = re.compile(r"user\b|user\$", re.IGNORECASE).search
-_PART: Final = r'(?:"(?:[^"]|"")+"|[^\s".,;:()\[\]{}\'\\/=]+)'
+_PLAIN: Final = r'(?:"(?:[^"]|"")+"|(?![$&@?])[^\s".,;:()\[\]{}\'\\/=]+)'
+_literal_or_comment: Final = re.compile(
+    r"""('(?:[^'\\]|\\.)*+(?:'|\Z)|"[^"]*+(?:"|\Z))|/\*.*?(?:\*/|\Z)|(?:--|(?<!:)//)[^\n]*+""", re.DOTALL
+)
+_may_have_comment: Final = re.compile(r"/\*|--|//").search
+_PART: Final = rf"(?:IDENTIFIER\s*\(\s*'(?:[^']|'')*'\s*\)|(?!IDENTIFIER\s*\(){_PLAIN})"
+"""An identifier, also in ``IDENTIFIER('x')``, but not a variable (``IDENTIFIER($x)``, ``:1``)."""
 _of_personal_database: Final = re.compile(
     r'(?<![\w$".])(?:"USER\$((?:[^"]|"")+)"|USER\$([A-Z_][\w$]*))(?=\.|\Z)', re.IGNORECASE
 )
@@ -27,17 +33,18 @@ _of_personal_database: Final = re.compile(
 _of_statement: Final = re.compile(
     r"(?:(?:\A|;)\s*(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|DESC|DESCRIBE)"
     rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM))"
-    rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})",
+    rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})"
+    rf"(?:\s+RENAME\s+TO\s+({_PART}))?",
     re.IGNORECASE,
 )
-"""Places where SQL names a user (``GRANT ROLE R TO USER NAME``)."""
+"""Places where SQL without comments names a user (``GRANT ROLE R TO USER NAME``), and the new name of one."""
 _names_user: Final = re.compile(r"user|login|e-?mail", re.IGNORECASE).search
 _OF_OTHERS: Final = ("ROLE", "APPLICATION", "SHARE", "SERVICE", "AGENT")
 
 
 def names_in_row(row: Row) -> Iterator[str]:
     """The user names in a row."""
-    yield row.user_name
+    yield from _of_user(row.user_name)
     if row.invoker_identity is not None:
         yield from _of_invoker(row.invoker_identity)
     content = row.content.decode("utf-8", "replace")
@@ -51,7 +58,7 @@ def names_in_unreadable(text: str) -> Iterator[str]:
     for member in members or ():
         name = lower_name(member.name)
         if name == "user_name":
-            yield plain_text(member.value) or ""
+            yield from _of_user(plain_text(member.value) or "")
         elif name == "invoker_identity":
             yield from _of_invoker(plain_text(member.value) or "")
     yield from _anywhere(members)
@@ -60,7 +67,7 @@ def names_in_unreadable(text: str) -> Iterator[str]:
 def names_in_history(text: str, *, query_text: bool) -> Iterator[str]:
     """The user names in a line of QUERY_HISTORY. ``query_text``: whether SQL text is exported, and so searched."""
     columns = columns_of_history(text)
-    yield columns.get("user_name") or ""
+    yield from _of_user(columns.get("user_name") or "")
     if query_text:
         yield from _of_sql(columns.get("query_text") or "")
 
@@ -71,8 +78,9 @@ def _of_text(text: str) -> Iterator[str]:
 
 
 def _of_sql(text: str) -> Iterator[str]:
-    for match in _of_statement.finditer(text):
-        yield _stored(match[1])
+    bare = _literal_or_comment.sub(lambda match: match[1] or " ", text) if _may_have_comment(text) else text
+    for match in _of_statement.finditer(bare):
+        yield from (_stored(_in_literal(name)) for name in match.groups() if name is not None)
     yield from _of_text(text)
 
 
@@ -81,11 +89,17 @@ def columns_of_history(line: str) -> dict[str, str | None]:
     return {name: plain_text(text) for name, text in documented_form.texts_of_line(line).items()}
 
 
+def _of_user(text: str) -> Iterator[str]:
+    """The names in a user_name: the text as it is. If it is an array or object, also the names in it."""
+    yield text
+    if text.startswith(("[", "{")):
+        yield from _of_invoker(text)
+
+
 def _of_invoker(text: str) -> Iterator[str]:
     """The names in an invoker_identity: a name, or an object that contains one. The documents do not describe it."""
     value = _opened(text)
-    if isinstance(value, str):
-        yield value
+    yield from (name for name in (value if isinstance(value, Elements) else [value]) if isinstance(name, str))
     for json_object in _objects(value):
         is_other = any(word in _upper(json_object.get(key)) for key in ("type", "kind") for word in _OF_OTHERS)
         for member, member_value in json_object.items():
@@ -145,6 +159,11 @@ def _opened(text: str) -> Any:
         except json_reader.NotJsonError:
             return value
     return value
+
+
+def _in_literal(part: str) -> str:
+    """What an identifier is: the text in ``IDENTIFIER('x')``, the identifier itself otherwise."""
+    return part[part.index("'") + 1 : part.rindex("'")].replace("''", "'") if part.endswith(")") else part
 
 
 def _stored(identifier: str) -> str:

@@ -12,7 +12,7 @@ from exporter.errors import UsageError
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.input.times import parse_time
-from exporter.privacy.excluded_objects import named_stages, without_excluded
+from exporter.privacy.excluded_objects import with_names_as_texts, without_excluded
 from exporter.privacy.filters import Filters, database_and_schema, filters_of
 from tests.input.bad_rows import GOOD
 from tests.input.plain_rows import plain
@@ -285,11 +285,11 @@ def test_what_stays_is_the_same() -> None:
 
 def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     stage = {"objectDomain": "Stage", "objectId": 12345, "objectName": "12345", "stageKind": "User"}
-    text = named_stages(row(objects_modified=[stage, SALES]))
+    text = with_names_as_texts(row(objects_modified=[stage, SALES]), ())
     assert text is not None
     again = read_line(text)
     assert isinstance(again, Row)
     found = plain(again)["objects_modified"][0]
     assert found["objectName"] == "12345"
     assert "objectId" not in found
-    assert named_stages(row(objects_modified=[{**stage, "objectId": "JSMITH"}])) is None
+    assert with_names_as_texts(row(objects_modified=[{**stage, "objectId": "JSMITH"}]), ()) is None
