@@ -27,7 +27,7 @@ from exporter.system.progress import NoProgress
 SMALL: Final = 16 << 20
 """Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""
 FILE: Final = "pseudonyms.txt"
-"""The pseudonyms of all users, for the next update. With the key, it can test whether a word is one of their names."""
+"""What the next update needs to find the names of all users. With the key, words can be tried by it."""
 
 
 def are_hidden(job: ExportJob) -> bool:
@@ -50,9 +50,9 @@ def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob
     """The job with these names, and in an update with the pseudonyms of earlier runs, which are stored for the next."""
     assert job.screen is not None
     before = new.text_before(FILE) if job.run else None
-    screen = job.screen.knowing(names, (before or "").split())
+    screen = job.screen.knowing(names, (before or "").splitlines())
     if job.run:
-        new.text(FILE, "".join(f"{pseudonym}\n" for pseudonym in screen.pseudonyms()))
+        new.text(FILE, "".join(f"{line}\n" for line in screen.pseudonyms()))
     # A user may be called DBT: then the name of each helper of dbt has the pseudonym in it.
     openlineage = replace(job.openlineage, helpers=screen.replaced(job.openlineage.helpers))
     return replace(job, screen=screen, openlineage=openlineage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
@@ -25,8 +26,8 @@ from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
 from exporter.pipeline.messages import Message, To, encode, order
 from exporter.pipeline.outcome import Counts, Unknown
-from exporter.privacy import known_users
-from exporter.privacy.excluded_objects import named_stages, without_excluded
+from exporter.privacy import earlier_users, known_users
+from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
 from exporter.privacy.lines import Lines, lines_of
 from exporter.privacy.pseudonyms import Key
@@ -107,8 +108,8 @@ class Screen:
         return known_users.names_in_row(row) if isinstance(row, Row) else known_users.names_in_unreadable(record.text)
 
     def knowing(self, names: Iterable[str], earlier: Iterable[str] = ()) -> Screen:
-        """The screen with these names added, except those of users that keep theirs. ``earlier``: the words of
-        :meth:`pseudonyms` in earlier runs, in order.
+        """The screen with these names added, except those of users that keep theirs. ``earlier``: the lines
+        of :meth:`pseudonyms` in earlier runs.
         """
         key = self.key
         if key is None:
@@ -116,17 +117,17 @@ class Screen:
         to_keep = [pattern("privacy.keep", text, USERS) for text in self.keep]
         every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.is_pseudonym(name)}
         hidden = frozenset(name for name in every if not any(names_of.matches(name) for names_of in to_keep))
-        digests = known_users.digests(earlier, key)
-        others = digests.keys() - set(map(key.pseudonym, hidden))
-        return replace(self, names=hidden, earlier=frozenset(f"{one} {digests[one]}".strip() for one in others))
+        users, parts = earlier_users.lines_of_earlier(earlier, key)
+        others = users.keys() - set(map(key.pseudonym, hidden))
+        return replace(self, names=hidden, earlier=frozenset({*map(users.__getitem__, others), *parts}))
 
     def pseudonyms(self) -> list[str]:
-        """A line for each known user, sorted: the pseudonym, and the digest of the name in one letter case. Lines of
-        former versions have no digest; it is added when the name comes again.
+        """What the next update needs to find the names of all known users, sorted: a line for each user, and digests
+        of parts of names. Lines of former versions have less; it is added when the name comes again.
         """
         key = self.key
-        of_names = () if key is None else (f"{key.pseudonym(name)} {key.folded(name)}" for name in self.names)
-        return sorted({*of_names, *self.earlier})
+        of_names = () if key is None else (earlier_users.lines_of_name(name, key) for name in self.names)
+        return sorted({*chain.from_iterable(of_names), *self.earlier})
 
     def replaced(self, texts: Iterable[str]) -> tuple[str, ...]:
         """The texts, and those with the names of users replaced that these have: patterns of names find what rows are
@@ -153,7 +154,7 @@ class Screen:
         if left_out is not None:
             return Seen(row, "", left_out)
         lines = self._lines()
-        row, text = (row, text) if lines is None else _with_named_stages(row, text)
+        row, text = (row, text) if lines is None else _with_names_as_texts(row, text, self.names)
         objects = 0
         if self.filters.of_objects:
             less = without_excluded(row, self.filters)
@@ -169,8 +170,8 @@ class Screen:
         return Seen(row, text, None, objects)
 
     def _unreadable(self, row: Unreadable, record: Record) -> Seen:
-        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user and a
-        time: then its columns are known, and so are the places of names.
+        """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user, by a
+        text, and a time: then its columns are known, and so are the places of names.
         """
         columns = _columns(record.text) if record.is_record else {}
         user = (columns.get("user_name") or "").strip() or None
@@ -178,7 +179,7 @@ class Screen:
         left_out = self.filters.row(start, user)
         if left_out is not None:
             return Seen(None, "", left_out)
-        is_sure = user is not None and start is not None
+        is_sure = user is not None and start is not None and not (self.key and is_no_text(user))
         if self.filters.of_objects or not (is_sure or (self.key is None and not self.filters.of_users)):
             # The text after a colon is quoted from the row.
             problems = [problem.partition(": ")[0] for problem in row.problems]
@@ -230,8 +231,8 @@ _TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "data
 """Columns of QUERY_HISTORY that may hold a user's name."""
 
 
-def _with_named_stages(row: Row, text: str) -> tuple[Row, str]:
-    named = named_stages(row)
+def _with_names_as_texts(row: Row, text: str, hidden: frozenset[str]) -> tuple[Row, str]:
+    named = with_names_as_texts(row, hidden)
     again = None if named is None else read_line(named)
     return (again, named) if named is not None and isinstance(again, Row) else (row, text)
 

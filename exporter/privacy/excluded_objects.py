@@ -7,7 +7,8 @@ there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,18 +17,40 @@ from msgspec.structs import astuple
 
 from exporter.input import row as documents
 from exporter.input.properties import read
-from exporter.input.row import STRUCTURED, ChangeDocument, Document, Row, Text, columns_of, decode, is_path, text
+from exporter.input.row import (
+    JSON_TEXTS,
+    STRUCTURED,
+    ChangeDocument,
+    Document,
+    Row,
+    Text,
+    columns_of,
+    decode,
+    is_path,
+    text,
+)
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.facts import Change
 from exporter.model.identifiers import normal_domain, usable_id
-from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema
+from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema, stored_parts
 
 _WITHHELD: Final = "withheld"
+_FREE: Final = ("unknown_columns", *JSON_TEXTS)
+"""Columns of JSON whose members no document gives."""
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
-_is_in_schema: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}").fullmatch
+_NAME: Final = rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}"
+_ITEM: Final = rf"\s*(?:@|snow://\w+/)?({_NAME})"
+_REST: Final = r"(?:/.*|\([^)]*\))?\s*"
+_are_in_schemas: Final = re.compile(rf"{_ITEM}{_REST}(?:,{_ITEM}{_REST})*", re.DOTALL).fullmatch
+_in_schemas: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
+"""Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``)
+and of procedures with the types of their arguments.
+"""
+is_no_text: Final = re.compile(r"[\[{]|(?:true|false|-?\d[\d.eE+-]*|NaN|-?Infinity)\Z").match
+"""Matches the text of a name that may have been another value of JSON in its row."""
 _says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE).search
 
 
@@ -45,9 +68,9 @@ def without_excluded(row: Row, filters: Filters) -> ReducedRow | None:
     """The row without the objects that the filters leave out; None if they leave out none."""
     document, object_filter = decode(row.content), _ObjectFilter(filters)
     object_filter.document(document)
-    # If one of them is left out, nothing shows which part of the unknown columns may stay.
-    if object_filter.is_any_out(_named_objects(row.unknown_columns)):
-        row = structs.replace(row, unknown_columns=None)
+    # If one of them is left out, nothing shows which part of the column may stay.
+    without = {name: None for name in _FREE if object_filter.is_any_out(_named_objects(getattr(row, name)))}
+    row = structs.replace(row, **without) if without else row
     if not object_filter.reasons:
         return None
     row = structs.replace(row, unknown_columns=_columns_alone(row.unknown_columns))
@@ -61,14 +84,18 @@ def _columns_alone(unknown: str | None) -> str | None:
     return msgspec.json.encode(columns).decode() if columns else None
 
 
-def named_stages(row: Row) -> str | None:
-    """The row as a line in which no user stage has a number as its id; None if no stage has one. The id of a user stage
-    is the user's name, which can be a number. It is moved to the stage's name, where it is treated as a user's name.
+def with_names_as_texts(row: Row, hidden: Collection[str]) -> str | None:
+    """The row as a line in which each hidden name is a text; None if none of them may be something else.
+
+    The id of a user stage is the user's name, which can be a number: it is moved to the stage's name, where it is
+    treated as a user's name. A ``user_name`` that is a number, an array or the like becomes its JSON as text.
     """
-    if not _says_user_stage(row.content):
+    is_changed = row.user_name in hidden and is_no_text(row.user_name) is not None
+    says_stage = _says_user_stage(row.content)
+    if not (is_changed or says_stage):
         return None
-    document, is_changed = decode(row.content), False
-    for name in _ARRAYS:
+    document = decode(row.content)
+    for name in _ARRAYS if says_stage else ():
         for element in getattr(document, name) or ():
             is_stage = element is not None and (text(element.stage_kind) or "").strip(" ").lower() == "user"
             if is_stage and usable_id(text(element.object_id)):
@@ -94,6 +121,8 @@ def own_form(row: Row, document: Document) -> str:
 
 
 _NOT_COLUMNS: Final = frozenset({"start", "content", "unknown_columns", "interval_end"})
+_IN_SCHEMA: Final = 2
+"""Parts of a name that give its schema."""
 _OF_CALLS: Final = frozenset({"calls", "query_parameterized_hash"})
 """Columns of AGGREGATE_ACCESS_HISTORY, which a row of ACCESS_HISTORY can have as unknown ones."""
 
@@ -111,6 +140,9 @@ class _ObjectFilter:
     def document(self, document: Document) -> None:
         for name in _ARRAYS:
             setattr(document, name, self._reduce(getattr(document, name)))
+        document.agents = document.agents and [
+            None if self._is_agent_out(agent) else agent for agent in document.agents
+        ]
         change = document.change
         if change is not None:
             if self._is_change_out(change):
@@ -147,7 +179,9 @@ class _ObjectFilter:
     def _is_element_out(self, element: Any) -> bool:
         """Whether an element of an array names an object that is left out; columns are in their object."""
         if isinstance(element, documents.ObjectDocument):
-            return self._is_out(element.object_domain, element.object_name, element.stage_kind)
+            places = [_named_objects(text(place)) for place in (element.location, *(element.locations or ()))]
+            is_out = self._is_out(element.object_domain, element.object_name, element.stage_kind)
+            return is_out or self.is_any_out(chain.from_iterable(places))
         if isinstance(element, documents.PolicyDocument):
             return self._is_out(element.policy_kind, element.policy_name)
         if isinstance(element, documents.JoinDocument):
@@ -155,6 +189,11 @@ class _ObjectFilter:
             return any(self._is_out(side.object_domain, side.object_name) for side in sides)
         is_source = isinstance(element, documents.SourceDocument)
         return is_source and self._is_out(element.object_domain, element.object_name)
+
+    def _is_agent_out(self, agent: documents.AgentDocument | None) -> bool:
+        """Whether an agent is in a schema that is left out. Only the full name gives the schema."""
+        name = None if agent is None else text(agent.agent_name)
+        return name is not None and len(stored_parts(name)) > _IN_SCHEMA and self._is_out("AGENT", name)
 
     def _is_change_out(self, document: ChangeDocument) -> bool:
         """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""
@@ -201,8 +240,10 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
             opened = _parsed(value)
             if not isinstance(opened, str):
                 waiting.append((member, opened))
-            elif (_may_be_name if member.lower().endswith("name") else _is_in_schema)(value):
+            elif member.lower().endswith("name") and _may_be_name(value):
                 yield None, value
+            elif _are_in_schemas(value):
+                yield from ((None, match[1]) for match in _in_schemas(value))
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from exporter.errors import UsageError
-from exporter.privacy.known_users import SHORT, EarlierUsers, FoundName, replaced
+from exporter.privacy.earlier_users import SHORT, UNSPACED, EarlierUsers, FoundName, is_unspaced, replaced
 from exporter.system import files
 
 SHORTEST: Final = 16
@@ -78,8 +78,15 @@ class Key:
         """A digest that is the same for all spellings of a name in letter case. It shows nothing of the name to those
         who do not have the key, and differs from the digits of a pseudonym.
         """
-        normalized = name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
-        return self._digits(b"folded\0" + normalized.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+        return self._of_folded(b"folded\0", name)
+
+    def part(self, text: str) -> str:
+        """The same for a part of a name. It differs from that of a name with this text."""
+        return self._of_folded(b"part\0", text)
+
+    def _of_folded(self, kind: bytes, text: str) -> str:
+        normalized = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+        return self._digits(kind + normalized.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
 
     def is_pseudonym(self, name: str) -> bool:
         """Whether a name is a pseudonym made with this key."""
@@ -101,17 +108,21 @@ def may_be_read_by_others(path: str) -> bool:
     return stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o044)
 
 
-_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts without spaces between words, or with endings attached to names."""
-_is_unspaced: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]").match
-_WORD: Final = re.compile(f"[{_UNSPACED}\U00020000-\U0003ffff]|[^\\W_{_UNSPACED}\U00020000-\U0003ffff]+")
+_WORD: Final = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}]+")
 
 _OF_URL: Final = re.compile(r"%(?:25)*[0-9a-fA-F]{2}")
 _ESCAPES: Final = re.compile(
     r"(?:(?P<code>\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|\\+u[0-9a-fA-F]{4}|\\+x[0-9a-fA-F]{2})"
+    r"|\\+(?P<octal>[0-3][0-7]{2})"
     rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
 )
 _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
+_may_be_blank: Final = re.compile(r"\+(?:(?!\d)|(?<=\D\+)|(?<=%\w\w\+))").search
+"""Finds a plus that is not between digits, as that of a time is (``00:00+01:00``)."""
+_WITH_PLUS: Final = re.compile(r"(?<!\S)[^\s+]*+\+\S*+")
+"""Text without blanks that has a plus, as in a query of a URL (``?user=Jane+Doe``)."""
+_FORMS: Final = re.compile(rf"{_ESCAPES.pattern}|(?P<plus>\+)")
+"""The escapes of such a text, in which a plus is a blank."""
 _OF_LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
@@ -127,12 +138,14 @@ class _Spelling(NamedTuple):
 
 class UserNames:
     """Finds users' names (as Snowflake stores them) and replaces them. ``earlier``: what is known of users whose names
-    only earlier runs read, as for :class:`exporter.privacy.known_users.EarlierUsers`.
+    only earlier runs read, as for :class:`exporter.privacy.earlier_users.EarlierUsers`.
     """
 
     def __init__(self, key: Key, names: frozenset[str], earlier: frozenset[str] = frozenset()) -> None:
         self._key = key
         self._earlier = EarlierUsers(key, earlier)
+        self._searches = (self._names_in, self._earlier.find) if self._earlier else (self._names_in,)
+        self._have_blanks = self.are_hashed or any(" " in name for name in names)
         self._stored = {name: key.pseudonym(name) for name in names}
         self._exact: dict[str, str] = {}
         self._folded: dict[str, str] = {}
@@ -150,7 +163,7 @@ class UserNames:
         if text not in self._folded:
             self._folded[text] = name
             if word is not None:
-                is_short = sum(map(str.isalnum, name)) < SHORT and not _is_unspaced(word[0])
+                is_short = sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0])
                 self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
 
     def of_name(self, text: str) -> str | None:
@@ -173,19 +186,23 @@ class UserNames:
         if pseudonym is not None:
             return pseudonym
         shown = self._earlier.in_text(replaced(text, self._names_in(text)))
-        return self._in_escaped(shown) if "\\" in shown or "%" in shown else shown
+        if "\\" in shown or "%" in shown:
+            patterns = (_URLS, _ESCAPES) if "\\" in shown and "%" in shown else (_ESCAPES,)
+            shown = self._in_escaped(shown, patterns)
+        if self._have_blanks and _may_be_blank(shown):
+            shown = _WITH_PLUS.sub(lambda url: self._in_escaped(url[0], (_FORMS,)), shown)
+        return shown
 
     def _names_in(self, text: str) -> Iterable[FoundName]:
         folded = _folded(text)
         return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._find(text, folded)
 
-    def _in_escaped(self, text: str) -> str:
+    def _in_escaped(self, text: str, patterns: Iterable[re.Pattern[str]]) -> str:
         r"""The same for characters that are escaped in the text: ``jsmith%40example.com``, ``%2Fjsmith``. In a URL a
         backslash may be one of the name: ``corp\bob%40example.com``.
         """
-        patterns = (_URLS, _ESCAPES) if "\\" in text and "%" in text else (_ESCAPES,)
         for escapes in patterns:
-            for names_in in (self._names_in, self._earlier.find):
+            for names_in in self._searches:
                 plain = _unescaped(text, escapes)
                 if plain is None:
                     break
@@ -253,6 +270,10 @@ def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
     groups = match.groupdict()
     if letter := groups.get("letter"):
         yield _OF_LETTERS.get(letter, letter), match.start()
+    elif octal := groups.get("octal"):
+        yield chr(int(octal, 8)), match.start()
+    elif groups.get("plus"):
+        yield " ", match.start()
     elif groups.get("slash"):
         yield "\\", match.start()
     elif groups.get("code"):
@@ -310,6 +331,6 @@ def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
 
 def _joins(neighbour: str, edge: str, spelling: _Spelling) -> bool:
     """Whether a character next to a name makes it part of a longer word."""
-    if not neighbour or _is_unspaced(neighbour) or _is_unspaced(edge):
+    if not neighbour or is_unspaced(neighbour) or is_unspaced(edge):
         return False
     return neighbour.isalnum() or (spelling.is_short and neighbour in "_$")

@@ -23,7 +23,7 @@ KEY: Final = Key(b"a key of 24 bytes, ASCII")
 SCREEN: Final = Screen(Filters(), KEY, query_text=True)
 SCREENS: Final = {
     "known": SCREEN.knowing(drawn.USERS),
-    "of earlier runs": SCREEN.knowing([], " ".join(SCREEN.knowing(drawn.USERS).pseudonyms()).split()),
+    "of earlier runs": SCREEN.knowing([], SCREEN.knowing(drawn.USERS).pseudonyms()),
     "of runs of former versions": SCREEN.knowing([], map(KEY.pseudonym, drawn.USERS)),
 }
 

@@ -155,6 +155,28 @@ def test_an_id_that_is_an_object_has_no_names_and_is_the_same_everywhere(tmp_pat
     assert {value for _, _, value in triples if value.startswith("<snowflake://")} <= described
 
 
+@pytest.mark.parametrize("options", [ALL, ("--outputs", "events,graph", "--update")])
+def test_a_user_name_that_is_no_text_is_replaced_as_its_json(
+    options: tuple[str, ...], tmp_path: Path, key: Path
+) -> None:
+    """Also if only that row names the user. A row that cannot be read is kept without its text."""
+    values = ["CANARY_ONE"], {"name": "CANARY_TWO"}, True, 44.5, -7, 12345
+    rows = [canaries.row(number, value) for number, value in enumerate(values)]  # type: ignore[arg-type] # no texts
+    bad = [{**row, "query_id": f"bad-{row['query_id']}", "direct_objects_accessed": 7} for row in rows]
+    says = canaries.row(9, "ADMIN", direct_objects_accessed=[canaries.table("D.CANARY_ONE.CANARY_TWO")])
+    path = exports.ndjson([*rows, *bad, says], tmp_path / "rows.ndjson")
+    assert exports.export([path], tmp_path / "out", *options, "--pseudonyms", str(key)) == 0
+    assert canaries.found(tmp_path / "out") == []
+    key_of_names = Key(SECRET.encode())
+    names = '["CANARY_ONE"]', '{"name":"CANARY_TWO"}', "true", "44.5", "-7", "12345", "ADMIN"
+    assert {triple[2] for triple in exports.triples(tmp_path / "out") if triple[1].endswith("#userName>")} == {
+        f'"{key_of_names.pseudonym(name)}"' for name in names
+    }
+    aside = exports.quarantine(tmp_path / "out")
+    assert [one["as_it_came"] for one in aside] == [""] * len(bad)
+    assert all("its text is withheld" in one["reason"] for one in aside)
+
+
 def test_whose_names_are_kept_and_who_else_is_hidden(tmp_path: Path, key: Path) -> None:
     """Service users keep their names; names that no row tells are listed in a file."""
     listed, config = tmp_path / "users.txt", tmp_path / "exporter.toml"
@@ -185,9 +207,24 @@ def test_an_update_knows_the_users_of_the_days_before(tmp_path: Path, key: Path)
     key.write_text("another key of 24 bytes.")
     assert main(["export", str(path), "--out", str(tmp_path / "out"), *options]) == 2
     lines = (tmp_path / "out" / "pseudonyms.txt").read_text().splitlines()
-    assert [line.split()[0] for line in lines] == sorted(
+    assert [line.split()[0] for line in lines if line.startswith("USER_")] == sorted(
         map(Key(SECRET.encode()).pseudonym, (*canaries.USERS, "ADMIN"))
     )
+
+
+_OF_TABLE: Final = {"objectDomain": "Table", "objectName": "D.S.T", "operationType": "ALTER"}
+
+
+def test_an_update_finds_names_whatever_is_between_their_words(tmp_path: Path, key: Path) -> None:
+    names = "CANARY, Jane", "CANARY (ext)", "CANARY - Two", "Canary.", "canary  five", "Jane O'Canary"
+    users = [canaries.row(number, name) for number, name in enumerate(names)]
+    spelled = [*names, *(name.upper() for name in names), "Jane+O%27Canary", "CANARY,+Jane"]
+    comments = [{**_OF_TABLE, "properties": {"comment": {"value": f"x={name}"}}} for name in spelled]
+    says = [canaries.row(99 + at, "ADMIN", object_modified_by_ddl=one) for at, one in enumerate(comments)]
+    for number, rows in enumerate((users, says)):
+        path = exports.ndjson(rows, tmp_path / f"{number}.ndjson")
+        assert exports.export([path], tmp_path / "out", "--update", "--pseudonyms", str(key)) == 0
+    assert canaries.found(tmp_path / "out") == []
 
 
 def _users(out: Path) -> set[str]:

@@ -12,7 +12,7 @@ from exporter.errors import UsageError
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.input.times import parse_time
-from exporter.privacy.excluded_objects import named_stages, without_excluded
+from exporter.privacy.excluded_objects import with_names_as_texts, without_excluded
 from exporter.privacy.filters import Filters, database_and_schema, filters_of
 from tests.input.bad_rows import GOOD
 from tests.input.plain_rows import plain
@@ -195,6 +195,7 @@ def change(name: str, **properties: Any) -> Any:
         ({"policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "policies_referenced"),
         ({"provider_policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "provider_policies_referenced"),
         ({"direct_objects_accessed": [joined(HR)]}, "direct_objects_accessed"),
+        ({"objects_modified": [SALES, {"location": "@HR.PAY.STAGE/a.csv"}]}, "objects_modified"),
         *(
             ({"objects_modified": [SALES], "object_modified_by_ddl": one}, "object_modified_by_ddl")
             for one in (
@@ -205,6 +206,15 @@ def change(name: str, **properties: Any) -> Any:
                 change("SALES.S.T", tags={"HR.TAGS.PII": {"tagValue": "x", "subOperationType": "ADD"}}),
                 change("SALES.S.T", columns={"B": {"maskingPolicies": {"HR.PAY.MASK": {"subOperationType": "ADD"}}}}),
                 change("SALES.S.T", grant={"value": {"OBJECT_DOMAIN": "DATABASE", "OBJECT_NAME": "HR"}}),
+                *(
+                    change("SALES.S.T", **{key: value})
+                    for key in ("manifestStageLocation", "propertyOfNextYear")
+                    for value in (
+                        *({"value": "@HR.PAY.STAGE/dir/a, b.yml"}, "@HR.PAY.STAGE", {"value": '@"HR".PAY."S t"/x'}),
+                        *({"value": "SALES.S.T, HR.PAY.T"}, {"value": "snow://agent/HR.PAY.BOT/versions/live"}),
+                        *({"value": "HR.PAY.LOAD(NUMBER, VARCHAR)"}, {"value": ["@HR.PAY.STAGE"]}),
+                    )
+                ),
                 change("SALES.S.T", grant='{"value":{"SECURABLE_OBJECT_NAME":"HR.PAY"}}'),
                 {**change("SALES"), "objectDomain": "Database", "properties": {"swapTargetName": {"value": "HR"}}},
             )
@@ -253,11 +263,38 @@ def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any)
         {"direct_objects_accessed": [{"objectDomain": "Table", "objectId": 7}]},
         {"object_modified_by_ddl": change("SALES.S.T", comment={"value": "see HR.PAY.T and more"}, n={"value": 1.5})},
         {"object_modified_by_ddl": change("SALES.S.T", file={"value": "data.csv"})},
+        {"object_modified_by_ddl": change("SALES.S.T", manifestStageLocation={"value": "@SALES.S.STAGE/HR.PAY.T"})},
+        {"object_modified_by_ddl": change("SALES.S.T", note={"value": "see below, HR.PAY.T"})},
+        {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId": 7, "agentName": "SALES.S.BOT"}]},
         {},
     ],
 )
 def test_a_row_without_what_is_left_out_stays_as_it_came(lists: Filters, columns: Any) -> None:
     assert without_excluded(row(**columns), lists) is None
+
+
+@LISTS
+def test_an_agent_of_a_schema_that_is_left_out_keeps_its_place_alone(lists: Filters) -> None:
+    agents = [
+        {"agentType": "CORTEX_AGENT", "agentId": 1, "agentName": name}
+        for name in ("HR.PAY.BOT", "SALES.S.BOT", "BOT", "v1.0 helper")
+    ]
+    less = without_excluded(row(direct_objects_accessed=[SALES], agents_info=agents), lists)
+    assert less is not None
+    assert less.text is not None
+    assert [agent and agent["agentName"] for agent in msgspec.json.decode(less.text)["agents_info"]] == [
+        *(None, "SALES.S.BOT", "BOT", "v1.0 helper")
+    ]
+    assert less.objects == 1
+
+
+@LISTS
+@pytest.mark.parametrize("name", ["additional_properties", "invoker_identity", "column_of_next_year"])
+def test_a_column_of_unknown_members_goes_whole(lists: Filters, name: str) -> None:
+    less = without_excluded(row(direct_objects_accessed=[SALES], **{name: {"of": ["HR.PAY.T"], "n": 1}}), lists)
+    assert less is not None
+    assert less.text is not None
+    assert msgspec.json.decode(less.text).get(name) is None
 
 
 def test_what_stays_is_the_same() -> None:
@@ -285,11 +322,11 @@ def test_what_stays_is_the_same() -> None:
 
 def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     stage = {"objectDomain": "Stage", "objectId": 12345, "objectName": "12345", "stageKind": "User"}
-    text = named_stages(row(objects_modified=[stage, SALES]))
+    text = with_names_as_texts(row(objects_modified=[stage, SALES]), ())
     assert text is not None
     again = read_line(text)
     assert isinstance(again, Row)
     found = plain(again)["objects_modified"][0]
     assert found["objectName"] == "12345"
     assert "objectId" not in found
-    assert named_stages(row(objects_modified=[{**stage, "objectId": "JSMITH"}])) is None
+    assert with_names_as_texts(row(objects_modified=[{**stage, "objectId": "JSMITH"}]), ()) is None

@@ -50,6 +50,10 @@ STAGE = {"objectDomain": "Stage", "objectId": "A", "objectName": "B", "stageKind
         ({"invoker_identity": {"type": "ROLE", "name": "ANALYST", "userName": "ANN", "email": "a@b"}}, {"ANN", "a@b"}),
         ({"invoker_identity": {"type": "ROLE", "name": "ANALYST"}}, set()),
         ({"invoker_identity": 7}, {"7"}),
+        ({"invoker_identity": ["ANN", {"name": "BOB"}]}, {"ANN", "BOB"}),
+        ({"user_name": ["ANN"]}, {'["ANN"]', "ANN"}),
+        ({"user_name": {"name": "ANN"}}, {'{"name":"ANN"}', "ANN"}),
+        ({"user_name": 44.5}, {"44.5"}),
         ({"column_of_next_year": {"note": "the user ANN"}}, set()),
     ],
 )
@@ -69,6 +73,19 @@ def test_rows(columns: Any, names: set[str]) -> None:
         ("SELECT * FROM USER$ANN.PUBLIC.T, t.USER$ID", {"ANN"}),
         ("-- give it to user data, from user input\nSELECT user FROM user", set()),
         ("PUT file:///x @~/staged", set()),
+        ("create /* c */ user /* d */ ann -- e", {"ANN"}),
+        ("-- who\nCREATE USER -- new\n ann", {"ANN"}),
+        ("grant role r/**/to user/*x*y*/ann", {"ANN"}),
+        ('ALTER USER IF EXISTS ann RENAME TO "bob"', {"ANN", "bob"}),
+        ("SELECT '--', \"/*\" -- it's\n; // its\ndrop user ann", {"ANN"}),
+        ("alter user ann /* c */ rename\n to bob; alter table t rename to c", {"ANN", "BOB"}),
+        ("CREATE USER IDENTIFIER('ann') PASSWORD = 'x'", {"ANN"}),
+        ("ALTER USER identifier ( '\"ann\"' ) SET x = 1", {"ann"}),
+        ("ALTER USER IDENTIFIER('\"jane.doe@a.com\"') RENAME TO IDENTIFIER('bob')", {"jane.doe@a.com", "BOB"}),
+        ("DROP USER IDENTIFIER('\"O''Brien\"')", {"O'Brien"}),
+        ("GRANT ROLE IDENTIFIER('r') TO USER IDENTIFIER('ann')", {"ANN"}),
+        *((f"ALTER USER {variable} SET x = 1", set()) for variable in ("identifier($u)", "IDENTIFIER(:1)", ":1")),
+        *((f"DROP USER {variable}", set()) for variable in ("$who", "&name", "?", "IDENTIFIER (?)", "&{name}")),
     ],
 )
 def test_sql(text: str, names: set[str]) -> None:
@@ -118,7 +135,7 @@ def test_who_is_hidden() -> None:
     knows = screen.knowing(["SVC_A", "svc_a", "TWO", one, "null", " "], [one, two, "", "junk"])
     assert knows.names == {"LISTED", "svc_a", "TWO"}
     assert knows.earlier == {one}
-    assert [line.split()[0] for line in knows.pseudonyms()] == sorted(
+    assert [line.split()[0] for line in knows.pseudonyms() if line.startswith("USER_")] == sorted(
         [one, two, key.pseudonym("LISTED"), key.pseudonym("svc_a")]
     )
 
@@ -129,9 +146,10 @@ def test_what_an_update_keeps_of_a_name_is_completed_when_the_name_comes_again()
     screen = Screen(Filters(), key)
     alone = screen.knowing([], [key.pseudonym("JaneDoe"), key.pseudonym("BOB")])
     assert alone.pseudonyms() == sorted(map(key.pseudonym, ("JaneDoe", "BOB")))
-    completed = screen.knowing(["JaneDoe", "jANEdOE"], " ".join(alone.pseudonyms()).split())
-    one, two = (line.partition(" ")[2] for line in completed.pseudonyms() if not line.startswith(key.pseudonym("BOB")))
+    completed = screen.knowing(["JaneDoe", "jANEdOE"], alone.pseudonyms())
+    names = map(key.pseudonym, ("JaneDoe", "jANEdOE"))
+    one, two = (line.partition(" ")[2] for name in names for line in completed.pseudonyms() if line.startswith(name))
     assert one == two != ""
     assert key.pseudonym("BOB") in completed.pseudonyms()
-    again = screen.knowing([], " ".join(completed.pseudonyms()).split())
+    again = screen.knowing([], completed.pseudonyms())
     assert again.pseudonyms() == completed.pseudonyms()
