@@ -60,6 +60,8 @@ def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seque
             cells = make(name, part.table)
             if name == "settings":
                 cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
+            if name == "unmasked-reads" and part.table.notes:
+                cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield Brief(title, name, cells)
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]

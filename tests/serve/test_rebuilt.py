@@ -117,6 +117,13 @@ def test_what_happens_after_the_name_is_lost_is_not_of_the_name(client: FlaskCli
     assert ids == {str(number) for number in range(30, 35)}
 
 
+def test_the_first_line_on_reads_in_clear_says_that_it_lacks_some(client: FlaskClient) -> None:
+    """TOM read the X of the first night, which never had a mask: a note on the answer names that table."""
+    page = _parts(client, COLUMN)
+    assert "Who read it in clearVIC, ETL. Notes below say what is not among these." in page[""].words
+    assert "object_id=30 until 2026-01-04" in page["unmasked-reads"].words
+
+
 def test_reads_by_week_are_of_the_name(client: FlaskClient) -> None:
     html = client.get(OBJECT).text
     counts = [text.partition(" quer")[0] for text in html.split("<title>week of ")[1:]]
