@@ -222,11 +222,13 @@ def merged(columns: Sequence[str], rows: Iterable[Row], most: int | None) -> lis
     ]
 
 
-def about(query: str, thing: str) -> str:
-    """The query of a shipped question about one object: that with the IRI ``thing``. Line numbers stay."""
-    if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
-        raise UsageError(f"{thing!r} is not an IRI.")
-    return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ <{thing}> }}")
+def about(query: str, things: Iterable[str]) -> str:
+    """The query of a shipped question about the objects with these IRIs alone. Line numbers stay."""
+    for thing in things:
+        if re.search(r"[\x00-\x20<>\"{}|^`\\]", thing):
+            raise UsageError(f"{thing!r} is not an IRI.")
+    objects = " ".join(f"<{thing}>" for thing in things)
+    return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ {objects} }}")
 
 
 def with_found(query: str, find: Callable[[str], Iterable[Iterable[object | None]] | None]) -> str:

@@ -64,8 +64,8 @@ class OpenRequest(Struct, tag=True):
 
 class QuestionRequest(Struct, tag=True, frozen=True):
     """A question by its name or its ``.rq`` file, with parameters; ``rows``: the most rows of its answer; ``of_page``:
-    with the objects that names mean; ``thing``: the IRI of the object that it is about, empty for what the parameters
-    name.
+    with the objects that names mean; ``things``: the IRIs of the objects that it is about, empty for what the
+    parameters name.
     """
 
     name: bytes
@@ -73,7 +73,7 @@ class QuestionRequest(Struct, tag=True, frozen=True):
     rows: int
     seconds: float
     of_page: bool = False
-    thing: str = ""
+    things: tuple[str, ...] = ()
 
 
 class QueryRequest(Struct, tag=True, frozen=True):
@@ -194,13 +194,19 @@ class Pool:
         self._cache: OrderedDict[QuestionRequest, Answer] = OrderedDict()
 
     def answer(
-        self, name: str, params: Mapping[str, Sequence[str]], rows: int, *, of_page: bool = False, thing: str = ""
+        self,
+        name: str,
+        params: Mapping[str, Sequence[str]],
+        rows: int,
+        *,
+        of_page: bool = False,
+        things: tuple[str, ...] = (),
     ) -> Answer:
-        """The answer to a named question; from the cache where it was asked before. ``of_page`` and ``thing``: as in
+        """The answer to a named question; from the cache where it was asked before. ``of_page`` and ``things``: as in
         :func:`exporter.ask.questions.ask`.
         """
         values = tuple((key, tuple(values)) for key, values in params.items())
-        request = QuestionRequest(os.fsencode(name), values, rows, self._seconds, of_page, thing)
+        request = QuestionRequest(os.fsencode(name), values, rows, self._seconds, of_page, things)
         with self._lock:
             if request in self._cache:
                 self._cache.move_to_end(request)

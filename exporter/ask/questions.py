@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -137,11 +137,11 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     most: int | None = None,
     *,
     of_page: bool = False,
-    thing: str = "",
+    things: Collection[str] = (),
 ) -> Answer:
     """The answer of a loaded graph; :func:`check_all` has to be called on ``params`` before. ``of_page``: with the
-    objects that the names mean (:mod:`exporter.ask.answers`). ``thing``: the IRI of the object that the question is
-    about; ``params`` need not name it.
+    objects that the names mean (:mod:`exporter.ask.answers`). ``things``: the IRIs of the objects that the question
+    is about; ``params`` need not name them, and may mean others, too.
     """
     graph, params = Lookups(store), with_plain_ids(question.parameters, params)
     resolved = look_up(graph, question.parameters, params)
@@ -150,19 +150,19 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
         objects = [parameter.name for parameter in question.parameters if parameter.kind == "object"]
         resolved.params = {name: values for name, values in resolved.params.items() if name not in objects}
         resolved.params["domain"] = [resolved.location.domain]
-        thing = resolved.location.iri
+        things = [resolved.location.iri]
     elif resolved.location:
         resolved.notes.append(LOCATION_ALONE)
-        thing = ""
-    answer = _answer(store, question, resolved.params, most, of_page=of_page, thing=thing)
+        things = ()
+    answer = _answer(store, question, resolved.params, most, of_page=of_page, things=things)
 
     def ask_again(params: ParameterValues, most: int) -> Answer:
-        return _answer(store, question, params, most, of_page=False, thing="")
+        return _answer(store, question, params, most, of_page=False)
 
-    things = {thing} if thing else resolved.things
-    reasons = missing.explain(Asked(graph, question, resolved.params, answer, things, ask_again))
-    # Of the objects of all accounts that have an id, the answer is about this one.
-    found = [note for note in resolved.notes if not thing or IN_EACH_ACCOUNT not in note]
+    meant = set(things) or resolved.things
+    reasons = missing.explain(Asked(graph, question, resolved.params, answer, meant, ask_again))
+    # Of the objects of all accounts that have an id, the answer is about these.
+    found = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
     return replace(answer, notes=[*found, *reasons, *answer.notes])
 
 
@@ -173,14 +173,20 @@ def explained(store: Store, question: Question, params: ParameterValues, answer:
 
 
 def _answer(  # noqa: PLR0913 - a question, and how it is asked
-    store: Store, question: Question, params: ParameterValues, most: int | None, *, of_page: bool, thing: str
+    store: Store,
+    question: Question,
+    params: ParameterValues,
+    most: int | None,
+    *,
+    of_page: bool,
+    things: Collection[str] = (),
 ) -> Answer:
     if is_shipped(question) and question.name == movement.QUESTION:
         paths = movement.rows(Lookups(store), question, params, together=as_list if of_page else ", ".join)
         return _cut(_without_empty(Answer(movement.COLUMNS, *paths)), most)
     query = bind(question.query, question.parameters, params)
-    if thing:
-        query = about(query, thing)
+    if things:
+        query = about(query, things)
     if not is_shipped(question):
         return select(store, query, question.name, most)
     if of_page:

@@ -134,13 +134,13 @@ class _Answerer:
         """The answer to a named question."""
         question = self._question(request.name)
         params = {name: list(values) for name, values in request.params}
-        if not request.thing:
+        if not request.things:
             check_all(question, params)
         store = self._opened_store(request)
         if self._graph is not None:
             answer = self._graph.answer(question, params, request.rows, of_page=request.of_page)
         else:
-            answer = ask(store, question, params, request.rows, of_page=request.of_page, thing=request.thing)
+            answer = ask(store, question, params, request.rows, of_page=request.of_page, things=request.things)
             if not request.of_page:  # a page has words of its own
                 answer = explained(store, question, params, answer)
         return QuestionAnswer(answer)

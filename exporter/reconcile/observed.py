@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote
 
 from exporter.ask.answers import Row
 from exporter.ask.questions import select
@@ -23,6 +24,8 @@ from exporter.model.facts import TEXTS
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
+from exporter.reconcile.declared import SNOWFLAKE
+from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -91,6 +94,11 @@ WHERE {{
   OPTIONAL {{ ?behind ah:viewColumn/ah:columnName ?view_column }}
   OPTIONAL {{ ?behind ah:sourceColumn/ah:columnName ?column }}
   OPTIONAL {{ ?behind ah:evidenceQueryId ?id }}
+}}"""
+_ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
+  ?account a ah:Account ; rdfs:label ?label .
+  OPTIONAL {{ ?account ah:accountLocator ?locator }}
+  OPTIONAL {{ ?export a ah:Export ; ah:account ?account }}
 }}"""
 _CUT: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?time ?source WHERE {{
   ?query ah:incomplete ?part ; prov:startedAtTime ?time .
@@ -405,3 +413,19 @@ def _is_helper(name: str | None, helper: str | None) -> bool:
 def _is_routine(domain: str) -> bool:
     """Whether an object of the kind holds no data: a function, a procedure, a sequence."""
     return domain.upper().endswith(("FUNCTION", "PROCEDURE", "SEQUENCE"))
+
+
+def accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
+    """The place of each account in the graph, by the account's name and by its locator."""
+    names, locators = dict[str, str](), dict[str, str]()
+    rows = select(store, _ACCOUNTS, "the accounts").rows
+    base = next((f"{export.rsplit('/', 2)[0]}/" for *_, export in rows if export), SNOWFLAKE)
+    for account, _, locator, export in rows:
+        name = unquote(str(account)).removeprefix(SNOWFLAKE).removesuffix("/account")
+        # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
+        beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
+        place = base[:-1] if export else beside_base
+        names[spelled_if_any(name)] = place
+        if locator:
+            locators[locator.upper()] = place
+    return names, locators

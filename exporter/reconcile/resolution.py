@@ -6,7 +6,8 @@ and those that took its place. A RENAME or SWAP ends no line, since the objects 
 
 A table that is built under another name and takes the name by a SWAP or RENAME takes the place of the one that had it,
 if that one was only set aside: nothing read or filled it from then on, and it was dropped; or it stays where a table
-was made, and swapped with it. One that goes on to be used under its new name is the dataset of that name.
+was made, and swapped with it. No table takes the place of another by a RENAME or SWAP of its schema or database, which
+moves all that is in it. One that goes on to be used under its new name is the dataset of that name.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
 from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
-from exporter.reconcile.observed import PROLOGUE
-from exporter.settings import spelled_if_any
+from exporter.reconcile.observed import PROLOGUE, accounts
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -51,11 +51,6 @@ _USED: Final = """ASK {
   FILTER(COALESCE(?last, ?time) >= "@since@"^^xsd:dateTime)
 }"""
 """Whether a query read or filled an object under a name, since a time."""
-_ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
-  ?account a ah:Account ; rdfs:label ?label .
-  OPTIONAL {{ ?account ah:accountLocator ?locator }}
-  OPTIONAL {{ ?export a ah:Export ; ah:account ?account }}
-}}"""
 _LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WHERE {{
   ?object ah:locationUrl ?url .
   OPTIONAL {{ ?object rdfs:label ?label }}
@@ -111,7 +106,7 @@ class Resolver:
         self._lookups = Lookups(store)
         canonical = [dataset(namespace, "any", "--namespace").namespace for namespace in namespaces]
         self._namespaces = {namespace.rstrip("/").lower() for namespace in (*namespaces, *canonical)}
-        self._accounts, self._locators = _accounts(store)
+        self._accounts, self._locators = accounts(store)
         self.default_namespace = f"{SNOWFLAKE}{next(iter(self._accounts))}" if len(self._accounts) == 1 else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
@@ -191,6 +186,7 @@ class Resolver:
     def _line(self, name: str, holders: list[NameHolder], time: int | None) -> Resolution:
         """The objects in whose place the one came that had the name at a time. ``holders``: in the order of time."""
         in_force = [holder for holder in holders if _holds(holder, time)]
+        in_force = [holder for holder in in_force if not any(self._gave_way(holder, other) for other in in_force)]
         if len({holder.iri for holder in in_force}) > 1:
             things = ", ".join(sorted(holder.thing for holder in in_force))
             return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}")
@@ -321,7 +317,17 @@ class Resolver:
         """Whether the second object took the place of the first: the first was last in use under the name, and the
         second began with it, but for the names of a helper, or was built while the first had it.
         """
-        return holder.iri == other.iri or (self._is_newer(holder, other) and self._home(holder.iri) == holder)
+        if holder.iri == other.iri:
+            return True
+        is_next = not self._gave_way(holder, other) and self._is_newer(holder, other)
+        return is_next and self._home(holder.iri) == holder
+
+    def _gave_way(self, holder: NameHolder, other: NameHolder) -> bool:
+        """Whether a RENAME or SWAP around the name was between the last row that shows the first object with it and the
+        first one that shows the second: the first went on under another name, though no row says so.
+        """
+        last, since = parse_time(holder.seen or holder.since) or 0, _since(other)
+        return holder.iri != other.iri and last < since and self._moves_between(holder.key, last, since)
 
     def _is_newer(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether the second object began with the name, but for those of a helper, or after the first got it. What was
@@ -391,22 +397,6 @@ class Resolver:
     def _is_used(self, holder: NameHolder) -> bool:
         """Whether a query read or filled an object under a name, since it got it."""
         return self._lookups.holds(_USED, object=iris([holder.iri]), name=literals([holder.name]), since=holder.since)
-
-
-def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
-    """The place of each account in the graph, by the account's name and by its locator."""
-    names, locators = dict[str, str](), dict[str, str]()
-    rows = select(store, _ACCOUNTS, "the accounts").rows
-    base = next((f"{export.rsplit('/', 2)[0]}/" for *_, export in rows if export), SNOWFLAKE)
-    for account, _, locator, export in rows:
-        name = unquote(str(account)).removeprefix(SNOWFLAKE).removesuffix("/account")
-        # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
-        beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
-        place = base[:-1] if export else beside_base
-        names[spelled_if_any(name)] = place
-        if locator:
-            locators[locator.upper()] = place
-    return names, locators
 
 
 def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:

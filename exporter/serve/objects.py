@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -17,10 +17,11 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.clones import INFERRED
 from exporter.errors import ExporterError
+from exporter.serve.brief import OF_COLUMN, OF_OBJECT, brief_lines, description, past_of
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.periods import ENFORCED, carriers, settings
-from exporter.serve.site import READ_AS_OTHER, Row, Site, SiteObject
-from exporter.serve.tables import Cell, Part, Table, ask_href, part_of, table
+from exporter.serve.periods import carriers, seen_together, settings
+from exporter.serve.site import Params, Shown, Site, SiteObject
+from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
 from exporter.serve.takes import takes
 
 _FEW: Final = 20
@@ -31,15 +32,19 @@ BEFORE: Final = (
     "read or written before."
 )
 MADE_OF: Final = "No row says what it is made of: only queries that read it show what is behind it."
-HELPER: Final = "It is a helper: a load fills, reads and drops it."
 FROM: Final = "shows a query that wrote it and read something else"
 TO: Final = "shows a query that read it and wrote something else"
 SETS: Final = "sets one; what was set before the record is not known"
 CARRIES: Final = "sets it on anything; what was set before the record is not known"
 FORMER: Final = "Renamed columns: "
+FORMER_COLUMNS: Final = "Only other objects of this name had the columns {}."
 ON_ALL: Final = (
     "A grant ON ALL covers what was there when it was made, which no row lists: this may have been in {} then."
 )
+ALONE: Final = "Of {} alone: other objects had its name."
+"""What a part without rows says where the page is of one of several objects."""
+OF_TODAY: Final = "Of {} alone, which got the name on {}. The other objects of this page are listed above, with links."
+"""What a part says that is of one object on the page of all that had a name."""
 BEHIND: Final = "shows what is behind it; its data may come from anywhere"
 
 
@@ -63,56 +68,87 @@ def objects(site: Site) -> Blueprint:
     @routes.get("/object")
     @takes("id", "name")
     def show() -> tuple[str, int] | str:
-        thing, others = _requested_object(site)
-        if thing is None:
+        shown, others = _requested_object(site)
+        if shown is None:
             return unknown(site), 404
+        alone = _alone(shown, others)
         with ThreadPoolExecutor(1) as executor:  # beside the parts
-            weeks = executor.submit(_weeks, site, thing)
-            parts, notes = _answered(site, thing, _of_object(site, thing, has_namesakes=others is not None))
+            weeks = executor.submit(_weeks, site, shown)
+            parts, notes = _answered(site, shown, _of_object(site, shown), alone)
         return render_template(
-            "object.html", thing=thing, others=others, sections=parts, unknown=notes, weeks=weeks.result(),
-            brief=[_description(site, thing, parts), *_brief_lines(OF_OBJECT, parts, notes)],
+            "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
+            unknown=notes, weeks=weeks.result(),
+            brief=[description(site, shown, parts), *brief_lines(OF_OBJECT, parts, [*notes, alone])],
         )  # fmt: skip
 
     @routes.get("/column")
     @takes("id", "name", "column")
     def column() -> tuple[str, int] | str:
-        thing, others = _requested_object(site)
+        shown, others = _requested_object(site)
         name = request.args.get("column", "")
-        if thing is None:
+        if shown is None:
             return unknown(site), 404
-        spelling, columns = site.column_of(thing, name)
-        if spelling is None and others is not None and "id" not in request.args:
+        spelling, columns = site.column_of(shown.thing, name)
+        if spelling is None and "id" not in request.args:
             # One of the others that had the name may have had the column.
-            named = site.ask("page-named", {"object_name": request.args["name"]})
-            for iri in dict.fromkeys(row["object_iri"] for row in named.dicts()):
-                holder = site.thing(iri or "")
+            named = site.rows("page-named", {"object_name": request.args["name"]})
+            for iri in dict.fromkeys(row["object_iri"] or "" for row in named):
+                holder = site.thing(iri)
                 if holder is not None and (found := site.column_of(holder, name))[0] is not None:
-                    (spelling, columns), thing = found, holder
-                    rest = with_rows(named, (row for row in named.dicts() if row["object_iri"] != iri))
-                    others = table(site, site.with_accounts(rest))
+                    (spelling, columns), shown = found, site.shown(holder, request.args["name"])
+                    others = _others(site, shown, site.ask("page-named", {"object_name": request.args["name"]}))
                     break
+        of = {"shown": shown, "thing": shown.thing, "same": _same(site, shown), "others": others}
         if spelling is None:
-            return render_template("no_column.html", thing=thing, name=name, columns=columns, others=others), 404
-        parts, notes = _answered(site, thing, _of_column(site, thing, spelling))
+            return render_template("no_column.html", **of, name=name, columns=columns), 404
+        alone = _alone(shown, others)
+        parts, notes = _answered(site, shown, _of_column(site, shown, spelling), alone)
         return render_template(
-            "column.html", thing=thing, column=spelling, others=others, sections=parts, unknown=notes,
+            "column.html", **of, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            brief=_brief_lines(OF_COLUMN, parts, notes), weeks=_weeks(site, thing, spelling),
+            brief=brief_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes
 
 
-def _requested_object(site: Site) -> tuple[SiteObject | None, Table | None]:
-    """The object that ``id`` or ``name`` in the address names: of several with that name, the one that had it last; and
-    a table of the others. None where there is none.
+def _requested_object(site: Site) -> tuple[Shown | None, Table | None]:
+    """What ``id`` or ``name`` in the address names, and a table of the others that had the name; None where there is
+    none.
     """
     path, name = request.args.get("id"), request.args.get("name", "")
     if not path and not name:
         abort(404)
     thing, others = site.find(path, name)
-    return thing, table(site, others) if others.rows else None
+    if thing is None:
+        return None, None
+    shown = site.shown(thing, "" if path else name)
+    return shown, _others(site, shown, others)
+
+
+def _others(site: Site, shown: Shown, named: Answer) -> Table | None:
+    """Of the rows of objects with a name, those that the page is not of; None if there are none."""
+    rest = with_rows(named, (row for row in named.dicts() if row["object_iri"] not in shown.iris))
+    if not rest.rows:
+        return None
+    return table(site, rest if "account" in rest.columns else site.with_accounts(rest))
+
+
+def _same(site: Site, shown: Shown) -> Table | None:
+    """The objects of the page of a name; None if the page is of one object."""
+    if not shown.name:
+        return None
+    named = site.ask("page-named", {"object_name": shown.name})
+    return table(site, with_rows(named, (row for row in named.dicts() if row["object_iri"] in shown.until)))
+
+
+def _alone(shown: Shown, others: Table | None) -> str:
+    """What a part without rows says of a page of one object, if others had its name; else empty."""
+    return ALONE.format(_called(shown.thing)) if others is not None and not shown.name else ""
+
+
+def _called(thing: SiteObject) -> str:
+    return f"{thing.kind} {thing.id or thing.name}{thing.of_account}"
 
 
 def unknown(site: Site) -> str:
@@ -133,80 +169,116 @@ def unknown(site: Site) -> str:
     )
 
 
-def _of_object(site: Site, thing: SiteObject, *, has_namesakes: bool) -> list[PendingPart]:
-    """The parts of the page of an object."""
+def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
+    """The parts of the page of an object, or of all that had a name."""
+    thing = shown.thing
 
     def page(title: str, name: str, question: str, empty: str, **params: str) -> PendingPart:
-        return PendingPart(title, name, lambda _: site.ask(question, {"object": thing.iri, **params}), empty)
+        return PendingPart(title, name, lambda _: site.ask(question, {**shown.params, **params}), empty)
 
-    to = page("Written by queries that read it", "targets", "page-near", TO, way="to")
-    if thing.kind.upper() in VIEWS:
-        near = [page("What is behind it", "behind", "page-behind", BEHIND), to]
-    else:
-        sources = page("Read by the queries that wrote it", "sources", "page-near", FROM, way="from")
-        near = [sources, to, page("Views and streams over it", "views", "page-views", "shows one")]
+    def seen(title: str, name: str, empty: str) -> PendingPart:
+        def ask(_: float) -> Answer:
+            return seen_together(site.ask(f"page-{name}", shown.params, shown.most))
+
+        return PendingPart(title, name, ask if shown.name else lambda _: site.ask(f"page-{name}", shown.params), empty)
+
+    views, tables = _kinds(shown)
+    near = [seen("What is behind it", "behind", BEHIND)] if views else []
+    if tables:
+        near.append(page("Read by the queries that wrote it", "sources", "page-near", FROM, way="from"))
+    near.append(page("Written by queries that read it", "targets", "page-near", TO, way="to"))
+    if tables:
+        near.append(seen("Views and streams over it", "views", "shows one"))
     of_policy = [
-        PendingPart("What it is set on", "carriers", lambda _: carriers(site, thing), CARRIES),
+        PendingPart("What it is set on", "carriers", lambda _: carriers(site, shown), CARRIES),
         page("What it was enforced on", "enforced", "page-enforced-on", "shows that it was enforced"),
     ]
     is_policy = thing.kind.upper().endswith("POLICY")
     of_kind = of_policy if is_policy else of_policy[:1] if thing.kind.upper() == "TAG" else []
     may_use = "grants it to anybody; earlier grants are not known"
     return [
-        PendingPart("Columns", "columns", lambda until: _columns(site, thing, until), "names a column of it"),
+        PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
         *of_kind,
         *near,
-        *_shipped(site, thing, "Where its data ended up", "end-up", "shows that its data went anywhere"),
-        page("Readers", "readers", "page-readers", READ_AS_OTHER if has_namesakes else "shows a read of it"),
+        *_shipped(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
+        page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
-        PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, thing), SETS),
-        *_shipped(site, thing, "Who may use it", "exposure", may_use),
-        *_on_all(site, thing),
+        PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown), SETS),
+        *_of_today(shown, _shipped(site, Shown(thing), "Who may use it", "exposure", may_use)),
+        *_of_today(shown, _on_all(site, thing)),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
-        page("Names", "names", "page-names", "has its name"),
+        PendingPart("Names", "names", lambda _: _names(site, shown), "has its name"),
     ]
 
 
-def _of_column(site: Site, thing: SiteObject, column: str) -> list[PendingPart]:
-    """The parts of the page of a column."""
+def _kinds(shown: Shown) -> tuple[bool, bool]:
+    """Whether views or streams, and whether others are among the objects of a page: a name can have been of both."""
+    are_views = {kind.upper() in VIEWS for kind in shown.kinds or {shown.thing.kind}}
+    return True in are_views, False in are_views
+
+
+def _of_today(shown: Shown, parts: Iterator[PendingPart]) -> Iterator[PendingPart]:
+    """Parts on what holds now, of the object that has the name, or had it last; on the page of a name, they say so."""
+    for part in parts:
+        yield part._replace(ask=partial(_noted, part.ask, _only(shown))) if shown.name else part
+
+
+def _noted(ask: Callable[[float], Answer], note: str, until: float) -> Answer:
+    answer = ask(until)
+    return replace(answer, notes=[note, *answer.notes])
+
+
+def _only(shown: Shown) -> str:
+    return OF_TODAY.format(_called(shown.thing), time(shown.since)[:10])
+
+
+def _names(site: Site, shown: Shown) -> Answer:
+    """The names of an object; of several, each with the id of the object."""
+    answer = site.ask("page-names", {"object": shown.iris})
+    columns = tuple(column for column in answer.columns if shown.name or column not in {"id", "object_iri"})
+    return with_rows(replace(answer, columns=columns), answer.dicts())
+
+
+def _of_column(site: Site, shown: Shown, column: str) -> list[PendingPart]:
+    """The parts of the page of a column, of one object or of all that had a name."""
 
     def of_column(_: float) -> Answer:
         # What is set on the table as a whole holds for the column, too.
-        answer = settings(site, thing, column)
+        answer = settings(site, shown, column)
         return with_rows(answer, (row for row in answer.dicts() if row["column_name"] in {column, None, ""}))
 
-    behind = BEHIND if thing.kind.upper() in VIEWS else "shows where its data came from"
+    behind = BEHIND if _kinds(shown)[0] else "shows where its data came from"
     return [
-        *_shipped(site, thing, "Where its data came from", "root-cause", behind, column),
-        *_shipped(site, thing, "Where it was copied to", "column-copies", "shows a copy of it", column),
-        *_shipped(site, thing, "Readers", "column-readers", "shows a read of it", column),
-        *_shipped(site, thing, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
+        *_shipped(site, shown, "Where its data came from", "root-cause", behind, column),
+        *_shipped(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
+        *_shipped(site, shown, "Readers", "column-readers", "shows a read of it", column),
+        *_shipped(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
         PendingPart("Tags and policies, and when they held", "settings", of_column, SETS),
     ]
 
 
 def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
-    site: Site, thing: SiteObject, title: str, question: str, empty: str, column: str | None = None
+    site: Site, shown: Shown, title: str, question: str, empty: str, column: str | None = None
 ) -> Iterator[PendingPart]:
-    """The answer of a shipped question about the object or its column. Nothing where the question cannot find the
-    object.
+    """The answer of a shipped question about an object or its column, or all that had a name. Nothing where the
+    question cannot find the object.
     """
-    params = site.params_for(question, thing)
+    params = site.params_for(question, shown)
     if params is not None:
         if column is not None:
             params["column_name"] = column
         yield PendingPart(
-            title, question, lambda until: _meanwhile(site, thing, question, params, until), empty,
+            title, question, lambda until: _meanwhile(site, shown, question, params, until), empty,
             ask_href(question, params),
         )  # fmt: skip
 
 
-def _meanwhile(site: Site, thing: SiteObject, question: str, params: dict[str, str], until: float) -> Answer:
+def _meanwhile(site: Site, shown: Shown, question: str, params: Params, until: float) -> Answer:
     """The answer to a shipped question about an object by its IRI: other objects may have had the name, and those of
-    other accounts may have the id.
+    other accounts may have the id. Of a name, about what the page is of.
     """
-    by_iri = {name: value for name, value in params.items() if name != "object_name"}
-    return site.ask_meanwhile(question, by_iri, _WAIT, until=until, thing=thing.iri)
+    by_iri = {name: value for name, value in params.items() if name != "object_name" or shown.name}
+    return site.ask_meanwhile(question, by_iri, _WAIT, until=until, things=shown.iris)
 
 
 def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
@@ -218,7 +290,7 @@ def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
     places = list(filter(None, (site.thing(iri) for iri in dict.fromkeys(row["place_iri"] or "" for row in around))))
 
     def ask(until: float) -> Answer:
-        answers = [_meanwhile(site, place, "exposure", {"domain": place.kind}, until) for place in places]
+        answers = [_meanwhile(site, Shown(place), "exposure", {"domain": place.kind}, until) for place in places]
         rows = [row for answer in answers for row in answer.dicts() if (row["object_iri"], row["privilege"]) in granted]
         return with_rows(
             replace(answers[0], notes=[ON_ALL.format(" and ".join(place.name or "" for place in places))]), rows
@@ -228,36 +300,38 @@ def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
         yield PendingPart("Who may use it by a grant ON ALL", "on-all", ask, "shows one")
 
 
-def _columns(site: Site, thing: SiteObject, until: float) -> Answer:
+def _columns(site: Site, shown: Shown, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
     that is what ``policy-coverage`` answers. A note names the columns that have another name now; those that were
-    dropped have the time.
+    dropped have the time. Of a name, those of the object that has it, then those that only others had.
     """
-    answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", thing)
+    thing = shown.thing
+    answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", Shown(thing))
+    if shown.name:
+        every = {row["column_name"] or "" for row in site.rows("page-column-names", {"object": shown.iris}, shown.most)}
+        lost = sorted(every - {row["column_name"] for row in answer.dicts()})
+        notes = [_only(shown), *([FORMER_COLUMNS.format(first_of(lost, _FEW))] if lost else []), *answer.notes]
+        blank = dict.fromkeys(answer.columns)
+        answer = with_rows(
+            replace(answer, notes=notes), [*answer.dicts(), *({**blank, "column_name": name} for name in lost)]
+        )
     former = [f"{row['column_name']} is called {row['renamed_to']} now" for row in answer.dicts() if row["renamed_to"]]
     notes = [f"{FORMER}{first_of(former, _FEW)}."] if former else []
     hidden = {"renamed_to"} if any(row["dropped"] for row in answer.dicts()) else {"renamed_to", "dropped"}
-    shown = tuple(column for column in answer.columns if column not in hidden)
-    answer = with_rows(replace(answer, columns=shown, notes=[*answer.notes, *notes]), answer.dicts())
+    columns = tuple(column for column in answer.columns if column not in hidden)
+    answer = with_rows(replace(answer, columns=columns, notes=[*answer.notes, *notes]), answer.dicts())
     if params is None:
         return answer
-    covered = _meanwhile(site, thing, "policy-coverage", params, until)
+    covered = _meanwhile(site, Shown(thing), "policy-coverage", params, until)
     policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
     rows = [{**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in answer.dicts()]
     return with_rows(answer, rows)
 
 
-def past_of(column: Row) -> str:
-    """Why an object has a column no more: ``dropped on 2026-09-02``, ``called EMAIL now``; empty if it has it."""
-    if column["dropped"]:
-        return f"dropped on {column['dropped'][:10]}"
-    return f"called {column['renamed_to']} now" if column["renamed_to"] else ""
-
-
-def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tuple[list[Part], list[str]]:
+def _answered(site: Site, shown: Shown, asked: Sequence[PendingPart], alone: str) -> tuple[list[Part], list[str]]:
     """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
     that several parts have, but for those on inferred steps. A part without rows keeps its notes, since they are in the
-    place of the answer.
+    place of the answer. ``alone``: what such a part says, too, if other objects had the name.
 
     All questions that may take long are started before the page waits for any of them, and the others are asked two at
     a time, by the two processes for pages; their answers are cached. If a question fails, the other parts of the page
@@ -275,11 +349,14 @@ def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tu
         part_of(site, title, name, partial(ask, until), empty, _FEW if more else None, more)
         for title, name, ask, empty, more in asked
     ]
-    notes = site.short_queries(thing)
-    notes += [MADE_OF] if thing.kind.upper() in VIEWS else []
+    parts = [_with_alone(part, alone) for part in parts] if alone else parts
+    parts = [_with_links_by_name(part, shown.name) if part.name == "columns" and shown.name else part for part in parts]
+    notes = site.short_queries(shown.iris)
+    notes += [MADE_OF] if _kinds(shown)[0] else []
     notes += [BEFORE.format(first=site.first[:10])] if site.first else []
     count = Counter(note for part in parts if part.table for note in part.table.notes)
-    common = [note for note, times in count.items() if times > 1 and not note.startswith(INFERRED)]
+    of_parts = (INFERRED, *filter(None, (alone, _only(shown))))
+    common = [note for note, times in count.items() if times > 1 and not note.startswith(of_parts)]
     for number, part in enumerate(parts):
         if part.table and part.table.rows:
             own_notes = [note for note in part.table.notes if note not in common]
@@ -287,151 +364,29 @@ def _answered(site: Site, thing: SiteObject, asked: Sequence[PendingPart]) -> tu
     return parts, list(dict.fromkeys([*notes, *common]))
 
 
-# --- what a steward asks first ----------------------------------------------------------------------------------------
+def _with_alone(part: Part, alone: str) -> Part:
+    """A part that says, if it has no rows, which object it is about: in its words, or with the notes in their place."""
+    if part.table is None or part.table.rows:
+        return part
+    notes = part.table.notes
+    found = replace(part.table, notes=[*notes, alone] if notes else [])
+    return part._replace(table=found, words=f"{part.words} {alone}")
 
 
-class Brief(NamedTuple):
-    """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
-
-    title: str
-    name: str
-    cells: list[Cell]
-
-
-OF_OBJECT: Final = {
-    "enforced": "What it was enforced on",
-    "behind": "Where its data came from",
-    "sources": "Where its data came from",
-    "end-up": "Where its data went",
-    "views": "Views over it",
-    "readers": "Who reads it",
-    "writers": "Who writes it",
-    "settings": "What protects it",
-    "changes": "What changed last",
-}
-OF_COLUMN: Final = {
-    "root-cause": "Where its data came from",
-    "column-copies": "Where it was copied to",
-    "column-readers": "Who reads it",
-    "unmasked-reads": "Who read it in clear",
-    "settings": "What protects it",
-}
-"""The lines at the beginning of a page, by the part that answers each, if the page has it."""
-_FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
-"""The columns with the names that a line has, the first one that there is."""
-_NAMED: Final = 4
-"""How many names a line has."""
-
-
-def _brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[Brief]:
-    """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
-    by_name = {part.name: part for part in parts}
-    for name, title in titles.items():
-        part = by_name.get(name)
-        if part is None:
-            continue
-        if part.table is not None and part.table.rows:
-            make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
-            cells = make(name, part.table)
-            if name == "settings":
-                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
-            yield Brief(title, name, cells)
-        else:
-            notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
-            yield Brief(title, name, [Cell(" ".join([part.words, *notes]))])
-
-
-def _settings_in_force(_: str, table: Table) -> list[Cell]:
-    """The tags and policies that hold now, the policies first: a policy protects, a tag may do so by having one."""
-    in_force = [row for row in table.dicts() if not row["valid_until"].text]
-    in_force.sort(key=lambda row: row["kind"].text == "Tag")
-    lines = []
-    for row in in_force[:_NAMED]:
-        value = row["value"].text and f" {'= ' if row['kind'].text == 'Tag' else ''}{row['value'].text}"
-        column = [Cell(" on "), row["column_name"]] if row["column_name"].text else []
-        lines.append([row["set_name"], Cell(value), *column, Cell(f" since {row['valid_from'].text[:10]}")])
-    ended = len(table.rows) - len(in_force)
-    if len(in_force) > _NAMED:
-        lines.append([Cell(f"{len(in_force) - _NAMED:,} more")])
-    if ended:
-        lines.append([Cell(f"{ended:,} ended")])
-    return _joined("; ", lines)
-
-
-def _last_change(_: str, table: Table) -> list[Cell]:
-    last = table.dicts()[0]
-    count = f"; {_more_than(table)}{len(table.rows):,} statements in all" if len(table.rows) > 1 else ""
-    return [Cell(f"{last['operation'].text} on {last['time'].text[:10]} by "), last["user_name"], Cell(count)]
-
-
-def _names_in(name: str, table: Table) -> list[Cell]:
-    """The first names of users or objects in a part, how many more there are, and the last time that the rows have."""
-    rows = table.dicts()
-    first = "source_object_name" if name == "behind" else next(one for one in _FIRST if one in table.columns)
-    names: dict[str, list[dict[str, Cell]]] = {}  # several objects can have had a name
-    for row in rows:
-        if row[first].text:
-            names.setdefault(f"{row[first].text}{row[first].after}", []).append(row)
-    cells = _joined(", ", ([same[0][first], Cell(_objects_of(same, first))] for same in list(names.values())[:_NAMED]))
-    rest = "" if (remaining := len(names) - _NAMED) <= 0 else (
-        f" and {_more_than(table)}{remaining:,} other{'s' if remaining > 1 or _more_than(table) else ''}"
-    )  # fmt: skip
-    is_inferred = any(note.startswith(INFERRED) for note in table.notes)
-    if name == "sources":
-        rest += f", read by the queries that wrote it{' or cloned with its schema or database' if is_inferred else ''}"
-    rest += " (partly inferred from names)" if is_inferred else ""
-    times = [
-        row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
+def _with_links_by_name(part: Part, name: str) -> Part:
+    """The columns of all objects with a name, each with a link to the page of all of them."""
+    if part.table is None:
+        return part
+    rows = [
+        [first._replace(href=url_for("objects.column", name=name, column=first.text), pages=()), *rest]
+        for first, *rest in part.table.rows
     ]
-    return [*cells, Cell(rest + (f"; last on {max(times)}" if any(times) else ""))]
+    return part._replace(table=replace(part.table, rows=rows))
 
 
-def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
-    """What follows a name: how many objects of these rows have it, if several, and whether they are only possible."""
-    hrefs = {href for row in rows for _, href in row[first].pages or [("", row[first].href or "")]}
-    are_possible = {"evidence" in row and row["evidence"].text.upper() == "POSSIBLE" for row in rows}
-    words = [f"{len(hrefs):,} objects"] if len(hrefs) > 1 else []
-    words += ["possible"] if are_possible == {True} else []
-    words += ["some possible"] if len(hrefs) > 1 and len(are_possible) > 1 else []
-    return f" ({', '.join(words)})" if words else ""
-
-
-def _more_than(table: Table) -> str:
-    return "more than " if table.more or table.is_cut else ""
-
-
-def _joined(separator: str, lists: Iterable[list[Cell]]) -> list[Cell]:
-    """The cells of all lists, with a text between two lists."""
-    return [cell for cells in lists for cell in (Cell(separator), *cells)][1:]
-
-
-def _description(site: Site, thing: SiteObject, parts: Sequence[Part]) -> Brief:
-    """What an object is: its kind, its schema, how many columns, and whether it is still there."""
-    (row,) = site.rows("page-object", {"object": thing.iri})
-    tables = {part.name: part.table for part in parts}
-    cells = [Cell(f"{thing.kind}{thing.of_account}")]
-    if row["schema"]:
-        cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
-    if (columns := tables.get("columns")) and columns.rows:
-        each = site.rows("page-columns", {"object": thing.iri})
-        count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
-        lost = f" and {dropped:,} that {'was' if dropped == 1 else 'were'} dropped" if dropped else ""
-        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}{lost}"))
-    if (names := tables.get("names")) and names.rows:
-        since, seen, until = (
-            [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")
-        )
-        cells.append(Cell(f"; on record from {min(since)} to {max(seen)}"))
-        if all(until):
-            cells.append(Cell(f"; its name ended on {max(until)}"))
-    if row["is_helper"] == "true":
-        cells.append(Cell(f". {HELPER}"))
-    return Brief("What it is", "names", cells)
-
-
-def _weeks(site: Site, thing: SiteObject, column: str | None = None) -> list[tuple[date, int]]:
+def _weeks(site: Site, shown: Shown, column: str | None = None) -> list[tuple[date, int]]:
     """How many queries read it in each week of the record, by the Monday; none where none did."""
-    params = {"object": thing.iri, **({"column_name": column} if column is not None else {})}
+    params = {**shown.params, **({"column_name": column} if column is not None else {})}
     days = {row["day"] or "": int(row["queries"] or 0) for row in site.rows("page-reads-by-day", params, 10_000)}
     if not days or not site.first or not site.last:
         return []

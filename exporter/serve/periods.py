@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import Answer, first_of, with_rows
 from exporter.ask.parameters import instant
+from exporter.serve.site import cut
 
 if TYPE_CHECKING:
-    from exporter.serve.site import Row, Site, SiteObject
+    from exporter.serve.site import Row, Shown, Site
 
 ENFORCED: Final = "Enforced by queries, though no row sets it here: "
 _NAMED: Final = 4
@@ -22,19 +23,20 @@ _MOST: Final = 10_000
 """The most drops that were taken back, of all objects of a page."""
 _THINGS: Final = ("set_iri", "object_iri", "place_iri")
 """The tag or policy of a setting, the object with it, and the schema or database through which the object has it."""
+_SEEN: Final = ("first_seen", "last_seen", "valid_until", "query_id")
 _at: Final = partial(instant, "time")
 
 
-def settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer:
-    """The tags and policies of an object and its columns, when they held, and who set them; also the policies that it
-    has through its tags, each while both held. The notes have the policies, of one ``column`` if it is given, that were
-    enforced and that no row sets.
+def settings(site: Site, shown: Shown, column: str | None = None) -> Answer:
+    """The tags and policies of what a page is about and its columns, when they held, and who set them; also the
+    policies that it has through its tags, each while both held; of a name, until the object lost it. The notes have the
+    policies, of one ``column`` if it is given, that were enforced and that no row sets.
     """
-    answer = site.ask("page-settings", {"object": thing.iri})
+    answer = site.ask("page-settings", {"object": shown.iris}, shown.most)
     tags = sorted({row["set_iri"] for row in answer.dicts() if row["kind"] == "Tag" and row["set_iri"]})
     of_tags = site.rows("page-settings", {"object": tags}) if tags else []
     held = _held(site, [*answer.dicts(), *of_tags])
-    own = [row for row in held if row["object_iri"] == thing.iri]
+    own = [row for row in held if row["object_iri"] in shown.iris]
     through = [
         setting
         for tag in own
@@ -42,15 +44,43 @@ def settings(site: Site, thing: SiteObject, column: str | None = None) -> Answer
         if tag["set_iri"] == policy["object_iri"] and policy["kind"] == "Policy"
         if (setting := _policy_through_tag(tag, policy))
     ]
-    rows = _latest_first([*own, *through])
-    answer = with_rows(answer, rows)
-    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, thing, rows, column)])
+    rows = [*own, *through]
+    answer = cut(with_rows(answer, _latest_first(_of_name(rows, shown, "object_iri"))))
+    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, shown, rows, column)])
 
 
-def carriers(site: Site, thing: SiteObject) -> Answer:
-    """What a tag or policy is set on, and when it held."""
-    answer = site.ask("page-carriers", {"object": thing.iri})
-    return with_rows(answer, _latest_first(_held(site, answer.dicts())))
+def carriers(site: Site, shown: Shown) -> Answer:
+    """What a tag or policy is set on, and when it held; of a name, until the tag or policy lost it."""
+    answer = site.ask("page-carriers", {"object": shown.iris}, shown.most)
+    return cut(with_rows(answer, _latest_first(_of_name(_held(site, answer.dicts()), shown, "set_iri"))))
+
+
+def _of_name(rows: Iterable[Row], shown: Shown, owner: str) -> Iterator[Row]:
+    """Periods as the name of a page has them: each ends when its ``owner``, an object with the name, loses it."""
+    for row in rows:
+        lost = shown.until.get(row[owner] or "")
+        if lost is None or (row["valid_until"] and _at(row["valid_until"]) <= _at(lost)):
+            yield row
+        elif _at(row["valid_from"] or "") < _at(lost):
+            yield {**row, "valid_until": lost}
+
+
+def seen_together(answer: Answer) -> Answer:
+    """Rows that differ only in when and where something was seen as one: a view over a table that is made anew each
+    night is one view, first seen over the first of the tables.
+    """
+    found: dict[tuple[str | None, ...], Row] = {}
+    for row in answer.dicts():
+        key = tuple(cell for name, cell in row.items() if name not in _SEEN)
+        one = found.setdefault(key, row)
+        ends = [each["valid_until"] for each in (one, row)]
+        found[key] = {
+            **one,
+            "first_seen": min((each["first_seen"] or "" for each in (one, row)), key=_at),
+            "last_seen": max((each["last_seen"] or "" for each in (one, row)), key=_at),
+            "valid_until": None if None in ends else max((end or "" for end in ends), key=_at),
+        }
+    return cut(with_rows(answer, found.values()))
 
 
 def _latest_first(rows: Iterable[Row]) -> list[Row]:
@@ -102,20 +132,24 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 
 
-def _enforced_alone(site: Site, thing: SiteObject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
+def _enforced_alone(site: Site, shown: Shown, settings: Sequence[Row], column: str | None) -> Iterator[str]:
     """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
     that no row sets there: they were set before the record, or by the provider of shared data.
     """
     # By its IRI or its name: rows may give it without its id in one place. A tag on a table covers its columns.
-    is_set = {(row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")}
-    texts = [
-        (row["policy_name"] or site.path(row["policy_iri"] or ""))
-        + (f" on {row['column_name']}" if row["column_name"] else "")
-        + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
-        + f", last on {(row['last'] or '')[:10]}"
-        for row in site.rows("page-enforced", {"object": thing.iri})
-        if is_set.isdisjoint(product((row["policy_iri"], row["policy_name"]), (row["column_name"], None)))
-        and (column is None or row["column_name"] == column)
-    ]
-    if texts:
-        yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
+    is_set = {
+        (row["object_iri"], row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")
+    }
+    last: dict[str, str] = {}
+    for row in site.rows("page-enforced", shown.params):
+        policies, columns = (row["policy_iri"], row["policy_name"]), (row["column_name"], None)
+        is_alone = is_set.isdisjoint(product((row["object_iri"],), policies, columns))
+        if is_alone and (column is None or row["column_name"] == column):
+            text = (
+                (row["policy_name"] or site.path(row["policy_iri"] or ""))
+                + (f" on {row['column_name']}" if row["column_name"] else "")
+                + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
+            )
+            last[text] = max(last.get(text, ""), (row["last"] or "")[:10])
+    if last:
+        yield f"{ENFORCED}{first_of([f'{text}, last on {day}' for text, day in last.items()], _NAMED, '; ')}."

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -19,6 +20,7 @@ from urllib.parse import unquote
 from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
+from exporter.ask.parameters import instant
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
 from exporter.graph.iri import Iris
@@ -46,14 +48,14 @@ SHORT_QUERIES_COUNTED: Final = (
     "This is a hybrid table. Its short queries are added up by user and interval (AGGREGATE_ACCESS_HISTORY): they "
     "count among its readers and writers with the number of calls, and have no query id."
 )
-READ_AS_OTHER: Final = "shows a read of it; others of its name may have been read"
-"""What no row does for an object without a read, if other objects had its name."""
 PROVIDER: Final = "a provider's account"
 """Stands for the account of a provider of shared data that rows do not name."""
 OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
+_MOST_TOGETHER: Final = 10_000
+"""The most rows of several objects of one name, before they are put together."""
 CUT: Final = " --max-rows"
 """Where the advice for the command line begins in a note of :mod:`exporter.ask.questions` on rows that are left out."""
 
@@ -67,6 +69,14 @@ QUERY_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "statements": ("Statements that are part of it", "page-query-children"),
 }
 """What a query did: name of the part -> its title, and the question that it answers."""
+
+
+def cut(answer: Answer) -> Answer:
+    """An answer with as many rows as a table of a page has, and a note if there are more."""
+    if len(answer.rows) <= MOST_ROWS:
+        return answer
+    notes = [*answer.notes, f"There are more rows than {MOST_ROWS}; these are the first ones.{CUT}"]
+    return Answer(answer.columns, answer.rows[:MOST_ROWS], notes)
 
 
 def is_cut(answer: Answer) -> bool:
@@ -109,6 +119,35 @@ class SiteObject:
         return f" of {article}{self.account}" if self.account else ""
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What a page is about. ``thing``: one object; ``name``: the name that it was asked for by, if others of its kind
+    had this name, too, and the page is of all of them; else empty; ``since``: when ``thing`` got it; ``until``: the
+    IRIs of all, each with the time when it lost the name, None for what has it; ``kinds``: of all.
+    """
+
+    thing: SiteObject
+    name: str = ""
+    since: str = ""
+    until: Mapping[str, str | None] = field(default_factory=dict)
+    kinds: AbstractSet[str] = frozenset()
+
+    @property
+    def iris(self) -> list[str]:
+        """The IRIs of the objects."""
+        return list(self.until) or [self.thing.iri]
+
+    @property
+    def params(self) -> dict[str, str | list[str]]:
+        """The parameters of a question of the pages: the objects, and the name until the end of which they count."""
+        return {"object": self.iris, **({"match_name": match_name(self.name)} if self.name else {})}
+
+    @property
+    def most(self) -> int:
+        """The most rows of a question whose rows on several objects become one."""
+        return _MOST_TOGETHER if self.name else MOST_ROWS
+
+
 class Site:
     """The pages of the export at ``graph``. ``pages`` answers their questions, ``background`` those that may take long,
     ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``on_queries``:
@@ -146,11 +185,16 @@ class Site:
         """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
         return self._pages.answer(question, _values(params), rows, of_page=of_page)
 
-    def params_for(self, question: str, thing: SiteObject) -> dict[str, str] | None:
-        """The parameters by which a question finds an object in the form of the question: its id, else its name; None
-        where it takes neither.
+    def params_for(self, question: str, shown: Shown) -> dict[str, str | list[str]] | None:
+        """The parameters by which a question finds what a page is about in the form of the question: the name of
+        several objects, the id of one, else its name; None where it takes neither.
         """
-        parameter_names = {parameter.name for parameter in self.questions[question].parameters}
+        thing, parameter_names = shown.thing, {parameter.name for parameter in self.questions[question].parameters}
+        if shown.name and "object_name" in parameter_names:
+            kinds = (
+                {"domain": sorted(_space(thing))} if "domain" in parameter_names and thing.kind in _ONE_SPACE else {}
+            )
+            return {"object_name": shown.name, **kinds}
         domain = {"domain": thing.kind} if "domain" in parameter_names else {}
         if thing.id is not None and "object_id" in parameter_names:
             return {"object_id": thing.id, **domain}
@@ -233,18 +277,19 @@ class Site:
         *,
         until: float = inf,
         of_form: bool = False,
-        thing: str = "",
+        things: Sequence[str] = (),
     ) -> Answer:
         """The answer to a question that may take long. It is asked in the background, and its answer or error is
         cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked, or at the time
         ``until`` (:func:`time.monotonic`). ``of_form``: the user asks it by itself, so it comes before those, and its
-        error is not cached. ``thing``: the IRI of the object that it is about.
+        error is not cached. ``things``: the IRIs of the objects that it is about.
         """
-        key = of_form, question, thing, *sorted((name, str(value)) for name, value in params.items())
+        key = of_form, question, *things, *sorted((name, str(value)) for name, value in params.items())
         executor, pool = (self._forms, self._pages) if of_form else (self._background, self._background_pool)
         with self._lock:
             if key not in self._futures:
-                future = executor.submit(pool.answer, question, _values(params), MOST_ROWS, of_page=True, thing=thing)
+                values, iris = _values(params), tuple(things)
+                future = executor.submit(pool.answer, question, values, MOST_ROWS, of_page=True, things=iris)
                 self._futures[key] = future, monotonic()
             self._futures.move_to_end(key)
             if len(self._futures) > _MOST_CACHED:
@@ -288,6 +333,30 @@ class Site:
         thing = self.thing(self.iri(path))
         return thing, Answer((), []) if thing is None else self.namesakes(thing)
 
+    def shown(self, thing: SiteObject, name: str) -> Shown:
+        """What the page of a name is about that an object has or had: all that had it of its kind and account, tables
+        and views together, those first that have it.
+        """
+        ends: dict[str, list[str | None]] = {}
+        kinds, since, spelled = set[str](), "", name
+        for row in self.rows("page-named", {"object_name": name}) if name else ():
+            iri = row["object_iri"] or ""
+            is_alike = iri == thing.iri or (
+                row["kind"] in _space(thing)
+                and self.other_account(iri) == self.other_account(thing.iri)
+                and self._account_of_rows(iri) == self._account_of_rows(thing.iri)
+            )
+            if is_alike:
+                ends.setdefault(iri, []).append(row["valid_until"])
+                kinds.add(row["kind"] or "")
+                if iri == thing.iri and not since:
+                    since, spelled = row["valid_from"] or "", row["known_name"] or name
+        if len(ends) < 2:
+            return Shown(thing)
+        latest = partial(max, key=partial(instant, "valid_until"))
+        until = {iri: None if None in times else latest(times) for iri, times in ends.items()}
+        return Shown(thing, spelled, since, until, kinds)
+
     def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[Row]]:
         """A column of an object as rows spell it, None where they have none; and the rows of ``page-columns``: all
         columns that it has or had. ``name``: letter case matters in quotes, or where columns differ only in that.
@@ -300,17 +369,16 @@ class Site:
         same_name = [one for one in columns if (one == spelling if spelling else one.upper() == name.upper())]
         return next(iter(same_name), None), rows
 
-    def short_queries(self, thing: SiteObject) -> list[str]:
+    def short_queries(self, iris: Sequence[str]) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""
-        rows = self.rows("page-short-queries", {"object": thing.iri})
+        rows = self.rows("page-short-queries", {"object": iris})
         return [(SHORT_QUERIES_COUNTED if row["recorded"] == "true" else SHORT_QUERIES_MISSING) for row in rows]
 
     def namesakes(self, thing: SiteObject) -> Answer:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names or [""]})
-        spaces = _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
-        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in spaces]
+        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in _space(thing)]
         return self.with_accounts(Answer(answer.columns, others))
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
@@ -357,6 +425,11 @@ class Site:
         with suppress(ExporterError, OSError):
             return stores.key(self.graph) != self._key
         return True
+
+
+def _space(thing: SiteObject) -> AbstractSet[str]:
+    """The kinds that share their names with an object."""
+    return _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
 
 
 def _values(params: Params) -> dict[str, tuple[str, ...]]:

@@ -111,7 +111,7 @@ def test_pages_say_of_which_account_the_objects_of_others_are(shared: Path) -> N
         assert {row[-1] for row in others} == {"ACME-X", "a provider's account"}
         text, _ = _page(client, "/object?id=table/1@provider")
         assert "Table of a provider's account in D.S" in text
-        assert "shows a read of it; others of its name may have been read." in text
+        assert "shows a read of it. Of Table 1 of a provider's account alone: other objects had its name." in text
         assert "<title>D.S.N of ACME-PROV " in client.get("/object?id=table/1@PROV").text
         found = Page(client.get("/search?q=D.S.N").text).rows
         assert {row[-1] for row in found if row[0] == "D.S.N"} == {"ACME-X", "ACME-PROV", "a provider's account"}
@@ -132,7 +132,9 @@ def test_tools_say_of_which_account_the_objects_of_others_are(shared: Path) -> N
         assert {row["account"] for row in rows["others_of_that_name"]} == {"ACME-PROV", "a provider's account"}
         assert any("Other objects had this name, too" in note["text"] for note in found["notes"])
         found = tools.result("object", iri="table/1@provider").structured_content
-        assert any("shows a read of it; others of its name" in note["text"] for note in found["notes"])
+        assert any(
+            "shows a read of it alone; rows may say it of others of its name" in note["text"] for note in found["notes"]
+        )
         found = tools.result("search", text="D.S.N").structured_content
         accounts = {row[found["columns"].index("account")] for row in found["rows"]}
         assert accounts == {"ACME-X", "ACME-PROV", "a provider's account"}

@@ -97,13 +97,14 @@ def test_a_query_that_there_is_not_is_said_to_be_compared_letter_by_letter(clien
 def test_an_object_with_an_id_comes_before_its_name_alone(path: str, client: FlaskClient) -> None:
     """docs/graph.md: rows that name it without its id in one place make another node, which no read has."""
     page = got(client, path)
-    assert "Other objects had this name, too. This page is of Table 1 alone" in _words(page)
-    assert "/object?id=table/name/D.S.T" in page.links
+    assert "This page is of the 2 objects that had this name" in _words(page)
+    assert "of Table 1 as a picture" in _words(page)
+    assert {"/object?id=table/1", "/object?id=table/name/D.S.T"} <= set(page.links)
     assert any(row[:1] == ["ANA_LEE"] for row in page.rows)
 
 
 def test_an_object_that_was_dropped_comes_before_its_name_alone(client: FlaskClient) -> None:
-    assert "This page is of Table 2 alone" in _words(got(client, "/object?name=D.S.GONE"))
+    assert "Lineage of Table 2 as a picture" in _words(got(client, "/object?name=D.S.GONE"))
 
 
 def test_the_name_of_another_kind_of_object_is_a_choice(client: FlaskClient) -> None:

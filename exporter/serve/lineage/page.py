@@ -15,6 +15,7 @@ from typing import Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import Answer, listed, render
+from exporter.serve.brief import past_of
 from exporter.serve.lineage.address import ONCE, PATH, SEVERAL, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
@@ -40,7 +41,7 @@ from exporter.serve.lineage.flows import (
     read_lineage,
 )
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
-from exporter.serve.objects import past_of, unknown
+from exporter.serve.objects import unknown
 from exporter.serve.site import MOST_ROWS, Site, SiteObject
 from exporter.serve.tables import Cell, Table, notes_header, table, time, users
 from exporter.serve.takes import takes

@@ -1,0 +1,167 @@
+"""The beginning of the page of an object or column: what a steward asks first, each in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from flask import url_for
+
+from exporter.ask.clones import INFERRED
+from exporter.serve.periods import ENFORCED
+from exporter.serve.site import Row, Shown, Site
+from exporter.serve.tables import Cell, Part, Table
+
+HELPER: Final = "It is a helper: a load fills, reads and drops it."
+
+
+class Brief(NamedTuple):
+    """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
+
+    title: str
+    name: str
+    cells: list[Cell]
+
+
+OF_OBJECT: Final = {
+    "enforced": "What it was enforced on",
+    "behind": "Where its data came from",
+    "sources": "Where its data came from",
+    "end-up": "Where its data went",
+    "views": "Views over it",
+    "readers": "Who reads it",
+    "writers": "Who writes it",
+    "settings": "What protects it",
+    "changes": "What changed last",
+}
+OF_COLUMN: Final = {
+    "root-cause": "Where its data came from",
+    "column-copies": "Where it was copied to",
+    "column-readers": "Who reads it",
+    "unmasked-reads": "Who read it in clear",
+    "settings": "What protects it",
+}
+"""The lines at the beginning of a page, by the part that answers each, if the page has it."""
+_FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
+"""The columns with the names that a line has, the first one that there is."""
+_NAMED: Final = 4
+"""How many names a line has."""
+
+
+def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[Brief]:
+    """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
+    by_name = {part.name: part for part in parts}
+    for name, title in titles.items():
+        part = by_name.get(name)
+        if part is None:
+            continue
+        if part.table is not None and part.table.rows:
+            make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
+            cells = make(name, part.table)
+            if name == "settings":
+                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
+            if name == "unmasked-reads" and part.table.notes:
+                cells = [*cells, Cell(". Notes below say what is not among these.")]
+            yield Brief(title, name, cells)
+        else:
+            notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
+            yield Brief(title, name, [Cell(" ".join([part.words, *notes]))])
+
+
+def _settings_in_force(_: str, table: Table) -> list[Cell]:
+    """The tags and policies that hold now, the policies first: a policy protects, a tag may do so by having one."""
+    in_force = [row for row in table.dicts() if not row["valid_until"].text]
+    in_force.sort(key=lambda row: row["kind"].text == "Tag")
+    lines = []
+    for row in in_force[:_NAMED]:
+        value = row["value"].text and f" {'= ' if row['kind'].text == 'Tag' else ''}{row['value'].text}"
+        column = [Cell(" on "), row["column_name"]] if row["column_name"].text else []
+        lines.append([row["set_name"], Cell(value), *column, Cell(f" since {row['valid_from'].text[:10]}")])
+    ended = len(table.rows) - len(in_force)
+    if len(in_force) > _NAMED:
+        lines.append([Cell(f"{len(in_force) - _NAMED:,} more")])
+    if ended:
+        lines.append([Cell(f"{ended:,} ended")])
+    return _joined("; ", lines)
+
+
+def _last_change(_: str, table: Table) -> list[Cell]:
+    last = table.dicts()[0]
+    count = f"; {_more_than(table)}{len(table.rows):,} statements in all" if len(table.rows) > 1 else ""
+    return [Cell(f"{last['operation'].text} on {last['time'].text[:10]} by "), last["user_name"], Cell(count)]
+
+
+def _names_in(name: str, table: Table) -> list[Cell]:
+    """The first names of users or objects in a part, how many more there are, and the last time that the rows have."""
+    rows = table.dicts()
+    first = "source_object_name" if name == "behind" else next(one for one in _FIRST if one in table.columns)
+    names: dict[str, list[dict[str, Cell]]] = {}  # several objects can have had a name
+    for row in rows:
+        if row[first].text:
+            names.setdefault(f"{row[first].text}{row[first].after}", []).append(row)
+    cells = _joined(", ", ([same[0][first], Cell(_objects_of(same, first))] for same in list(names.values())[:_NAMED]))
+    rest = "" if (remaining := len(names) - _NAMED) <= 0 else (
+        f" and {_more_than(table)}{remaining:,} other{'s' if remaining > 1 or _more_than(table) else ''}"
+    )  # fmt: skip
+    is_inferred = any(note.startswith(INFERRED) for note in table.notes)
+    if name == "sources":
+        rest += f", read by the queries that wrote it{' or cloned with its schema or database' if is_inferred else ''}"
+    rest += " (partly inferred from names)" if is_inferred else ""
+    times = [
+        row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
+    ]
+    return [*cells, Cell(rest + (f"; last on {max(times)}" if any(times) else ""))]
+
+
+def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
+    """What follows a name: how many objects of these rows have it, if several, and whether they are only possible."""
+    hrefs = {href for row in rows for _, href in row[first].pages or [("", row[first].href or "")]}
+    are_possible = {"evidence" in row and row["evidence"].text.upper() == "POSSIBLE" for row in rows}
+    words = [f"{len(hrefs):,} objects"] if len(hrefs) > 1 else []
+    words += ["possible"] if are_possible == {True} else []
+    words += ["some possible"] if len(hrefs) > 1 and len(are_possible) > 1 else []
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _more_than(table: Table) -> str:
+    return "more than " if table.more or table.is_cut else ""
+
+
+def _joined(separator: str, lists: Iterable[list[Cell]]) -> list[Cell]:
+    """The cells of all lists, with a text between two lists."""
+    return [cell for cells in lists for cell in (Cell(separator), *cells)][1:]
+
+
+def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
+    """What an object is: its kind, its schema, how many columns, and whether it is still there."""
+    thing = shown.thing
+    (row,) = site.rows("page-object", {"object": thing.iri})
+    tables = {part.name: part.table for part in parts}
+    several = f"{len(shown.until):,} objects of one name, the last one {thing.kind} {thing.id or thing.name}"
+    cells = [Cell(f"{several if shown.name else thing.kind}{thing.of_account}")]
+    if row["schema"]:
+        cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
+    if (columns := tables.get("columns")) and columns.rows:
+        each = site.rows("page-columns", {"object": thing.iri})
+        count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
+        lost = f" and {dropped:,} that {'was' if dropped == 1 else 'were'} dropped" if dropped else ""
+        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}{lost}"))
+    if (names := tables.get("names")) and names.rows:
+        since, seen, until = (
+            [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")
+        )
+        cells.append(Cell(f"; on record from {min(since)} to {max(seen)}"))
+        if all(shown.until.values() if shown.name else until):
+            cells.append(
+                Cell(f"; its name ended on {max(filter(None, shown.until.values()), default=max(until))[:10]}")
+            )
+    if row["is_helper"] == "true":
+        cells.append(Cell(f". {HELPER}"))
+    return Brief("What it is", "names", cells)
+
+
+def past_of(column: Row) -> str:
+    """Why an object has a column no more: ``dropped on 2026-09-02``, ``called EMAIL now``; empty if it has it."""
+    if column["dropped"]:
+        return f"dropped on {column['dropped'][:10]}"
+    return f"called {column['renamed_to']} now" if column["renamed_to"] else ""
