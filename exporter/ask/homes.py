@@ -7,11 +7,11 @@ where a table was made that was swapped with it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice, pairwise
 from typing import Final
 
-from exporter.ask.lookups import Lookups, NameHolder, iris, literals
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
@@ -21,15 +21,7 @@ from exporter.openlineage.settings import HELPERS
 NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
-_USED: Final = """ASK {
-  VALUES ?name { @name@ }
-  { ?access ah:accessedObject ?object ; ah:objectName ?name . ?query (prov:qualifiedUsage|ah:accessPattern) ?access }
-  UNION { ?version prov:specializationOf ?object ; ah:objectName ?name ; prov:wasGeneratedBy ?query }
-  VALUES ?object { @object@ }
-  ?query prov:startedAtTime ?time OPTIONAL { ?query ah:lastStartedAtTime ?last }
-  FILTER(COALESCE(?last, ?time) >= "@since@"^^xsd:dateTime)
-}"""
-"""Whether a query read or filled an object under a name, since a time."""
+_READS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
 class Homes:
@@ -123,7 +115,29 @@ class Homes:
 
     def _is_used(self, holder: NameHolder) -> bool:
         """Whether a query read or filled an object under a name, since it got it."""
-        return self._lookups.holds(_USED, object=iris([holder.iri]), name=literals([holder.name]), since=holder.since)
+        return any((parse_time(time) or 0) >= since(holder) for time in self._uses(holder))
+
+    def _uses(self, holder: NameHolder) -> Iterator[str]:
+        """When the queries, or the last ones of a day, started that read or filled an object under a name."""
+        graph = self._lookups
+        accesses = graph.subjects("ah:accessedObject", holder.iri)
+        queries = (
+            query
+            for access in accesses
+            if holder.name in graph.objects(access, "ah:objectName")
+            for term in _READS
+            for query in graph.subjects(term, access)
+        )
+        writers = (
+            query
+            for version in graph.subjects("prov:specializationOf", holder.iri)
+            if holder.name in graph.objects(version, "ah:objectName")
+            for query in graph.objects(version, "prov:wasGeneratedBy")
+        )
+        for query in chain(writers, queries):
+            yield from islice(
+                chain(graph.objects(query, "ah:lastStartedAtTime"), graph.objects(query, "prov:startedAtTime")), 1
+            )
 
 
 def _kind(holder: NameHolder) -> str:
