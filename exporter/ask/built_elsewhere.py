@@ -106,7 +106,7 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
         for holder in of_account
     ]
     if asked.followed:
-        return [holder for holder in holders if holder.iri in asked.followed]
+        return [holder for holder in holders if holder.iri in asked.followed and _is_then(asked, holder)]
     instants = [datetime.fromisoformat(time) for time in times]
     then = [holder for holder in holders if any(map(holder.holds, instants))]
     return then or [holder for holder in holders if holder.iri in asked.about] or holders
@@ -120,7 +120,7 @@ def under_other_names(asked: Asked) -> Iterator[str]:
     was done to them while they had this one. Of the object that has it last, it has all.
     """
     parameter = next((one for one in ("object_name", "target_object_name") if one in asked.params), None)
-    if asked.name not in _OF_USES or parameter is None or "object_id" in asked.params:
+    if asked.name not in _OF_USES or parameter is None:
         return
     is_cut = len(asked.answer.rows) >= MOST
     for name, objects in islice(_other_names(asked, asked.match_names(parameter)), _ASKED_AGAIN):

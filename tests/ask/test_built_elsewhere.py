@@ -166,6 +166,9 @@ def test_a_build_that_took_no_name_keeps_its_own(whole: Store) -> None:
     told = called(whole, "not-yet-swapped")
     assert told == "D.S.X_NEW (object_id=11) is called D.S.X since 2026-01-01T00:03:00Z."
     assert called(whole, "without-ids") == ""
+    told = called(whole, "nightly", object_name="D.S.SOURCE", until=at(6))
+    assert "D.S.X_NEW (object_id=12) was called D.S.X from 2026-01-01T00:07:00Z" in told
+    assert "object_id=13" not in told
 
 
 def test_what_is_gone_was_called_so(whole: Store) -> None:
@@ -225,10 +228,11 @@ def test_only_what_was_done_in_the_time_that_is_asked_for_is_told(whole: Store) 
     assert lacking(whole, "nightly", "writers", object_name="D.S.X", since=at(8.5)) == ""
 
 
-def test_nothing_lacks_of_one_object_nor_by_its_id(whole: Store) -> None:
+def test_nothing_lacks_of_one_object_nor_by_its_id_alone(whole: Store) -> None:
     assert lacking(whole, "not-yet-swapped", "writers", object_name="D.S.X") == ""
     assert lacking(whole, "nightly", "writers", object_id="12", domain="Table") == ""
-    assert lacking(whole, "nightly", "writers", object_id="12", object_name="D.S.X") == ""
+    both = lacking(whole, "nightly", "writers", object_id="12", object_name="D.S.X")
+    assert both.endswith("Ask for D.S.X_NEW, too, which has 1 more row.")
 
 
 # --- what notes call dropped tables -----------------------------------------------------------------------------------
