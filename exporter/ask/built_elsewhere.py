@@ -106,7 +106,13 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
         for holder in of_account
     ]
     if asked.followed:
-        return [holder for holder in holders if holder.iri in asked.followed and _is_then(asked, holder)]
+        # Nothing was written under a name under which a table was only set aside, after it had its own.
+        return [
+            holder
+            for holder in holders
+            if holder.iri in asked.followed and _is_then(asked, holder)
+            if in_utc(holder.since) <= in_utc(asked.homes.home(holder.iri).since)
+        ]
     instants = [datetime.fromisoformat(time) for time in times]
     then = [holder for holder in holders if any(map(holder.holds, instants))]
     return then or [holder for holder in holders if holder.iri in asked.about] or holders
