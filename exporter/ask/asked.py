@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.homes import Homes
 from exporter.ask.lookups import Lookups, iris, literals
 from exporter.ask.parameters import ParameterValues, instant, values_of
 from exporter.ask.places import Places, places_of
@@ -46,6 +47,11 @@ class Asked:
     def places(self) -> dict[str, Places]:
         """What happened to schemas and databases, by account."""
         return places_of(self.graph)
+
+    @cached_property
+    def homes(self) -> Homes:
+        """Under which names objects count."""
+        return Homes(self.graph)
 
     @cached_property
     def way(self) -> Way:

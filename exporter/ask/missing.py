@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask import (
     anew,
+    built_elsewhere,
     clones,
     grants,
     incomplete,
@@ -127,6 +128,9 @@ def explain(asked: Asked) -> list[str]:
             _nested_statements,
             without_ids.revokes_not_counted,
             other_uses.otherwise_used,
+            built_elsewhere.called_otherwise,
+            built_elsewhere.under_other_names,
+            built_elsewhere.of_one_name,
         ]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:
@@ -204,7 +208,7 @@ def _emptied(asked: Asked) -> Iterator[str]:
         if ends and (last := max(ends))[1] in _DONE:
             _, done, end, ident = last
             yield (
-                f"{asked.graph.label(thing)} was {_DONE[done]} at {end}{f' (query {ident})' if ident else ''}: what it "
+                f"{asked.homes.label(thing)} was {_DONE[done]} at {end}{f' (query {ident})' if ident else ''}: what it "
                 "held before is not in the answer."
             )
 
@@ -233,15 +237,33 @@ def _by_id(asked: Asked) -> Iterator[str]:
 
 
 def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:
-    """Id, kind and names of the objects that had several names, or whose name ended."""
-    for thing in sorted(asked.things):
-        names = asked.graph.names_of(thing)
-        if names and names[0].ident and (len(names) > 1 or names[-1].until is not None):
+    """Id, kind and names of the objects that had several names, or whose name ended; the latest first. Without those
+    that nothing came of, or from, which no question has that follows data.
+    """
+    every = [(names[-1].order, thing, names) for thing in asked.things if (names := asked.graph.names_of(thing))]
+    for _, thing, names in sorted(every, key=lambda one: one[0], reverse=True):
+        is_named_otherwise = len(names) > 1 or names[-1].until is not None
+        if names[0].ident and is_named_otherwise and (asked.name in _QUICK or _has_lineage(asked, thing)):
             texts = (
                 f"{name.name} from {name.since}" + (f" until {name.until}" if name.until else "")
                 for name in names[-_SHOWN:]
             )
             yield names[0].ident, names[0].domain, ", ".join(texts)
+
+
+def _has_lineage(asked: Asked, thing: str) -> bool:
+    """Whether data came of an object or to it, or may have, through a view; or somebody read it."""
+    graph = asked.graph
+    if any(graph.subjects("ah:accessedObject" if asked.name == "downstream-users" else "ah:sourceObject", thing)):
+        return True
+    up = asked.name in (*views.UPWARD, "former-names")
+    if up and any(graph.subjects("ah:view", thing)):
+        return True
+    states = list(graph.subjects("prov:specializationOf", thing))
+    return any(
+        any(graph.objects(state, "prov:wasGeneratedBy") if up else graph.subjects("prov:wasDerivedFrom", state))
+        for state in states
+    )
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------
@@ -251,7 +273,7 @@ def _kinds(asked: Asked) -> Iterator[str]:
     """For an empty answer about objects of a kind for which rows do not record what was asked."""
     needs = asked.question.needs
     for thing in sorted(asked.about):
-        domain, name = asked.graph.text(thing, "ah:domain") or "", asked.graph.label(thing)
+        domain, name = asked.graph.text(thing, "ah:domain") or "", asked.homes.label(thing)
         if domain == "Stage" and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
         elif domain == "Stage" and needs & incomplete.ACCESSES:
@@ -285,7 +307,7 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
             is_whole = ("false" in has_columns or is_behind) and asked.name != "end-up"
             where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (
-                f"Queries that wrote read {asked.graph.label(thing)}, but it is not among their base objects, which "
+                f"Queries that wrote read {asked.homes.label(thing)}, but it is not among their base objects, which "
                 f"this question follows. {where}."
             )
 

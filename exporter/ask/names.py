@@ -7,6 +7,7 @@ kinds.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,8 +97,7 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
     things = resolved.things = _look_up_objects(graph, given, domain, resolved)
     for column in given.get("column", ()) if things else ():
         if not graph.has_column(column, things):
-            note = _none("column", column, graph.columns(things))
-            resolved.notes.append(note.replace("the graph", "the object"))
+            resolved.notes.append(_no_column(graph, column, things))
     for tag in given.get("tag", ()):
         tags = [holder for holder in graph.holders(tag) if holder.domain == "Tag"]
         if not tags:
@@ -114,6 +114,14 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
                 if kind == "user" and any(map(PSEUDONYM.fullmatch, texts)):
                     resolved.notes.append(_PSEUDONYMS)
     return resolved
+
+
+def _no_column(graph: Lookups, column: str, things: Collection[str]) -> str:
+    """The note on a column that none of the objects has; perhaps they have it without the quotes of a statement."""
+    bare = column[1:-1].replace('""', '"') if re.fullmatch('".+"', column, re.DOTALL) else ""
+    if bare and graph.has_column(bare, things):
+        return f"Rows give names of columns without quotes: ask for {bare}, not for {column}."
+    return _none("column", column, graph.columns(things)).replace("the graph", "the object")
 
 
 def _has(graph: Lookups, kind: str, value: str) -> bool:
@@ -279,7 +287,8 @@ def _dropped(graph: Lookups, name: str, holders: list[NameHolder], params: Param
     for account in sorted({holder.account for holder in holders}):
         of_account = [holder for holder in holders if holder.account == account]
         last, names = of_account[-1], graph.names_of(of_account[-1].iri)
-        former = dict.fromkeys(name_holder.name for name_holder in names[:-1])
+        earlier = (one.name for one in names[:-1] if one.key != last.key)
+        former = dict.fromkeys(earlier)
         is_dropped = last.until is not None and names[-1] == last  # its last name, and no other object took it
         if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):
             yield (

@@ -85,8 +85,9 @@ def through_shared(asked: Asked) -> Iterator[str]:
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
     things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.about or _set_things(asked)}
     parts = sorted(asked.way.columns or ()) if is_up else _filled_over(graph, things)
+    label = asked.homes.label
     found = {
-        f"{graph.label(thing)} to {graph.label(graph.text(whole, 'prov:specializationOf') or whole)}": query
+        f"{label(thing)} to {label(graph.text(whole, 'prov:specializationOf') or whole)}": query
         for part in islice(parts, _LOOKED_AT)
         for whole in graph.objects(part, "dcterms:isPartOf")
         for thing in sorted(_shared_behind(graph, part, whole))
@@ -262,7 +263,7 @@ def only_as_source(asked: Asked) -> Iterator[str]:
         if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
             continue
         if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
-            names.append(graph.label(thing))
+            names.append(asked.homes.label(thing))
             found |= queries
     if found:
         yield (

@@ -103,8 +103,9 @@ def containers(asked: Asked) -> Iterator[str]:
         for name, of_name in concerned.items():
             later_names.setdefault(statement.counterpart(name), of_name)
         if names := sorted(moved | set(linked)):
-            others = {statement.counterpart(name) for name in (moved & set(own)) - set(linked)}
-            others = others.union(*linked.values()) - set(own) - {""}
+            others = {statement.counterpart(name) for name in _asked_by_name(asked, own, moved) - set(linked)}
+            others = {other for other in others if not _is_asked_for(asked, other, statement)}
+            others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
             ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
             texts.append(
                 f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
@@ -113,6 +114,19 @@ def containers(asked: Asked) -> Iterator[str]:
     yield from texts[-_SHOWN:]
     if len(texts) > _SHOWN:
         yield f"There are {len(texts) - _SHOWN} more such statements before these."
+
+
+def _asked_by_name(asked: Asked, own: _Holders, names: set[str]) -> set[str]:
+    """Those of the names by which something is asked for: what is asked for by its id has it under any name."""
+    asked_names = asked.match_names()
+    return {name for name in names & set(own) if name in asked_names or not all(one.ident for one in own[name])}
+
+
+def _is_asked_for(asked: Asked, name: str, statement: ContainerStatement) -> bool:
+    """Whether a name is asked for, or only objects had it at a statement that are: rows show another name of them."""
+    holders = [one for one in asked.graph.holders(name) if one.account == statement.account]
+    then = {one.iri for one in holders if one.holds(statement.time)}
+    return name in asked.match_names() or (bool(then) and then <= asked.about)
 
 
 def _events(asked: Asked) -> list[_Event]:

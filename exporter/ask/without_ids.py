@@ -363,7 +363,7 @@ def dropped_columns(asked: Asked) -> Iterator[str]:
             is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)
             if is_within and match_name(column) in names:
                 yield (
-                    f"The column {column} of {asked.graph.label(thing)} was dropped at {as_text(time)}: what the "
+                    f"The column {column} of {asked.homes.label(thing)} was dropped at {as_text(time)}: what the "
                     "answer has from before that is of the column that is gone."
                 )
 

@@ -12,14 +12,14 @@ moves all that is in it. One that goes on to be used under its new name is the d
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.lookups import Lookups, NameHolder, iris, literals
+from exporter.ask.homes import NAMED, Homes, since
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.places import RENAME, SWAP, around, places_of
 from exporter.ask.questions import select
 from exporter.ask.renamings import renamings
@@ -27,30 +27,15 @@ from exporter.ask.without_ids import SAME_NAME, sentence
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
-from exporter.openlineage.helpers import is_named
-from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.openlineage.naming import external_dataset
-from exporter.openlineage.settings import HELPERS
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
 from exporter.reconcile.observed import PROLOGUE, accounts
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
-_NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
-_SHARED_NAMES: Final = ("table", "view", "object")
-"""Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
 _NEVER: Final = 1 << 62
 """A time that does not come."""
-_USED: Final = """ASK {
-  VALUES ?name { @name@ }
-  { ?access ah:accessedObject ?object ; ah:objectName ?name . ?query (prov:qualifiedUsage|ah:accessPattern) ?access }
-  UNION { ?version prov:specializationOf ?object ; ah:objectName ?name ; prov:wasGeneratedBy ?query }
-  VALUES ?object { @object@ }
-  ?query prov:startedAtTime ?time OPTIONAL { ?query ah:lastStartedAtTime ?last }
-  FILTER(COALESCE(?last, ?time) >= "@since@"^^xsd:dateTime)
-}"""
-"""Whether a query read or filled an object under a name, since a time."""
 _LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WHERE {{
   ?object ah:locationUrl ?url .
   OPTIONAL {{ ?object rdfs:label ?label }}
@@ -110,9 +95,7 @@ class Resolver:
         self.default_namespace = f"{SNOWFLAKE}{next(iter(self._accounts))}" if len(self._accounts) == 1 else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
-        self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
-        self._homes: dict[str, NameHolder] = {}
-        self._built_under: dict[tuple[str, str], set[NameHolder]] = {}
+        self._homes = Homes(self._lookups)
         self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
         self._moves_of_lines = dict[str, list[Move]]()
         self._named = defaultdict[str, set[tuple[str, int | None]]](set)
@@ -136,7 +119,7 @@ class Resolver:
         name = match_name(declared.name)
         if len(parts_of(name)) != 3:
             return Unresolved("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
-        by_place = self._in_places(name)
+        by_place = self._homes.in_places(name)
         is_any = is_of_graph or not declared.namespace
         places = _own_first(by_place) if is_any else self._places(declared.namespace, by_place)
         if isinstance(places, Unresolved):
@@ -173,16 +156,6 @@ class Resolver:
             return ""
         return f"{name}{AT}{other}" if is_unnamed(other) else f"{name.partition('-')[0]}-{unquote(other)}"
 
-    def _in_places(self, name: str) -> Mapping[str, list[NameHolder]]:
-        """The objects that had a name, by their account: :attr:`exporter.ask.lookups.NameHolder.account`."""
-        if name not in self._holders:
-            by_account = defaultdict[str, list[NameHolder]](list)
-            for holder in self._lookups.holders(name):
-                if _kind(holder) in DATASET_KINDS and _kind(holder) in _NAMED:
-                    by_account[holder.account].append(holder)
-            self._holders[name] = {place: _preferred(holders) for place, holders in by_account.items()}
-        return self._holders[name]
-
     def _line(self, name: str, holders: list[NameHolder], time: int | None) -> Resolution:
         """The objects in whose place the one came that had the name at a time. ``holders``: in the order of time."""
         in_force = [holder for holder in holders if _holds(holder, time)]
@@ -190,11 +163,11 @@ class Resolver:
         if len({holder.iri for holder in in_force}) > 1:
             things = ", ".join(sorted(holder.thing for holder in in_force))
             return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}")
-        later = [holder for holder in holders if time is not None and _since(holder) > time]
+        later = [holder for holder in holders if time is not None and since(holder) > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
         meant = in_force[-1] if in_force else later[0] if later else holders[-1]
-        home = self._home(meant.iri)
-        at_home = self._successive(self._in_places(match_name(home.name)).get(home.account, []), home)
+        home = self._homes.home(meant.iri)
+        at_home = self._successive(self._homes.in_places(match_name(home.name)).get(home.account, []), home)
         members = at_home if len(at_home) > 1 else self._successive(holders, meant)
         same, doubtful = self._without_id({name, match_name(home.name)}, frozenset(members))
         return ObjectLine(members[0], meant.iri, home.name, home.domain, same.union(members), doubtful)
@@ -202,7 +175,7 @@ class Resolver:
     def line_of(self, iri: str) -> ObjectLine | None:
         """The line of an object that rows name with an id; None for another one."""
         names = self._lookups.names_of(iri)
-        holders = self._in_places(match_name(names[-1].name)).get(names[-1].account, []) if names else []
+        holders = self._homes.in_places(match_name(names[-1].name)).get(names[-1].account, []) if names else []
         if not names or not names[-1].ident or names[-1] not in holders:
             return None
         found = self._line(match_name(names[-1].name), [names[-1]], None)
@@ -222,7 +195,7 @@ class Resolver:
                     for name in one.names:
                         found[account, match_name(name)].append(Move(parse_time(one.at) or 0, text))
         for renaming in renamings(self._lookups):
-            if renaming.kind in _NAMED:
+            if renaming.kind in NAMED:
                 for key in renaming.ends:
                     found[key].append(Move(parse_time(renaming.time.isoformat()) or 0, renaming.sentences[0]))
         return found
@@ -243,7 +216,7 @@ class Resolver:
             return
         keys = {holder.key for holder in holders} | {(holder.account, name) for holder in holders for name, _ in named}
         # What has no id is known by its name alone, so what was done before its first row counts, too.
-        begin = min(_since(holder) if holder.ident else 0 for holder in holders)
+        begin = min(since(holder) if holder.ident else 0 for holder in holders)
         last = max(parse_time(holder.seen or holder.since) or 0 for holder in holders)
         end = max(last, *(_NEVER if time is None else time for _, time in named))
         yield from (move for move in self._moves_of(keys) if begin < move.time <= end)
@@ -319,84 +292,15 @@ class Resolver:
         """
         if holder.iri == other.iri:
             return True
-        is_next = not self._gave_way(holder, other) and self._is_newer(holder, other)
-        return is_next and self._home(holder.iri) == holder
+        is_next = not self._gave_way(holder, other) and self._homes.is_newer(holder, other)
+        return is_next and self._homes.home(holder.iri) == holder
 
     def _gave_way(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether a RENAME or SWAP around the name was between the last row that shows the first object with it and the
         first one that shows the second: the first went on under another name, though no row says so.
         """
-        last, since = parse_time(holder.seen or holder.since) or 0, _since(other)
-        return holder.iri != other.iri and last < since and self._moves_between(holder.key, last, since)
-
-    def _is_newer(self, holder: NameHolder, other: NameHolder) -> bool:
-        """Whether the second object began with the name, but for those of a helper, or after the first got it. What was
-        there before the record has its first name from the first row on that names it.
-        """
-        names = self._lookups.names_of(other.iri)
-        before = names[: names.index(other)]
-        if all(is_named(earlier.name, HELPERS) for earlier in before) or _since(names[0]) > _since(holder):
-            return True
-        is_older = self._lookups.names_of(holder.iri)[0] == holder and not self._lookups.is_made(holder)
-        return is_older and self._lookups.is_made(names[0])
-
-    def _home(self, iri: str) -> NameHolder:
-        """The last name of an object but for those under which it was only set aside. The name that it got in the place
-        of another object is none of these, though nothing read or filled it under the name before it was replaced.
-        """
-        if iri not in self._homes:
-            names = self._lookups.names_of(iri)
-            while len(names) > 1 and self._is_set_aside(names[-2], names[-1]):
-                if names[-1] in self._built(names[-1]):
-                    break
-                names.pop()
-            self._homes[iri] = names[-1]
-        return self._homes[iri]
-
-    def _built(self, named: NameHolder) -> set[NameHolder]:
-        """Of the objects that had a name, those that began with it, and those that were built to take their place. One
-        of which rows only show the end under the name may have got it when it was set aside.
-        """
-        key = named.account, match_name(named.name)
-        if key not in self._built_under:
-            found = self._built_under[key] = set()
-            holders = self._in_places(key[1]).get(key[0], [])
-            again = self._names_of_builds(key, holders)
-            for before, holder in zip([None, *holders], holders, strict=False):
-                names = self._lookups.names_of(holder.iri)
-                is_first = names[0] == holder
-                begins = is_first and (len(names) > 1 or self._lookups.is_made(holder) or self._is_used(holder))
-                is_again = not is_first and names[names.index(holder) - 1].key in again
-                if begins or is_again or (before is not None and before in found and self._is_newer(before, holder)):
-                    found.add(holder)
-        return self._built_under[key]
-
-    def _names_of_builds(self, name: tuple[str, str], holders: list[NameHolder]) -> set[tuple[str, str]]:
-        """The names that nothing has now, and from which several objects took one that is in use: tables are built so,
-        beside the former one. Where archives are rotated, a table has the name before.
-        """
-        names = {one.iri: self._lookups.names_of(one.iri) for one in holders if holders[-1].until is None}
-        pairs = {(iri, one.key) for iri, own in names.items() for one, two in pairwise(own) if two.key == name}
-        several = {key for key, number in Counter(key for _, key in pairs).items() if number > 1}
-        return {key for key in several if all(one.until for one in self._in_places(key[1]).get(key[0], ()))}
-
-    def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
-        """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was
-        made while it had the name before.
-        """
-        if after.until is None and not any(
-            self._lookups.is_made(made) and _since(made) > _since(before)
-            for change in self._lookups.subjects("ah:changedObject", after.iri)
-            if self._lookups.text(change, "prov:startedAtTime") == after.since
-            for other in self._lookups.objects(change, "ah:swappedWith")
-            for made in self._lookups.names_of(other)[:1]
-        ):
-            return False
-        return not self._is_used(after)
-
-    def _is_used(self, holder: NameHolder) -> bool:
-        """Whether a query read or filled an object under a name, since it got it."""
-        return self._lookups.holds(_USED, object=iris([holder.iri]), name=literals([holder.name]), since=holder.since)
+        last, first = parse_time(holder.seen or holder.since) or 0, since(other)
+        return holder.iri != other.iri and last < first and self._moves_between(holder.key, last, first)
 
 
 def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:
@@ -416,25 +320,7 @@ def _own_first(places: Iterable[str]) -> list[str]:
     return [place for place in every if AT not in place] or every
 
 
-def _kind(holder: NameHolder) -> str:
-    """``table`` of ``snowflake://A/table/5``."""
-    return holder.iri[len(holder.place) + 1 :].partition("/")[0]
-
-
-def _preferred(holders: list[NameHolder]) -> list[NameHolder]:
-    """Of the objects with one name, tables and views before streams and stages, and those with an id before those
-    without one, which are the same objects in rows that do not give it.
-    """
-    with_id = [holder for holder in holders if holder.ident]
-    shared = [holder for holder in holders if _kind(holder) in _SHARED_NAMES]
-    return [holder for holder in shared if holder.ident] or with_id or shared or holders
-
-
-def _since(holder: NameHolder) -> int:
-    return parse_time(holder.since) or 0
-
-
 def _holds(holder: NameHolder, time: int | None) -> bool:
     """Whether the object has the name at a time; now, if it is None."""
     until = parse_time(holder.until) if holder.until else None
-    return until is None if time is None else _since(holder) <= time and (until is None or time < until)
+    return until is None if time is None else since(holder) <= time and (until is None or time < until)

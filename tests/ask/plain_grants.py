@@ -133,7 +133,7 @@ def exposure(history: History, given: Given) -> set[Row]:
     asked = Asked(history, given)
     return {
         (
-            name_at(history, chain[0].key, latest.start) or chain[0].name, domain(chain[0].key), _privilege(chain[0]),
+            name_at(history, chain[0].key, at) or chain[0].name, domain(chain[0].key), _privilege(chain[0]),
             chain[-1].grantee, chain[-1].kind, latest.query_id, latest.start,
         )
         for chain in _chains(holding)

@@ -1,0 +1,219 @@
+"""Notes on tables that are built under one name and take another by SWAP or RENAME, as dbt does it each night.
+
+Rows have the names of their time: what filled such a table names it as it was built, and what reads it as it is known.
+Each night's table has another id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.asked import MOST, Asked, in_utc
+from exporter.ask.lookups import Lookups, NameHolder
+from exporter.model.identifiers import match_name
+
+_SHOWN: Final = 5
+_ASKED_AGAIN: Final = 3
+"""How many other names of an object are asked for at most."""
+_OF_PRESENT: Final = frozenset(("exposure", "former-names", "policy-coverage", "unused-objects"))
+"""Questions whose answers have present names, or all of them."""
+_OF_USES: Final = frozenset(
+    {
+        *("column-lineage", "column-readers", "columns-accessed", "tag-history", "unmasked-reads"),
+        *("when-accessed", "who-accessed", "writers"),
+    }
+)
+"""Questions about what was done to an object while it had the name, which are answered quickly."""
+_is_of_names: Final = re.compile(r".*(_name|_objects?)").fullmatch
+_NOT_OF_OBJECTS: Final = frozenset(("agent_name", "column_name", "policy_name", "tag_name", "user_name"))
+_TIMES: Final = ("first_time", "last_read", "query_start_time")
+
+
+# --- what the names in an answer are called now -----------------------------------------------------------------------
+
+
+class _Names(NamedTuple):
+    """The name of an object in an answer, and that under which it counts."""
+
+    shown: str
+    home: NameHolder
+
+
+def called_otherwise(asked: Asked) -> Iterator[str]:
+    """A note on objects in the answer that are known by another name than that of the row: those of one name, which
+    took one other name after each other, are one entry.
+    """
+    if asked.is_of_page or asked.name in _OF_PRESENT:
+        return
+    taken = defaultdict[tuple[str, str, str], list[_Names]](list)
+    for name, times in _names_in_answer(asked).items():
+        for holder in _meant(asked, name, times):
+            home = asked.homes.home(holder.iri)
+            if home.key != holder.key:
+                taken[holder.account, name, match_name(home.name)].append(_Names(holder.name, home))
+    entries = sorted((_latest(names) for names in taken.values()), key=lambda entry: entry[0].home.order, reverse=True)
+    accounts = {account for account, *_ in taken}
+    texts = [_called(asked.graph, latest, earlier, is_one=len(accounts) == 1) for latest, earlier in entries]
+    if texts:
+        yield f"Rows have the names of their time. {first_of(texts, _SHOWN, '; ')}."
+
+
+def _latest(names: Iterable[_Names]) -> tuple[_Names, int]:
+    """The last of the objects that took a name, and how many did before it."""
+    by_object = {one.home.iri: one for one in names}
+    return max(by_object.values(), key=lambda one: one.home.order), len(by_object) - 1
+
+
+def _called(graph: Lookups, latest: _Names, earlier: int, *, is_one: bool) -> str:
+    """``D.S.T__NEW (object_id=5) is called D.S.T since 2026-…, as 14 objects were before``."""
+    shown, home = latest
+    account = "" if is_one else graph.of_account(home.iri)
+    period = f"since {home.since}" if home.until is None else f"from {home.since} until {home.until}"
+    before = f", as {earlier} {'object was' if earlier == 1 else 'objects were'} before" if earlier else ""
+    ident = f" (object_id={home.ident})" if home.ident else ""
+    return f"{shown}{ident}{account} {'is' if home.until is None else 'was'} called {home.name} {period}{before}"
+
+
+def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
+    """The names of objects in the answer, each with the times of its rows."""
+    columns = asked.answer.columns
+    found = defaultdict[str, set[str]](set)
+    for row in islice(asked.answer.rows, MOST):
+        cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
+        times = {cell for column, cell in cells if column in _TIMES}
+        for column, cell in cells:
+            if _is_of_names(column) and column not in _NOT_OF_OBJECTS:
+                for name in (cell, *cell.split(", ")):
+                    found[match_name(name)] |= times
+    return found
+
+
+def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder]:
+    """The objects with an id that a name in an answer means: those that its data went through, or that are asked for;
+    those that had the name at the time of a row.
+    """
+    accounts = {holder.account for thing in asked.about for holder in asked.graph.names_of(thing)}
+    holders = [
+        holder
+        for account, of_account in asked.homes.in_places(name).items()
+        if not accounts or account in accounts
+        for holder in of_account
+    ]
+    if asked.followed:
+        # Nothing was written under a name under which a table was only set aside, after it had its own.
+        return [
+            holder
+            for holder in holders
+            if holder.iri in asked.followed and _is_then(asked, holder)
+            if in_utc(holder.since) <= in_utc(asked.homes.home(holder.iri).since)
+        ]
+    instants = [datetime.fromisoformat(time) for time in times]
+    then = [holder for holder in holders if any(map(holder.holds, instants))]
+    return then or [holder for holder in holders if holder.iri in asked.about] or holders
+
+
+# --- what was done under other names ----------------------------------------------------------------------------------
+
+
+def under_other_names(asked: Asked) -> Iterator[str]:
+    """A note on each name under which objects were used that also had the name that is asked for: the answer has what
+    was done to them while they had this one. Of the object that has it last, it has all.
+    """
+    parameter = next((one for one in ("object_name", "target_object_name") if one in asked.params), None)
+    if asked.name not in _OF_USES or parameter is None:
+        return
+    is_cut = len(asked.answer.rows) >= MOST
+    for name, objects in islice(_other_names(asked, asked.match_names(parameter)), _ASKED_AGAIN):
+        given = {key: asked.values(key) for key in asked.params if key != parameter}
+        rows = asked.ask({**given, parameter: [name]}, MOST).rows
+        if more := len(set(rows).difference(asked.answer.rows)):
+            count = "" if is_cut or more >= MOST else f", which has {more:,} more {'row' if more == 1 else 'rows'}"
+            which = "an object that" if objects == 1 else f"{objects} objects that"
+            yield (
+                f"The answer does not have what was done under the name {name} to {which} had "
+                f"{'this one' if len(asked.values(parameter)) == 1 else 'one of these'} for a time. "
+                f"Ask for {name}, too{count}."
+            )
+
+
+def _other_names(asked: Asked, names: set[str]) -> Iterator[tuple[str, int]]:
+    """The other names of objects that had one of the names, in the time that is asked for, each with how many of these
+    had it; the most frequent first. Without those of what has the name last, and of what has another one now, which is
+    in a note of its own.
+    """
+    others, spelled = defaultdict[str, set[str]](set), dict[str, str]()
+    for iri in _former_holders(asked, names):
+        every = asked.graph.names_of(iri)
+        if every[-1].until is None and match_name(every[-1].name) not in names:
+            continue
+        for holder in every:
+            if (name := match_name(holder.name)) not in names and _is_then(asked, holder):
+                others[name].add(iri)
+                spelled[name] = holder.name
+    for name, objects in sorted(others.items(), key=lambda one: (-len(one[1]), one[0])):
+        yield spelled[name], len(objects)
+
+
+def _former_holders(asked: Asked, names: Iterable[str]) -> set[str]:
+    """The objects that had one of the names, but for the one that has it last, of which an answer has all."""
+    found, last = set[str](), set[str]()
+    for of_account in (holders for name in names for holders in asked.homes.in_places(name).values()):
+        there = [holder for holder in of_account if holder.iri in asked.things and _is_then(asked, holder)]
+        found |= {holder.iri for holder in there}
+        at_last = [holder for holder in there if holder.until is None or _ends_after(asked, holder.until)]
+        last |= {holder.iri for holder in at_last[-1:]}
+    return found - last
+
+
+def _is_then(asked: Asked, holder: NameHolder) -> bool:
+    """Whether an object had a name in the time that is asked for."""
+    since, until = asked.since, asked.until
+    is_over = since is not None and holder.until is not None and in_utc(holder.until) <= since
+    return not is_over and (until is None or in_utc(holder.since) < until)
+
+
+def _ends_after(asked: Asked, time: str) -> bool:
+    return asked.until is not None and asked.until <= in_utc(time)
+
+
+# --- several objects of one name --------------------------------------------------------------------------------------
+
+
+def of_one_name(asked: Asked) -> Iterator[str]:
+    """A note on the ids of unused objects whose name others have, too, as far as rows say: after a SWAP of schemas rows
+    do not tell what the tables in them are called.
+    """
+    if asked.name != "unused-objects":
+        return
+    graph, texts = asked.graph, list[str]()
+    rows = {(row["object_name"] or "", row["domain"] or "", row["last_read"]) for row in asked.answer.dicts()}
+    by_name: Mapping[tuple[str, str], set[str]] = defaultdict(set)
+    for name, domain, last_read in rows:
+        by_name[name, domain].add(last_read or "")
+    for (name, domain), read in sorted(by_name.items()):
+        holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
+        places = {one.iri: one.account for one in holders if one.until is None}
+        for iri, account in sorted(places.items()):
+            ident, last = graph.text(iri, "ah:objectId"), _last_read(graph, iri)
+            if list(places.values()).count(account) > 1 and last in read:
+                texts.append(f"{name}, {f'last read {last}' if last else 'not read'}: object_id={ident or 'unknown'}")
+    if texts:
+        yield f"Several objects have these names, as far as rows say: {first_of(texts, _SHOWN, '; ')}."
+
+
+def _last_read(graph: Lookups, thing: str) -> str:
+    """When the last query started that read an object, as the answer has it; empty if none did."""
+    queries = (
+        query
+        for access in graph.subjects("ah:accessedObject", thing)
+        for term in ("prov:qualifiedUsage", "ah:accessPattern")
+        for query in graph.subjects(term, access)
+    )
+    times = (graph.text(query, "ah:lastStartedAtTime") or graph.text(query, "prov:startedAtTime") for query in queries)
+    return max((time for time in times if time), key=in_utc, default="")
