@@ -84,6 +84,10 @@ class Key:
         """The same for a part of a name. It differs from that of a name with this text."""
         return self._of_folded(b"part\0", text)
 
+    def setting(self, text: str) -> str:
+        """A digest of a text in the settings."""
+        return self._digits(b"setting\0" + text.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+
     def _of_folded(self, kind: bytes, text: str) -> str:
         normalized = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
         return self._digits(kind + normalized.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
