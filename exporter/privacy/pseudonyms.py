@@ -132,12 +132,13 @@ _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
 
 
-class _Spelling(NamedTuple):
-    """One way to write a name, in lower case. ``word_at``: offset of its first word. ``is_short``: see SHORT."""
+class _Form(NamedTuple):
+    """What many names have in common: their length, and the offset of their first word. In a text, one look-up for each
+    form finds any of the names that begin with a word, however many these are.
+    """
 
-    text: str
+    length: int
     word_at: int
-    is_short: bool
 
 
 class UserNames:
@@ -153,22 +154,18 @@ class UserNames:
         self._stored = {name: key.pseudonym(name) for name in names}
         self._exact: dict[str, str] = {}
         self._folded: dict[str, str] = {}
-        self._by_word: dict[str, list[_Spelling]] = {}
+        self._short: set[str] = set()
+        forms: dict[str, set[_Form]] = {}
         for name in sorted(names):
             for spelling in _spellings(name):
                 self._exact.setdefault(spelling, name)
-                self._add(spelling, name)
-        for spellings in self._by_word.values():
-            spellings.sort(key=lambda spelling: -len(spelling.text))
-
-    def _add(self, spelling: str, name: str) -> None:
-        text = _folded(spelling)
-        word = _WORD.search(text)
-        if text not in self._folded:
-            self._folded[text] = name
-            if word is not None:
-                is_short = sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0])
-                self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
+                text = _folded(spelling)
+                word = _WORD.search(text)
+                if self._folded.setdefault(text, name) == name and word is not None:
+                    forms.setdefault(word[0], set()).add(_Form(len(text), word.start()))
+                    if sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0]):
+                        self._short.add(text)
+        self._by_word = {word: sorted(each, reverse=True) for word, each in forms.items()}
 
     def of_name(self, text: str) -> str | None:
         """The pseudonym of the user with exactly this name; None if there is none."""
@@ -223,17 +220,18 @@ class UserNames:
         for word in _WORD.finditer(folded):
             if word.start() in pseudonyms:
                 last_end = pseudonyms[word.start()]
-            for spelling in self._by_word.get(word[0], ()):
-                start = word.start() - spelling.word_at
-                end = start + len(spelling.text)
-                if (
-                    start >= last_end
-                    and folded.startswith(spelling.text, start)
-                    and _is_whole(folded, start, end, spelling)
-                ):
+            for form in self._by_word.get(word[0], ()):
+                start = word.start() - form.word_at
+                end = start + form.length
+                if last_end <= start and end <= len(text) and self._is_name(folded, start, end):
                     yield start, end, self._stored[self._user_of(text, start, end)]
                     last_end = end
                     break
+
+    def _is_name(self, folded: str, start: int, end: int) -> bool:
+        """Whether a name is there that is no part of a longer word."""
+        spelling = folded[start:end]
+        return spelling in self._folded and _is_whole(folded, start, end, is_short=spelling in self._short)
 
     def _user_of(self, text: str, start: int, end: int) -> str:
         """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
@@ -328,13 +326,13 @@ def _folded(text: str) -> str:
     )
 
 
-def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
+def _is_whole(text: str, start: int, end: int, *, is_short: bool) -> bool:
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    return not (_joins(before, text[start], spelling) or _joins(after, text[end - 1], spelling))
+    return not (_joins(before, text[start], is_short=is_short) or _joins(after, text[end - 1], is_short=is_short))
 
 
-def _joins(neighbour: str, edge: str, spelling: _Spelling) -> bool:
-    """Whether a character next to a name makes it part of a longer word."""
+def _joins(neighbour: str, edge: str, *, is_short: bool) -> bool:
+    """Whether a character next to a name makes it part of a longer word. ``is_short``: see SHORT."""
     if not neighbour or is_unspaced(neighbour) or is_unspaced(edge):
         return False
-    return neighbour.isalnum() or (spelling.is_short and neighbour in "_$")
+    return neighbour.isalnum() or (is_short and neighbour in "_$")
