@@ -307,7 +307,9 @@ def _spellings(name: str) -> dict[str, None]:
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
         spellings |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
-        spellings |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
+        spellings |= dict.fromkeys(
+            (name.replace('"', '""'), name.replace('"', '""""'), name.replace("'", "''"), name.replace("'", "\\'"))
+        )
         for ascii_only in (True, False):
             for text in [name, name.replace('"', '""'), name.replace("'", "''")]:
                 for _ in range(_LEVELS):
