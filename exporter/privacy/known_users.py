@@ -56,6 +56,9 @@ def names_in_row(row: Row) -> Iterator[str]:
     content = row.content.decode("utf-8", "replace")
     if _MAY_TELL(content):
         yield from _anywhere(json.decode(row.content))
+    for text in (row.additional_properties, row.unknown_columns):
+        if text is not None and _MAY_TELL(text):
+            yield from _anywhere({"": text})
 
 
 def names_in_unreadable(text: str) -> Iterator[str]:

@@ -32,6 +32,7 @@ STAGE = {"objectDomain": "Stage", "objectId": "A", "objectName": "B", "stageKind
 
 TABLE = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "operationType": "ALTER"}
 USER = {"objectDomain": "User", "objectId": 1, "objectName": "OLD", "operationType": "ALTER"}
+MORE = "additional_properties", "column_of_next_year"
 NEW_NAMES: tuple[Any, ...] = (
     *({"objectName": {"value": "NEW"}}, {"objectName": "NEW"}, [{"objectName": "NEW"}]),
     *('{"objectName": "NEW"}', {"loginName": {"value": "NEW"}}, {"EMAIL": "NEW"}),
@@ -80,6 +81,8 @@ GRANTS: tuple[Any, ...] = (
         ({"object_modified_by_ddl": {**TABLE, "properties": {"grant": {"USERS": ["A", "b"], "ROLES": 0}}}}, {"A", "b"}),
         ({"object_modified_by_ddl": {**TABLE, "properties": {"columns": {"USERS": {"objectId": 1}}}}}, set()),
         ({"additional_properties": {"users": ["many"], "domain": "user"}}, set()),
+        *(({name: {"of": "USER$ANN"}}, {"ANN"}) for name in MORE),
+        *(({name: json.dumps({"of": [{"objectDomain": "USER", "objectName": "ANN"}]})}, {"ANN"}) for name in MORE),
     ],
 )
 def test_rows(columns: Any, names: set[str]) -> None:
