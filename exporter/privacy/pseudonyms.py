@@ -121,6 +121,9 @@ _ESCAPES: Final = re.compile(
     rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
 )
 _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
+_OF_URL_ONCE: Final = re.compile(r"%[0-9a-fA-F]{2}")
+_URLS_ONCE: Final = re.compile(rf"(?:{_OF_URL_ONCE.pattern})+")
+"""The escapes of a URL, where ``%2541`` stands for ``%41``: that may be in the name."""
 _may_be_blank: Final = re.compile(r"\+(?:(?!\d)|(?<=\D\+)|(?<=%\w\w\+))").search
 """Finds a plus that is not between digits, as that of a time is (``00:00+01:00``)."""
 _WITH_PLUS: Final = re.compile(r"(?<!\S)[^\s+]*+\+\S*+")
@@ -189,6 +192,7 @@ class UserNames:
         shown = self._earlier.in_text(replaced(text, self._names_in(text)))
         if "\\" in shown or "%" in shown:
             patterns = (_URLS, _ESCAPES) if "\\" in shown and "%" in shown else (_ESCAPES,)
+            patterns = (_URLS_ONCE, *patterns) if "%25" in shown else patterns
             shown = self._in_escaped(shown, patterns)
         if self._have_blanks and _may_be_blank(shown):
             shown = _WITH_PLUS.sub(lambda url: self._in_escaped(url[0], (_FORMS,)), shown)
@@ -287,7 +291,8 @@ def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
 
 
 def _of_utf8(match: re.Match[str]) -> Iterator[tuple[str, int]]:
-    escapes = list(_OF_URL.finditer(match.string, match.start(), match.end()))
+    of_url = _OF_URL_ONCE if match.re is _URLS_ONCE else _OF_URL
+    escapes = list(of_url.finditer(match.string, match.start(), match.end()))
     decoded = bytes(int(escape[0][-2:], 16) for escape in escapes).decode("utf-8", "surrogateescape")
     for character in decoded:
         size = len(character.encode("utf-8", "surrogateescape"))
