@@ -19,7 +19,7 @@ from exporter.errors import UsageError
 from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
 from exporter.graph.terms import SYNTAXES
 from exporter.input.formats import is_remote
-from exporter.openlineage.settings import OpenLineageSettings
+from exporter.openlineage.settings import HELPERS, OpenLineageSettings
 from exporter.privacy.filters import Privacy
 from exporter.system.files import KINDS as COMPRESSIONS
 
@@ -195,8 +195,13 @@ class Settings:
         return replace(self, account=account, base="" if is_own else self.base)
 
     def for_manifest(self) -> dict[str, Any]:
-        """The settings for the manifest, without secrets and without the names of users to be forgotten."""
+        """The settings for the manifest, without secrets and without the names of users to be forgotten. With
+        pseudonyms also without texts that may have the names of users in them and are in no event.
+        """
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
+        shown = self.privacy.as_digits
+        events["helpers"] = [text if text in HELPERS else shown(text) for text in self.openlineage.helpers]
+        events["namespaces"] = {shown(text): instead for text, instead in self.openlineage.namespaces.items()}
         return {**plain, "openlineage": events, **self.privacy.for_manifest()}

@@ -31,6 +31,7 @@ from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, w
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
 from exporter.privacy.lines import Lines, lines_of
 from exporter.privacy.pseudonyms import Key
+from exporter.privacy.user_text import OF_HISTORY, TEXT, is_own_word
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -204,7 +205,8 @@ class Screen:
         lines = self._lines()
         if lines is None:
             return history
-        texts = {name: value for name in _TEXTS if (value := getattr(history, name)) is not None}
+        given = {name: value for name in (*_TEXTS, *OF_HISTORY) if (value := getattr(history, name)) is not None}
+        texts = {name: text for name, text in given.items() if not is_own_word(OF_HISTORY.get(name, TEXT), text)}
         return structs.replace(history, **{name: lines.text(value) for name, value in texts.items()})
 
     def _without_places(self, history: History) -> History:
@@ -228,7 +230,7 @@ def _may_have_names(text: str | None) -> bool:
 
 
 _TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "database_name", "schema_name")
-"""Columns of QUERY_HISTORY that may hold a user's name."""
+"""Columns of QUERY_HISTORY that may hold a user's name, beside those in which words of Snowflake's stay."""
 
 
 def _with_names_as_texts(row: Row, text: str, hidden: frozenset[str]) -> tuple[Row, str]:

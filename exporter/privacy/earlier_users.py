@@ -157,8 +157,10 @@ class EarlierUsers:
 
     def _of_spelling(self, spelling: str) -> str | None:
         pseudonym = self._in_any_case(spelling)
-        unescaped = _bare(spelling) if pseudonym is None else spelling
-        return pseudonym if unescaped == spelling else self._in_any_case(unescaped)
+        while pseudonym is None and (unescaped := _bare(spelling)) != spelling:
+            spelling = unescaped
+            pseudonym = self._in_any_case(spelling)
+        return pseudonym
 
 
 def _spans(
@@ -210,5 +212,6 @@ def replaced(text: str, names: Iterable[FoundName]) -> str:
 
 
 def _bare(spelling: str) -> str:
-    """The text without the escapes of quotes in SQL and JSON, and of backslashes."""
+    """The text without the escapes of quotes in SQL and JSON, of backslashes, and of percent signs in URLs."""
+    spelling = spelling.replace("%25", "%")
     return _ESCAPED_QUOTE.sub(r"\1", _SLASHES.sub(r"\\", spelling)) if _HAS_QUOTES(spelling) else spelling

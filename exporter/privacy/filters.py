@@ -183,10 +183,14 @@ class Filters:
         """Why an object is left out; None if it is kept. ``domain``: as in :func:`database_and_schema`."""
         return _object(self, domain, name, stage_kind)
 
-    def for_manifest(self, pseudonym_of: Callable[[str], str]) -> dict[str, Any]:
-        """The given filters, for the manifest. ``pseudonym_of``: replaces a user's name."""
-        lists = {name: list(getattr(self, name)) for name in LISTS if getattr(self, name)}
-        lists |= {name: [pseudonym_of(text) for text in texts] for name, texts in lists.items() if name.endswith(USERS)}
+    def for_manifest(self, of_user: Callable[[str], str], of_object: Callable[[str], str]) -> dict[str, Any]:
+        """The given filters, for the manifest. The functions give what it shows of the pattern of a user, and of that
+        of a database or schema.
+        """
+        given = {name: getattr(self, name) for name in LISTS if getattr(self, name)}
+        lists = {
+            name: list(map(of_user if name.endswith(USERS) else of_object, texts)) for name, texts in given.items()
+        }
         times = {name: None if (bound := getattr(self, name)) is None else iso(bound) for name in (SINCE, UNTIL)}
         return {**times, "filter": lists or None}
 
@@ -266,10 +270,17 @@ class Privacy:
 
     def for_manifest(self) -> dict[str, Any]:
         """For the manifest: the key's fingerprint, the users who keep their names, the period and the lists; None for
-        what was not given. With pseudonyms, users in lists are shown by their pseudonyms.
+        what was not given. With pseudonyms, users in lists are shown by their pseudonyms, and databases and schemas,
+        whose names may have those of users in them, as :meth:`as_digits`.
         """
         pseudonyms = None if self.key is None else {"key": self.key.fingerprint, "keep": list(self.keep)}
-        return {"pseudonyms": pseudonyms, **self.filters.for_manifest(self._hidden)}
+        return {"pseudonyms": pseudonyms, **self.filters.for_manifest(self._hidden, self.as_digits)}
+
+    def as_digits(self, text: str) -> str:
+        """Digits for a setting in which names of users may be: before the rows are read, it is not known which. They
+        are the same in each run, so that an update sees whether the setting is. The text itself without pseudonyms.
+        """
+        return text if self.key is None else self.key.setting(text)
 
     def _hidden(self, text: str) -> str:
         hidden_pattern = pattern("filter", text, USERS)

@@ -18,8 +18,8 @@ from exporter.input.json_reader import Elements, Members, Number
 from exporter.input.row import Row, lower_name
 from exporter.model.identifiers import unquoted
 
-_MAY_TELL: Final = re.compile(r"user\b|user\$", re.IGNORECASE).search
-_PLAIN: Final = r'(?:"(?:[^"]|"")+"|(?![$&@?])[^\s".,;:()\[\]{}\'\\/=]+)'
+_MAY_TELL: Final = re.compile(r"users?\b|user\$", re.IGNORECASE).search
+_PLAIN: Final = r'(?:"(?:[^"]|"")+"|(?![$&@?])(?:(?!\$\$)[^\s".,;:()\[\]{}\'\\/=])+)'
 _literal_or_comment: Final = re.compile(
     r"""('(?:[^'\\]|\\.)*+(?:'|\Z)|"[^"]*+(?:"|\Z))|/\*.*?(?:\*/|\Z)|(?:--|(?<!:)//)[^\n]*+""", re.DOTALL
 )
@@ -31,14 +31,20 @@ _of_personal_database: Final = re.compile(
 )
 """A user's personal database is ``USER$NAME``, the first part of an object's name."""
 _of_statement: Final = re.compile(
-    r"(?:(?:\A|;)\s*(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|DESC|DESCRIBE)"
-    rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM))"
+    r"(?:(?:\A|;|\b(?:BEGIN|THEN|ELSE|DO|LOOP|REPEAT)\b|\bIMMEDIATE\s+'|\$\$)\s*"
+    r"(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|UNDROP|DESC|DESCRIBE"
+    r"|(?:GRANT|REVOKE|SHOW)\b[^;]{1,400}?\b(?:ON|TO|FROM|IN|FOR))"
+    rf"|\b(?:GRANT|REVOKE)\s+(?:DATABASE\s+)?ROLE\s+{_PART}(?:\.{_PART})*\s+(?:TO|FROM)|\bEXECUTE\s+AS)"
     rf"\s+USER\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?!(?:SET|UNSET|IF|RENAME)\b)({_PART})"
     rf"(?:\s+RENAME\s+TO\s+({_PART}))?",
     re.IGNORECASE,
 )
-"""Places where SQL without comments names a user (``GRANT ROLE R TO USER NAME``), and the new name of one."""
+"""Places where SQL without comments names a user (``GRANT ROLE R TO USER NAME``), and the new name of one. A statement
+is also in a block of Snowflake Scripting, and in the text of EXECUTE IMMEDIATE.
+"""
 _names_user: Final = re.compile(r"user|login|e-?mail", re.IGNORECASE).search
+_is_login: Final = re.compile(r"login_?name|e-?mail", re.IGNORECASE).fullmatch
+"""Properties of a user by whose value a person is known as by the name."""
 _OF_OTHERS: Final = ("ROLE", "APPLICATION", "SHARE", "SERVICE", "AGENT")
 
 
@@ -50,6 +56,9 @@ def names_in_row(row: Row) -> Iterator[str]:
     content = row.content.decode("utf-8", "replace")
     if _MAY_TELL(content):
         yield from _anywhere(json.decode(row.content))
+    for text in (row.additional_properties, row.unknown_columns):
+        if text is not None and _MAY_TELL(text):
+            yield from _anywhere({"": text})
 
 
 def names_in_unreadable(text: str) -> Iterator[str]:
@@ -78,6 +87,8 @@ def _of_text(text: str) -> Iterator[str]:
 
 
 def _of_sql(text: str) -> Iterator[str]:
+    if not _MAY_TELL(text):
+        return
     bare = _literal_or_comment.sub(lambda match: match[1] or " ", text) if _may_have_comment(text) else text
     for match in _of_statement.finditer(bare):
         yield from (_stored(_in_literal(name)) for name in match.groups() if name is not None)
@@ -108,16 +119,58 @@ def _of_invoker(text: str) -> Iterator[str]:
 
 
 def _anywhere(value: Any) -> Iterator[str]:
-    """The user names in a JSON value: of user stages, of objects with the domain USER, of personal databases."""
+    """The user names in a JSON value: of user stages, of things with the domain USER, of grants to users, of personal
+    databases.
+    """
     for json_object in _objects(value):
         if _upper(json_object.get("stageKind")) == "USER":
             yield from _name(json_object.get("objectName"))
             yield from _name(json_object.get("objectId"))
-        elif _upper(json_object.get("objectDomain")) == "USER":
-            yield from _name(json_object.get("objectName"))
+        yield from _of_domain(json_object)
+        if _upper(json_object.get("objectDomain")) == "USER":
+            yield from _of_properties(json_object.get("properties"))
         for text in (*json_object, *json_object.values()):  # in the keys are names of tags, policies and columns
             if isinstance(text, str) and _MAY_TELL(text):
                 yield from _of_text(text)
+
+
+def _of_domain(json_object: dict[str, Any]) -> Iterator[str]:
+    """The names of the users that an object names beside their domain (``SECURABLE_OBJECT_DOMAIN`` and
+    ``SECURABLE_OBJECT_NAME``), or as the grantees of a grant (``USERS``).
+    """
+    members = {name.replace("_", "").lower(): member for name, member in json_object.items()}
+    for name, member in members.items():
+        if name.endswith("domain") and _upper(_bare(member)) == "USER":
+            thing = name.removesuffix("domain")
+            yield from _name(_bare(members.get(f"{thing}name", members.get(thing))))
+    if "users" in members and ("privileges" in members or "roles" in members):
+        for user in _each(_bare(members["users"])):
+            yield from _name(user)
+
+
+def _of_properties(properties: Any) -> Iterator[str]:
+    """The new name of a user, and the names that are properties of one. ``properties``: in any of the forms of
+    :mod:`exporter.input.properties`.
+    """
+    for members in _each(properties):
+        for name, member in _members(members).items():
+            if name == "objectName" or _is_login(name):
+                yield from _name(_bare(member))
+
+
+def _each(value: Any) -> list[Any]:
+    """The elements of an array, also of one in a string; another value alone."""
+    given = _opened(value) if isinstance(value, str) else value
+    return list(given) if isinstance(given, Elements | list) and not isinstance(given, Members) else [given]
+
+
+def _bare(value: Any) -> Any:
+    """What is in ``{"value": …}``; another value as it is."""
+    return _members(value).get("value", value)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return value.last() if isinstance(value, Members) else value if isinstance(value, dict) else {}
 
 
 def _upper(value: Any) -> str:

@@ -84,6 +84,10 @@ class Key:
         """The same for a part of a name. It differs from that of a name with this text."""
         return self._of_folded(b"part\0", text)
 
+    def setting(self, text: str) -> str:
+        """A digest of a text in the settings."""
+        return self._digits(b"setting\0" + text.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
+
     def _of_folded(self, kind: bytes, text: str) -> str:
         normalized = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
         return self._digits(kind + normalized.encode("utf-8", "surrogatepass"))[:_NAME_DIGITS]
@@ -117,6 +121,9 @@ _ESCAPES: Final = re.compile(
     rf"|\\+(?P<letter>[nrtbfv0\"'/])|(?P<slash>\\\\+)|(?:{_OF_URL.pattern})+)"
 )
 _URLS: Final = re.compile(rf"(?:{_OF_URL.pattern})+")
+_OF_URL_ONCE: Final = re.compile(r"%[0-9a-fA-F]{2}")
+_URLS_ONCE: Final = re.compile(rf"(?:{_OF_URL_ONCE.pattern})+")
+"""The escapes of a URL, where ``%2541`` stands for ``%41``: that may be in the name."""
 _may_be_blank: Final = re.compile(r"\+(?:(?!\d)|(?<=\D\+)|(?<=%\w\w\+))").search
 """Finds a plus that is not between digits, as that of a time is (``00:00+01:00``)."""
 _WITH_PLUS: Final = re.compile(r"(?<!\S)[^\s+]*+\+\S*+")
@@ -128,12 +135,13 @@ _LEVELS: Final = 3
 """How deep JSON in a string of JSON is searched for names with quotes and backslashes, where the text is no JSON."""
 
 
-class _Spelling(NamedTuple):
-    """One way to write a name, in lower case. ``word_at``: offset of its first word. ``is_short``: see SHORT."""
+class _Form(NamedTuple):
+    """What many names have in common: their length, and the offset of their first word. In a text, one look-up for each
+    form finds any of the names that begin with a word, however many these are.
+    """
 
-    text: str
+    length: int
     word_at: int
-    is_short: bool
 
 
 class UserNames:
@@ -149,22 +157,18 @@ class UserNames:
         self._stored = {name: key.pseudonym(name) for name in names}
         self._exact: dict[str, str] = {}
         self._folded: dict[str, str] = {}
-        self._by_word: dict[str, list[_Spelling]] = {}
+        self._short: set[str] = set()
+        forms: dict[str, set[_Form]] = {}
         for name in sorted(names):
             for spelling in _spellings(name):
                 self._exact.setdefault(spelling, name)
-                self._add(spelling, name)
-        for spellings in self._by_word.values():
-            spellings.sort(key=lambda spelling: -len(spelling.text))
-
-    def _add(self, spelling: str, name: str) -> None:
-        text = _folded(spelling)
-        word = _WORD.search(text)
-        if text not in self._folded:
-            self._folded[text] = name
-            if word is not None:
-                is_short = sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0])
-                self._by_word.setdefault(word[0], []).append(_Spelling(text, word.start(), is_short))
+                text = _folded(spelling)
+                word = _WORD.search(text)
+                if self._folded.setdefault(text, name) == name and word is not None:
+                    forms.setdefault(word[0], set()).add(_Form(len(text), word.start()))
+                    if sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0]):
+                        self._short.add(text)
+        self._by_word = {word: sorted(each, reverse=True) for word, each in forms.items()}
 
     def of_name(self, text: str) -> str | None:
         """The pseudonym of the user with exactly this name; None if there is none."""
@@ -188,6 +192,7 @@ class UserNames:
         shown = self._earlier.in_text(replaced(text, self._names_in(text)))
         if "\\" in shown or "%" in shown:
             patterns = (_URLS, _ESCAPES) if "\\" in shown and "%" in shown else (_ESCAPES,)
+            patterns = (_URLS_ONCE, *patterns) if "%25" in shown else patterns
             shown = self._in_escaped(shown, patterns)
         if self._have_blanks and _may_be_blank(shown):
             shown = _WITH_PLUS.sub(lambda url: self._in_escaped(url[0], (_FORMS,)), shown)
@@ -219,17 +224,18 @@ class UserNames:
         for word in _WORD.finditer(folded):
             if word.start() in pseudonyms:
                 last_end = pseudonyms[word.start()]
-            for spelling in self._by_word.get(word[0], ()):
-                start = word.start() - spelling.word_at
-                end = start + len(spelling.text)
-                if (
-                    start >= last_end
-                    and folded.startswith(spelling.text, start)
-                    and _is_whole(folded, start, end, spelling)
-                ):
+            for form in self._by_word.get(word[0], ()):
+                start = word.start() - form.word_at
+                end = start + form.length
+                if last_end <= start and end <= len(text) and self._is_name(folded, start, end):
                     yield start, end, self._stored[self._user_of(text, start, end)]
                     last_end = end
                     break
+
+    def _is_name(self, folded: str, start: int, end: int) -> bool:
+        """Whether a name is there that is no part of a longer word."""
+        spelling = folded[start:end]
+        return spelling in self._folded and _is_whole(folded, start, end, is_short=spelling in self._short)
 
     def _user_of(self, text: str, start: int, end: int) -> str:
         """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
@@ -285,7 +291,8 @@ def _characters(match: re.Match[str]) -> Iterator[tuple[str, int]]:
 
 
 def _of_utf8(match: re.Match[str]) -> Iterator[tuple[str, int]]:
-    escapes = list(_OF_URL.finditer(match.string, match.start(), match.end()))
+    of_url = _OF_URL_ONCE if match.re is _URLS_ONCE else _OF_URL
+    escapes = list(of_url.finditer(match.string, match.start(), match.end()))
     decoded = bytes(int(escape[0][-2:], 16) for escape in escapes).decode("utf-8", "surrogateescape")
     for character in decoded:
         size = len(character.encode("utf-8", "surrogateescape"))
@@ -305,7 +312,9 @@ def _spellings(name: str) -> dict[str, None]:
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
         spellings |= dict.fromkeys((quote(utf8, safe=""), quote(utf8, safe="@"), quote_plus(utf8)))
-        spellings |= dict.fromkeys((name.replace('"', '""'), name.replace("'", "''"), name.replace("'", "\\'")))
+        spellings |= dict.fromkeys(
+            (name.replace('"', '""'), name.replace('"', '""""'), name.replace("'", "''"), name.replace("'", "\\'"))
+        )
         for ascii_only in (True, False):
             for text in [name, name.replace('"', '""'), name.replace("'", "''")]:
                 for _ in range(_LEVELS):
@@ -324,13 +333,13 @@ def _folded(text: str) -> str:
     )
 
 
-def _is_whole(text: str, start: int, end: int, spelling: _Spelling) -> bool:
+def _is_whole(text: str, start: int, end: int, *, is_short: bool) -> bool:
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    return not (_joins(before, text[start], spelling) or _joins(after, text[end - 1], spelling))
+    return not (_joins(before, text[start], is_short=is_short) or _joins(after, text[end - 1], is_short=is_short))
 
 
-def _joins(neighbour: str, edge: str, spelling: _Spelling) -> bool:
-    """Whether a character next to a name makes it part of a longer word."""
+def _joins(neighbour: str, edge: str, *, is_short: bool) -> bool:
+    """Whether a character next to a name makes it part of a longer word. ``is_short``: see SHORT."""
     if not neighbour or is_unspaced(neighbour) or is_unspaced(edge):
         return False
-    return neighbour.isalnum() or (spelling.is_short and neighbour in "_$")
+    return neighbour.isalnum() or (is_short and neighbour in "_$")

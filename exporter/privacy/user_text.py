@@ -36,6 +36,7 @@ if it is a number. USER: the name of the user who ran the query.
 """
 DOMAIN, OPERATION, SUB_OPERATION = "domain", "operation", "sub-operation"
 STAGE_KIND, POLICY_KIND, JOIN, AGENT = "stage kind", "policy kind", "join", "agent"
+QUERY_TYPE, ROLE_TYPE, SIZE, STATUS = "query type", "role type", "size", "status"
 _CHOICES: Final = {
     DOMAIN: KNOWN_DOMAINS,
     OPERATION: KNOWN_OPERATIONS,
@@ -49,16 +50,43 @@ _CHOICES: Final = {
         for join in ("JOIN", "")
     ),
     AGENT: frozenset({"CORTEX AGENT", "CORTEX LITE AGENT", "EXTERNAL AGENT"}),
+    ROLE_TYPE: frozenset({"APPLICATION"} | {domain for domain in KNOWN_DOMAINS if domain.endswith("ROLE")}),
+    SIZE: frozenset({"X-SMALL", "SMALL", "MEDIUM", "LARGE", *(f"{size}X-LARGE" for size in ("", 2, 3, 4, 5, 6))}),
+    STATUS: frozenset(
+        {"SUCCESS", "FAIL", "INCIDENT", "RUNNING", "QUEUED", "BLOCKED", "ABORTING", "RESUMING WAREHOUSE",
+         "FAILED WITH ERROR", "FAILED WITH INCIDENT"}
+    ),
 }  # fmt: skip
 """Kinds of strings that are words of Snowflake's, with the words that are known, in upper case with blanks. Other texts
 in their place are treated as written by users.
 """
 
 
+_VERBS: Final = (
+    "SELECT INSERT UPDATE DELETE MERGE MULTI CREATE ALTER DROP UNDROP RENAME TRUNCATE REPLACE CLONE RESTORE SWAP "
+    "COPY UNLOAD PUT GET LIST REMOVE FILES SHOW DESCRIBE DESC USE SET UNSET GRANT REVOKE CALL EXECUTE IMMEDIATE "
+    "EXPLAIN BEGIN COMMIT ROLLBACK TRANSACTION COMMENT ADD MODIFY COLUMN CONSTRAINT DYNAMIC REFRESH RECLUSTER "
+    "CLUSTER KEY SUSPEND RESUME ABORT CANCEL START OPTION OPTIONS OBJECT OBJECTS PRIVILEGES OWNERSHIP VARIABLE "
+    "VARIABLES PARAMETER PARAMETERS QUERY ASYNC SYSTEM INTERNAL UNKNOWN OTHER ALL AS FOR FROM IN INTO OF ON TO "
+    "WITH BY NEW STATEMENT SCRIPTING BLOCK SCAN VALUES BULK CHANGES DATA MULTIPLE"
+)
+_OF_QUERY_TYPES: Final = frozenset(_VERBS.split()).union(
+    f"{word}{plural}" for domain in KNOWN_DOMAINS for word in domain.split() for plural in ("", "S")
+)
+"""The words in types of queries, such as ``CREATE_TABLE_AS_SELECT``."""
+OF_HISTORY: Final = {
+    "query_type": QUERY_TYPE, "role_type": ROLE_TYPE, "warehouse_size": SIZE, "execution_status": STATUS,
+    "session_id": ID,
+}  # fmt: skip
+"""The columns of QUERY_HISTORY with Snowflake's own words, and of which kind these are."""
+
+
 def is_own_word(kind: str, text: str) -> bool:
     """Whether a string of this kind is one that Snowflake wrote itself."""
     if kind == ID:
         return text.isdecimal()
+    if kind == QUERY_TYPE:
+        return _OF_QUERY_TYPES.issuperset((normal_domain(text) or "").split())
     return kind == WORD or (kind in _CHOICES and normal_domain(text) in _CHOICES[kind])
 
 

@@ -37,7 +37,7 @@ OF_SNOWFLAKE: Final = frozenset(
         *("organization_name", "account_name", "account_locator", "accountName"),
         *("objectDomain", "stageKind", "policyKind", "operationType", "joinType", "type", "agentType"),
         *("grant", "revoke"),  # only the privileges are drawn
-        *("query_type", "role_type", "warehouse_size", "execution_status", "session_id", "query_parameterized_hash"),
+        "query_parameterized_hash",
     }
 )
 """Fields whose values Snowflake writes (docs/privacy.md)."""

@@ -113,3 +113,17 @@ def test_what_former_versions_kept_still_finds_names() -> None:
     again = screen.knowing(["(Parqg)"], screen.pseudonyms())
     now = UserNames(KEY, frozenset(), SCREEN.knowing([], again.pseudonyms()).earlier)
     assert now.in_text("by (Parqg)") == f"by {KEY.pseudonym('(Parqg)')}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("qz%41bc", "qz%2541bc"), ("qz%41bc", "qz%252541bc"), ("qz%41bc", "QZ%41BC"), ("qz%41", "qz%2541")),
+        *(("%20qz", "%2520qz"), ("qz o%20", "qz%20o%2520"), ('qzwe"ird', 'qzwe""ird'), ('qzwe"ird', 'qzwe""""ird')),
+    ],
+)
+def test_names_with_signs_of_escapes(name: str, text: str) -> None:
+    """As a URL, as a quoted identifier, and as one in the name of something else that is quoted again."""
+    for names in (known(name), earlier(name)):
+        assert names.in_text(text) == KEY.pseudonym(name)
+        assert names.in_text(f'D."x {text} y"/a') == f'D."x {KEY.pseudonym(name)} y"/a'

@@ -137,6 +137,30 @@ def test_with_pseudonyms(tmp_path: Path) -> None:
     assert found(tmp_path / "out") == []
 
 
+def test_settings_with_names_in_them_are_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Patterns of databases, schemas and helpers can have a user's name in them: an update compares them unseen."""
+    key = tmp_path / "key"
+    key.write_text("a key of 24 bytes, ASCII")
+    key.chmod(0o600)
+    given = [*rows()[:1], at(5, "2026-03-03", user_name="CANARY_USER", direct_objects_accessed=[OPEN])]
+    config = (
+        "[filter]\ndeny_schemas = ['dbt_canary', 'D.cana*']\nallow_databases = ['SALES', 'canary_user']\n"
+        "[lineage]\nhelpers = ['CANARY_USER_*', 'FIVETRAN_*_STAGING.*']\n"
+        "[openlineage]\nnamespaces = { 's3://canary-user' = 's3://raw' }\n"
+    )
+    options = ("--update", "--outputs", "events,graph", "--pseudonyms", str(key))
+    run(tmp_path, given, config, *options)
+    run(tmp_path, given, config, *options)
+    assert found(tmp_path / "out") == []
+    settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
+    assert "FIVETRAN_*_STAGING.*" in settings["openlineage"]["helpers"], "no helper of the program's own is hidden"
+    for name, other in (("dbt_canary", "dbt_Canary"), ("CANARY_USER_*", "CANARY_*"), ("s3://canary-user", "s3://c")):
+        run(tmp_path, given, config.replace(name, other), *options, code=2)
+        error = capsys.readouterr().err
+        assert "was made with" in error
+        assert "canary" not in error.lower()
+
+
 def test_an_update_has_the_same_lists_and_any_period(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outputs, lists = ("--update", "--outputs", "events,graph"), "[filter]\ndeny_users = ['A']\n"
     run(tmp_path, rows()[:2], lists, *outputs, "--until", "2026-03-03")

@@ -30,6 +30,24 @@ def of_sql(text: str) -> set[str]:
 STAGE = {"objectDomain": "Stage", "objectId": "A", "objectName": "B", "stageKind": "User"}
 
 
+TABLE = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "operationType": "ALTER"}
+USER = {"objectDomain": "User", "objectId": 1, "objectName": "OLD", "operationType": "ALTER"}
+MORE = "additional_properties", "column_of_next_year"
+NEW_NAMES: tuple[Any, ...] = (
+    *({"objectName": {"value": "NEW"}}, {"objectName": "NEW"}, [{"objectName": "NEW"}]),
+    *('{"objectName": "NEW"}', {"loginName": {"value": "NEW"}}, {"EMAIL": "NEW"}),
+)
+GRANTS: tuple[Any, ...] = (
+    {"PRIVILEGES": ["OWNERSHIP"], "SECURABLE_OBJECT_DOMAIN": "USER", "SECURABLE_OBJECT_NAME": "ANN"},
+    {"value": {"privileges": ["OWNERSHIP"], "securableObjectDomain": "User", "securableObjectName": "ANN"}},
+    {"ROLES": ["R"], "GRANTEE_DOMAIN": "USER", "GRANTEE_NAME": "ANN"},
+    {"ROLES": ["R"], "GRANTEE_DOMAIN": {"value": "USER"}, "GRANTEE": {"value": "ANN"}},
+    {"value": '{"ROLES": ["R"], "USERS": ["ANN"]}'},
+    {"PRIVILEGES": ["USAGE"], "USERS": "ANN"},
+    {"PRIVILEGES": ["USAGE"], "USERS": '["ANN"]'},
+)
+
+
 @pytest.mark.parametrize(
     ("columns", "names"),
     [
@@ -55,6 +73,16 @@ STAGE = {"objectDomain": "Stage", "objectId": "A", "objectName": "B", "stageKind
         ({"user_name": {"name": "ANN"}}, {'{"name":"ANN"}', "ANN"}),
         ({"user_name": 44.5}, {"44.5"}),
         ({"column_of_next_year": {"note": "the user ANN"}}, set()),
+        *(({"object_modified_by_ddl": {**USER, "properties": new}}, {"OLD", "NEW"}) for new in NEW_NAMES),
+        ({"object_modified_by_ddl": json.dumps({**USER, "properties": NEW_NAMES[0]})}, {"OLD", "NEW"}),
+        ({"object_modified_by_ddl": {**USER, "properties": {"tags": [{"objectName": "D.S.TAG"}]}}}, {"OLD"}),
+        ({"object_modified_by_ddl": {**TABLE, "properties": {"objectName": {"value": "USER"}}}}, set()),
+        *(({"object_modified_by_ddl": {**TABLE, "properties": {"grant": to}}}, {"ANN"}) for to in GRANTS),
+        ({"object_modified_by_ddl": {**TABLE, "properties": {"grant": {"USERS": ["A", "b"], "ROLES": 0}}}}, {"A", "b"}),
+        ({"object_modified_by_ddl": {**TABLE, "properties": {"columns": {"USERS": {"objectId": 1}}}}}, set()),
+        ({"additional_properties": {"users": ["many"], "domain": "user"}}, set()),
+        *(({name: {"of": "USER$ANN"}}, {"ANN"}) for name in MORE),
+        *(({name: json.dumps({"of": [{"objectDomain": "USER", "objectName": "ANN"}]})}, {"ANN"}) for name in MORE),
     ],
 )
 def test_rows(columns: Any, names: set[str]) -> None:
@@ -84,6 +112,20 @@ def test_rows(columns: Any, names: set[str]) -> None:
         ("ALTER USER IDENTIFIER('\"jane.doe@a.com\"') RENAME TO IDENTIFIER('bob')", {"jane.doe@a.com", "BOB"}),
         ("DROP USER IDENTIFIER('\"O''Brien\"')", {"O'Brien"}),
         ("GRANT ROLE IDENTIFIER('r') TO USER IDENTIFIER('ann')", {"ANN"}),
+        ("begin create user ann; end", {"ANN"}),
+        ("begin let x := 1; if (x = 1) then drop user ann; else alter user bob set x = 1; end if; end", {"ANN", "BOB"}),
+        ("execute immediate 'create user ann password = 1'", {"ANN"}),
+        ("EXECUTE IMMEDIATE $$\n begin\n create user ann; end $$", {"ANN"}),
+        ("execute immediate $$drop user ann$$", {"ANN"}),
+        ("GRANT OWNERSHIP ON USER ann TO ROLE r", {"ANN"}),
+        ('revoke monitor, modify on user "a.b" from role r', {"a.b"}),
+        ("GRANT SELECT ON TABLE d.s.t TO USER ann", {"ANN"}),
+        ("SHOW GRANTS TO USER ann; show grants on user bob", {"ANN", "BOB"}),
+        ("show parameters like 'a%' for user ann", {"ANN"}),
+        ("create task t execute as user ann as select 1", {"ANN"}),
+        ("comment on table t is 'create user data'; select 'grant it to user data'", set()),
+        ("GRANT OWNERSHIP ON TABLE t TO ROLE r; select user from t, user u", set()),
+        ("show grants to role r; select a from b for user", set()),
         *((f"ALTER USER {variable} SET x = 1", set()) for variable in ("identifier($u)", "IDENTIFIER(:1)", ":1")),
         *((f"DROP USER {variable}", set()) for variable in ("$who", "&name", "?", "IDENTIFIER (?)", "&{name}")),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from string import ascii_letters
 
 import pytest
@@ -143,3 +144,24 @@ def test_names_of_earlier_runs_that_differ_in_letter_case_are_two_users() -> Non
     assert shown("jsmith", OF_LINES) == "<jsmith>"
     assert shown("select jsmith, JSmith, JSMITH", OF_LINES) == "select <JSMITH>, <JSMITH>, <JSMITH>"
     assert shown("PK_ORDERS pk JSMITHSON", OF_LINES) == "PK_ORDERS <PK> JSMITHSON"
+
+
+def test_a_long_text_and_many_users_of_one_first_name() -> None:
+    """The time depends on the text, nearly not on the number of users. It was more than a minute."""
+    names = UserNames(KEY, frozenset(f"Jane {'x' * (number % 60)}{number}" for number in range(5_000)))
+    text = "Jane " * 20_000
+    started = time.process_time()
+    assert names.in_text(text) == text
+    assert names.in_text(f"{text}Jane x1") == text + KEY.pseudonym("Jane x1")
+    assert time.process_time() - started < 10
+
+
+def test_a_name_within_another_and_at_the_end_of_a_text() -> None:
+    names = UserNames(KEY, frozenset({"JANE", "JANE DOE", "-JANE DOE JR", "A---", "A-BC"}))
+    pseudonym = {name: KEY.pseudonym(name) for name in ("JANE", "JANE DOE", "-JANE DOE JR", "A---", "A-BC")}
+    for text, name in (("jane", "JANE"), ("Jane doe", "JANE DOE"), ("-JANE DOE JR", "-JANE DOE JR"), ("a-bc", "A-BC")):
+        assert names.in_text(text) == pseudonym[name]
+        assert names.in_text(f"x {text}, {text}") == f"x {pseudonym[name]}, {pseudonym[name]}"
+    assert names.in_text("jane do") == f"{pseudonym['JANE']} do"
+    assert names.in_text("x_a---") == "x_a---", "short names are found as whole identifiers only"
+    assert names.in_text("x_a-bc") == f"x_{pseudonym['A-BC']}"

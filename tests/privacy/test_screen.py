@@ -84,6 +84,26 @@ def test_whatever_comes_of_query_history(name: str) -> None:
         assert kept is None or kept.role_name is None
 
 
+def test_words_of_snowflake_in_query_history_stay_and_other_texts_do_not() -> None:
+    users = "USER", "CREATE", "SUCCESS", "ROLE", "Large", "12345", "JSMITH"
+    screen = Screen(Filters(), KEY).knowing(users)
+    own = (
+        *(
+            History(query_type=text)
+            for text in ("CREATE_USER", "CREATE_TABLE_AS_SELECT", "SELECT", "MULTI_TABLE_INSERT")
+        ),
+        *(History(role_type=text) for text in ("ROLE", "DATABASE_ROLE", "APPLICATION")),
+        *(History(warehouse_size=text) for text in ("Large", "X-Small", "2X-Large")),
+        *(History(execution_status="SUCCESS"), History(execution_status="FAIL"), History(session_id="12345")),
+    )
+    assert [screen.line(line, "{}") for line in own] == list(own)
+    hidden = KEY.pseudonym("JSMITH")
+    for name in ("query_type", "role_type", "warehouse_size", "execution_status", "session_id"):
+        of_user = screen.line(History(**{name: "jsmith"}), "{}")
+        within = screen.line(History(**{name: "CREATE_JSMITH"}), "{}")
+        assert (getattr(of_user, name), getattr(within, name).rpartition("_USER_")[2]) == (hidden, hidden[5:])
+
+
 def test_without_names_a_line_stays_as_it_came() -> None:
     screen = replace(SCREENS["names"], names=frozenset({"NOBODY HERE"}))
     for line in lines():
