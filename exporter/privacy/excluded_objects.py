@@ -35,7 +35,8 @@ from exporter.model.facts import Change
 from exporter.model.identifiers import normal_domain, usable_id
 from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema, stored_parts
 
-_WITHHELD: Final = "withheld"
+HIDDEN_SQL: Final = "withheld"
+"""In place of SQL text and of values of bind variables."""
 _FREE: Final = ("unknown_columns", *JSON_TEXTS)
 """Columns of JSON whose members no document gives."""
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
@@ -115,7 +116,7 @@ def own_form(row: Row, document: Document) -> str:
         del columns["query_id"]  # it is made from the others
     if row.unknown_columns is not None:
         unknown = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
-        columns = {**{name: raw if bytes(raw) != b"null" else _WITHHELD for name, raw in unknown.items()}, **columns}
+        columns = {**{name: raw if bytes(raw) != b"null" else HIDDEN_SQL for name, raw in unknown.items()}, **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, **times, **structured}).decode()
 
