@@ -32,7 +32,7 @@ from exporter.input.row import (
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.facts import Change
-from exporter.model.identifiers import normal_domain, usable_id
+from exporter.model.identifiers import is_qualified, normal_domain, usable_id
 from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema, stored_parts
 
 HIDDEN_SQL: Final = "withheld"
@@ -248,12 +248,18 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
-    domains = {name.lower(): _value(value) for name, value in members.items() if name.lower().endswith("domain")}
-    for name, member in members.items():
-        domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
-        if isinstance(domain, str) and isinstance(value := _value(member), str):
+    """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``,
+    ``SECURABLE_OBJECT_SCOPE_DOMAIN`` and ``SECURABLE_OBJECT_SCOPE``. A qualified name of a role is one of a database.
+    """
+    lower = {name.lower().replace("_", ""): _value(value) for name, value in members.items()}
+    for name, value in lower.items():
+        domain = lower.get(f"{name.removesuffix('name')}domain")
+        if isinstance(domain, str) and isinstance(value, str):
             yield normal_domain(domain), value
+    roles = lower.get("roles")
+    for role in roles if isinstance(roles, list) else [roles]:
+        if isinstance(role, str) and is_qualified(role):
+            yield "DATABASE ROLE", role
 
 
 def _value(value: Any) -> Any:

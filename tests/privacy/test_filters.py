@@ -182,6 +182,11 @@ def change(name: str, **properties: Any) -> Any:
     }
 
 
+GRANT: Any = {"PRIVILEGES": ["SELECT"], "ROLES": ["R"]}
+ON_ALL: Any = {**GRANT, "SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA"}
+ON_ALL_OF_DATABASE: Any = {"SECURABLE_OBJECT_SCOPE_DOMAIN": "DATABASE", "SECURABLE_OBJECT_SCOPE": "HR"}
+
+
 @LISTS
 @pytest.mark.parametrize(
     ("columns", "place"),
@@ -216,6 +221,10 @@ def change(name: str, **properties: Any) -> Any:
                     )
                 ),
                 change("SALES.S.T", grant='{"value":{"SECURABLE_OBJECT_NAME":"HR.PAY"}}'),
+                change("SALES.S.T", grant={"value": json.dumps({**GRANT, "ROLES": ["R", "HR.READERS"]})}),
+                change("SALES.S.T", revoke={**GRANT, "ROLES": "HR.READERS"}),
+                change("SALES.S.T", grant={"value": json.dumps({**ON_ALL, "SECURABLE_OBJECT_SCOPE": "HR.PAY"})}),
+                change("SALES.S.T", grant={"value": json.dumps([GRANT, {**ON_ALL, **ON_ALL_OF_DATABASE}])}),
                 {**change("SALES"), "objectDomain": "Database", "properties": {"swapTargetName": {"value": "HR"}}},
             )
         ),
@@ -234,6 +243,13 @@ def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, pl
     assert again.start == row(**columns).start
     found = msgspec.json.decode(less.text)[place]
     assert found == [*found[:-1], None] if isinstance(found, list) else not any(found.values())
+
+
+@pytest.mark.parametrize(("schema", "is_out"), [("HR.PAY", True), ("OTHER.PAY", True), ("HR.S", False)])
+def test_a_grant_on_all_objects_of_a_schema(schema: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+    grant = {"value": json.dumps({**ON_ALL, "SECURABLE_OBJECT_SCOPE": schema})}
+    less = without_excluded(row(object_modified_by_ddl=change("HR.S.T", grant=grant)), filters(deny_schemas=["pay"]))
+    assert (less is not None) == is_out
 
 
 @LISTS
@@ -263,6 +279,8 @@ def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any)
         {"direct_objects_accessed": [{"objectDomain": "Table", "objectId": 7}]},
         {"object_modified_by_ddl": change("SALES.S.T", comment={"value": "see HR.PAY.T and more"}, n={"value": 1.5})},
         {"object_modified_by_ddl": change("SALES.S.T", file={"value": "data.csv"})},
+        {"object_modified_by_ddl": change("SALES.S.T", grant={**ON_ALL, "SECURABLE_OBJECT_SCOPE": "SALES.S"})},
+        {"object_modified_by_ddl": change("SALES.S.T", grant={**GRANT, "ROLES": ["HR", '"HR.PAY"', "SALES.R"]})},
         {"object_modified_by_ddl": change("SALES.S.T", manifestStageLocation={"value": "@SALES.S.STAGE/HR.PAY.T"})},
         {"object_modified_by_ddl": change("SALES.S.T", note={"value": "see below, HR.PAY.T"})},
         {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId": 7, "agentName": "SALES.S.BOT"}]},
