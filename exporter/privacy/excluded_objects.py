@@ -42,13 +42,14 @@ _FREE: Final = ("unknown_columns", *JSON_TEXTS)
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
-_NAME: Final = rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}"
-_ITEM: Final = rf"\s*(?:@|snow://\w+/)?({_NAME})"
-_REST: Final = r"(?:/.*|\([^)]*\))?\s*"
+_SCHEMA: Final = rf"{_IDENTIFIER}\.{_IDENTIFIER}"
+_ITEM: Final = rf"\s*'?(?:@|snow://\w+/)?({_SCHEMA})(?:\.%?{_IDENTIFIER})+"
+_REST: Final = r"(?:/.*|\([^)]*\))?'?\s*"
 _are_in_schemas: Final = re.compile(rf"{_ITEM}{_REST}(?:,{_ITEM}{_REST})*", re.DOTALL).fullmatch
-_in_schemas: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
-"""Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``)
-and of procedures with the types of their arguments.
+_schemas_in: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
+"""Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``,
+of a table ``@DB.SCHEMA.%TABLE``, in single quotes if there are spaces) and of procedures with the types of their
+arguments. The group is the schema.
 """
 is_no_text: Final = re.compile(r"[\[{]|(?:true|false|-?\d[\d.eE+-]*|NaN|-?Infinity)\Z").match
 """Matches the text of a name that may have been another value of JSON in its row."""
@@ -244,7 +245,7 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
             elif member.lower().endswith("name") and _may_be_name(value):
                 yield None, value
             elif _are_in_schemas(value):
-                yield from ((None, match[1]) for match in _in_schemas(value))
+                yield from (("SCHEMA", match[1]) for match in _schemas_in(value))
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:

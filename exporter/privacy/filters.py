@@ -19,7 +19,8 @@ from exporter.privacy.pseudonyms import Key, may_be_read_by_others
 from exporter.system import files
 
 _is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch
-_PART: Final = r'"(?:[^"]|"")+"|[^."]+'
+_PART: Final = r'%?"(?:[^"]|"")+"|[^."]+'
+"""A part of a name; the stage of a table has its name after a percent sign."""
 _parts_of: Final = re.compile(_PART).findall
 _are_parts: Final = re.compile(rf"(?:{_PART})(?:[.](?:{_PART}))*").fullmatch
 _in_quotes: Final = re.compile(r'"(?:[^"]|"")*"')

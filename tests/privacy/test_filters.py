@@ -182,6 +182,7 @@ def change(name: str, **properties: Any) -> Any:
     }
 
 
+STAGE: Any = {"objectDomain": "Stage", "stageKind": "Table"}
 GRANT: Any = {"PRIVILEGES": ["SELECT"], "ROLES": ["R"]}
 ON_ALL: Any = {**GRANT, "SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA"}
 ON_ALL_OF_DATABASE: Any = {"SECURABLE_OBJECT_SCOPE_DOMAIN": "DATABASE", "SECURABLE_OBJECT_SCOPE": "HR"}
@@ -200,7 +201,17 @@ ON_ALL_OF_DATABASE: Any = {"SECURABLE_OBJECT_SCOPE_DOMAIN": "DATABASE", "SECURAB
         ({"policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "policies_referenced"),
         ({"provider_policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "provider_policies_referenced"),
         ({"direct_objects_accessed": [joined(HR)]}, "direct_objects_accessed"),
-        ({"objects_modified": [SALES, {"location": "@HR.PAY.STAGE/a.csv"}]}, "objects_modified"),
+        *(
+            ({"objects_modified": [SALES, {"location": location}]}, "objects_modified")
+            for location in (
+                *("@HR.PAY.STAGE/a.csv", "@HR.PAY.%SALARIES", '@"HR".PAY.%SALARIES/x', '@HR.PAY.%"s t"/x, y'),
+                *("'@HR.PAY.STAGE/x y'", "'@HR.PAY.STAGE'", "'@HR.PAY.%SALARIES'", "@SALES.S.X,'@HR.PAY.STAGE/x y'"),
+            )
+        ),
+        *(
+            ({"objects_modified": [SALES, {**STAGE, "objectName": name}]}, "objects_modified")
+            for name in ("HR.PAY.%SALARIES", 'HR."pay.2".%"S T"')
+        ),
         *(
             ({"objects_modified": [SALES], "object_modified_by_ddl": one}, "object_modified_by_ddl")
             for one in (
@@ -215,6 +226,7 @@ ON_ALL_OF_DATABASE: Any = {"SECURABLE_OBJECT_SCOPE_DOMAIN": "DATABASE", "SECURAB
                     change("SALES.S.T", **{key: value})
                     for key in ("manifestStageLocation", "propertyOfNextYear")
                     for value in (
+                        *({"value": "@HR.PAY.%T/x"}, {"value": "'@HR.PAY.STAGE/x y'"}, "'@HR.PAY.%T'"),
                         *({"value": "@HR.PAY.STAGE/dir/a, b.yml"}, "@HR.PAY.STAGE", {"value": '@"HR".PAY."S t"/x'}),
                         *({"value": "SALES.S.T, HR.PAY.T"}, {"value": "snow://agent/HR.PAY.BOT/versions/live"}),
                         *({"value": "HR.PAY.LOAD(NUMBER, VARCHAR)"}, {"value": ["@HR.PAY.STAGE"]}),
@@ -278,6 +290,8 @@ def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any)
         {"objects_modified": [{"location": "s3://bucket/a.csv"}, {"objectName": "J", "stageKind": "User"}]},
         {"direct_objects_accessed": [{"objectDomain": "Table", "objectId": 7}]},
         {"object_modified_by_ddl": change("SALES.S.T", comment={"value": "see HR.PAY.T and more"}, n={"value": 1.5})},
+        {"objects_modified": [{"location": "@~/HR.PAY.T"}, {"location": "@~"}, {"location": "'@~/HR.PAY.T x'"}]},
+        {"objects_modified": [{"location": "@SALES.S.%T/HR.PAY.T"}, {**STAGE, "objectName": "SALES.S.%T"}]},
         {"object_modified_by_ddl": change("SALES.S.T", file={"value": "data.csv"})},
         {"object_modified_by_ddl": change("SALES.S.T", grant={**ON_ALL, "SECURABLE_OBJECT_SCOPE": "SALES.S"})},
         {"object_modified_by_ddl": change("SALES.S.T", grant={**GRANT, "ROLES": ["HR", '"HR.PAY"', "SALES.R"]})},
