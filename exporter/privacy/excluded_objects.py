@@ -45,6 +45,8 @@ _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatc
 _SCHEMA: Final = rf"{_IDENTIFIER}\.{_IDENTIFIER}"
 _ITEM: Final = rf"\s*'?(?:@|snow://\w+/)?({_SCHEMA})(?:\.%?{_IDENTIFIER})+"
 _REST: Final = r"(?:/.*|\([^)]*\))?'?\s*"
+_is_stage: Final = re.compile(rf"'?@({_IDENTIFIER})\.%?{_IDENTIFIER}{_REST}", re.DOTALL).fullmatch
+"""A stage whose database is not named. The group is the schema."""
 _are_in_schemas: Final = re.compile(rf"{_ITEM}{_REST}(?:,{_ITEM}{_REST})*", re.DOTALL).fullmatch
 _schemas_in: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
 """Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``,
@@ -244,6 +246,8 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
                 waiting.append((member, opened))
             elif member.lower().endswith("name") and _may_be_name(value):
                 yield None, value
+            elif stage := _is_stage(value):
+                yield "SCHEMA", stage[1]
             elif _are_in_schemas(value):
                 yield from (("SCHEMA", match[1]) for match in _schemas_in(value))
 

@@ -100,6 +100,17 @@ def test_users(lists: dict[str, list[str]], left_out: list[str], stays: list[str
         ({"deny_schemas": ["hr.pay"]}, "VIEW", "OTHER.PAY.V", None),
         ({"deny_schemas": ["hr.pay"]}, "DATABASE", "HR", None),
         ({"deny_schemas": ["pay"]}, "VIEW", "OTHER.PAY.V", "schemas"),
+        ({"deny_schemas": ["pay"]}, "TABLE", "PAY.T", "schemas"),
+        ({"deny_schemas": ["pay"]}, "STAGE", 'pay."s t"', "schemas"),
+        ({"deny_schemas": ["p*"]}, "MASKING POLICY", "PAY.MASK", "schemas"),
+        ({"deny_schemas": ["pay"]}, "TABLE", "S.PAY", None),
+        ({"deny_schemas": ["hr.pay"]}, "TABLE", "PAY.T", None),
+        ({"deny_schemas": ["pay"]}, "DATABASE ROLE", "PAY.R", None),
+        ({"deny_schemas": ["pay"]}, "SCHEMA", "PAY.S", None),
+        ({"deny_schemas": ["pay"]}, None, "PAY.T", None),
+        ({"deny_databases": ["pay"]}, "TABLE", "PAY.T", "databases"),
+        ({"allow_schemas": ["mart"]}, "TABLE", "MART.T", None),
+        ({"allow_schemas": ["mart"]}, "TABLE", "RAW.T", "schemas"),
         ({"deny_schemas": ["hr.tmp_*"]}, "VIEW", "HR.TMP_1.V", "schemas"),
         ({"deny_schemas": ["hr.*"]}, "VIEW", "HR.X.V", "schemas"),
         ({"deny_schemas": ['"h.r"."p.*"']}, "VIEW", '"h.r"."p.*".V', "schemas"),
@@ -262,6 +273,24 @@ def test_a_grant_on_all_objects_of_a_schema(schema: str, is_out: bool) -> None: 
     grant = {"value": json.dumps({**ON_ALL, "SECURABLE_OBJECT_SCOPE": schema})}
     less = without_excluded(row(object_modified_by_ddl=change("HR.S.T", grant=grant)), filters(deny_schemas=["pay"]))
     assert (less is not None) == is_out
+
+
+@pytest.mark.parametrize(
+    ("location", "is_out"),
+    [
+        ("@PAY.STAGE/a.csv", True),
+        ("'@pay.STAGE/a b'", True),
+        ("@PAY.%T", True),
+        ("@S.PAY", False),
+        ("@PAY", False),
+        ("@%PAY", False),
+        ("@~/PAY.STAGE", False),
+        ("s3://bucket/@PAY.STAGE", False),
+    ],
+)
+def test_a_stage_whose_database_is_not_named(location: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+    given = row(direct_objects_accessed=[SALES], objects_modified=[{"location": location}])
+    assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out
 
 
 @LISTS
