@@ -206,7 +206,7 @@ class _ObjectFilter:
         properties = properties_of(document)
         change = change_of(document, properties)
         others = () if change is None else _other_objects(change)
-        return self.is_any_out((*others, *_named_objects(read(properties).normal)))
+        return self.is_any_out((*others, *_named_objects(read(properties).normal, is_change=True)))
 
     def is_any_out(self, objects: Iterable[tuple[str | None, str | None]]) -> bool:
         """Whether any of these objects, given by domain and name, is left out."""
@@ -226,14 +226,16 @@ def _other_objects(change: Change) -> Iterator[tuple[str | None, str | None]]:
     yield change.source_domain, change.source_name
 
 
-def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
+def _named_objects(properties: str | None, *, is_change: bool = False) -> Iterator[tuple[str | None, str]]:
     """Domain and name of objects named in the properties of a change, in their normal form: tags, policies, objects of
-    grants. A text with two parts counts as a name only if the name of its member ends in ``name``.
+    grants. A text with two parts counts as a name only if the name of its member ends in ``name``. ``is_change``:
+    whether it is such properties, so that it is known which texts people wrote; these are not searched.
     """
     waiting: list[tuple[str, Any]] = [("", _parsed(properties))]
     while waiting:
         member, value = waiting.pop()
         if isinstance(value, dict):
+            value = _without_texts(member, value) if is_change else value
             yield from _with_domains(value)
             of_value = member if value.keys() <= {"value"} else ""
             waiting += [(of_value if name == "value" else name, inner) for name, inner in value.items()]
@@ -250,6 +252,24 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
                 yield "SCHEMA", stage[1]
             elif _are_in_schemas(value):
                 yield from (("SCHEMA", match[1]) for match in _schemas_in(value))
+
+
+_OF_PEOPLE: Final = ("comment", "policyBody", "tagValue")
+
+
+def _without_texts(member: str, value: dict[str, Any]) -> dict[str, Any]:
+    """The members of an object in the properties of a change without comments, tag values and policy bodies. A column
+    can be called ``comment``, too: it has more than a text.
+    """
+    if member == "tags":
+        return {name: None if isinstance(one, str) else _without_value(one) for name, one in value.items()}
+    if member == "allowedValues":
+        value = {"": [one for one in value.values() if not isinstance(one, str)]}
+    return {name: one for name, one in value.items() if name not in _OF_PEOPLE or not isinstance(_value(one), str)}
+
+
+def _without_value(element: Any) -> Any:
+    return {name: one for name, one in element.items() if name != "value"} if isinstance(element, dict) else element
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:

@@ -293,6 +293,47 @@ def test_a_stage_whose_database_is_not_named(location: str, is_out: bool) -> Non
     assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out
 
 
+def tagged(value: Any) -> Any:
+    return {"SALES.S.TAG": value}
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "text", ["hr.pay.x", "HR.PAY.F(val)", "@HR.PAY.STAGE/x", '{"name": "HR.PAY"}', "HR.PAY.A,HR.PAY.B"]
+)
+def test_texts_that_people_wrote_are_not_searched(lists: Filters, text: str) -> None:
+    for properties in (
+        {"comment": {"value": text}},
+        {"comment": text},
+        {"policyBody": {"value": text}},
+        {"columns": {"B": {"comment": {"value": text}, "subOperationType": "ALTER"}}},
+        {"columns": [{"objectName": "B", "comment": text}]},
+        {"tags": tagged({"subOperationType": "ADD", "tagValue": {"value": text}})},
+        {"tags": tagged({"subOperationType": "ADD", "value": text})},
+        {"tags": tagged(text)},
+        {"tags": [{"objectName": "SALES.S.TAG", "tagValue": text}]},
+        {"columns": {"B": {"tags": tagged({"subOperationType": "ADD", "tagValue": text})}}},
+        {"allowedValues": {text: {"subOperationType": "ADD"}}},
+        {"allowedValues": {text: text}},
+    ):
+        assert without_excluded(row(object_modified_by_ddl=change("SALES.S.T", **properties)), lists) is None, (
+            properties
+        )
+
+
+@LISTS
+@pytest.mark.parametrize("name", ["comment", "policyBody", "tags", "allowedValues", "tagValue", "value"])
+def test_columns_and_tags_can_be_called_so(lists: Filters, name: str) -> None:
+    masked = {"subOperationType": "ALTER", "maskingPolicies": {"HR.PAY.MASK": {"subOperationType": "ADD"}}}
+    for properties in (
+        {"columns": {name: masked}},
+        {"columns": {name: {"tags": {"HR.PAY.TAG": {"tagValue": "x", "subOperationType": "ADD"}}}}},
+        {"columns": [{"objectName": name, "tags": [{"objectName": "HR.PAY.TAG", "tagValue": "x"}]}]},
+        {"tags": {name: {"tagValue": "x"}, "HR.PAY.TAG": "x"}},
+    ):
+        assert without_excluded(row(object_modified_by_ddl=change("SALES.S.T", **properties)), lists) is not None
+
+
 @LISTS
 @pytest.mark.parametrize(
     "columns",
