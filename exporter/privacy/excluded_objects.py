@@ -1,7 +1,8 @@
 """Remove the objects that a filter leaves out from the rows that name them, in all places.
 
 An element without a name stays in a column from which an object was removed. So the query is recorded as incomplete
-there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the name.
+there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the name. In place of a change there is one of
+which nothing is said (``object_modified_by_ddl UNNAMED``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from exporter.input import row as documents
 from exporter.input.properties import read
 from exporter.input.row import (
     JSON_TEXTS,
+    REMOVED_CHANGE,
     STRUCTURED,
     ChangeDocument,
     Document,
@@ -149,10 +151,7 @@ class _ObjectFilter:
         ]
         change = document.change
         if change is not None:
-            if self._is_change_out(change):
-                document.change = ChangeDocument()
-            else:
-                self._note_remaining(change.object_domain, change.object_name)
+            document.change = self._reduce_change(change)
 
     def _reduce(self, elements: list[Any] | None) -> list[Any] | None:
         before = len(self.reasons)
@@ -161,6 +160,19 @@ class _ObjectFilter:
             if element is not None:
                 self._note_remaining(element.object_domain, element.object_name, element.stage_kind)
         return elements if len(self.reasons) == before else [*remaining, None]
+
+    def _reduce_change(self, document: ChangeDocument) -> ChangeDocument:
+        """The change; if it names an object that is left out, none of it: half of a SWAP would be a false statement.
+        The others that it names stay: what happened to them is not known, and the query says so.
+        """
+        properties = properties_of(document)
+        change = change_of(document, properties)
+        objects = [(document.object_domain, document.object_name), *(() if change is None else _other_objects(change))]
+        remaining = [(domain, name) for domain, name in objects if not self._is_out(domain, name)]
+        is_out = self.is_any_out(_named_objects(read(properties).normal, is_change=True))
+        for domain, name in remaining:
+            self._note_remaining(domain, name)
+        return REMOVED_CHANGE if is_out or len(remaining) < len(objects) else document
 
     def _remaining(self, elements: list[Any]) -> list[Any]:
         """The elements without those that are left out, and without what is left out in them: joins, policies, sources
@@ -198,15 +210,6 @@ class _ObjectFilter:
         """Whether an agent is in a schema that is left out. Only the full name gives the schema."""
         name = None if agent is None else text(agent.agent_name)
         return name is not None and len(stored_parts(name)) > _IN_SCHEMA and self._is_out("AGENT", name)
-
-    def _is_change_out(self, document: ChangeDocument) -> bool:
-        """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""
-        if self._is_out(document.object_domain, document.object_name):
-            return True
-        properties = properties_of(document)
-        change = change_of(document, properties)
-        others = () if change is None else _other_objects(change)
-        return self.is_any_out((*others, *_named_objects(read(properties).normal, is_change=True)))
 
     def is_any_out(self, objects: Iterable[tuple[str | None, str | None]]) -> bool:
         """Whether any of these objects, given by domain and name, is left out."""

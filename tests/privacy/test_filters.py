@@ -12,6 +12,8 @@ from exporter.errors import UsageError
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.input.times import parse_time
+from exporter.model.incomplete import not_understood
+from exporter.model.query import query_facts
 from exporter.privacy.excluded_objects import with_names_as_texts, without_excluded
 from exporter.privacy.filters import Filters, database_and_schema, filters_of
 from tests.input.bad_rows import GOOD
@@ -432,3 +434,38 @@ def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     assert found["objectName"] == "12345"
     assert "objectId" not in found
     assert with_names_as_texts(row(objects_modified=[{**stage, "objectId": "JSMITH"}]), ()) is None
+
+
+# --- changes that are removed, of objects that stay -------------------------------------------------------------------
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "removed",
+    [
+        change("SALES.S.T", swapTargetName={"value": "HR.PAY.T"}, swapTargetDomain={"value": "Table"}),
+        change("HR.PAY.T", swapTargetName={"value": "SALES.S.T"}, swapTargetDomain={"value": "Table"}),
+        change("SALES.S.T", objectName={"value": "HR.PAY.T"}),
+        change("HR.PAY.T", objectName={"value": "SALES.S.T"}),
+        {**change("SALES.S.T", cloneSourceName={"value": "HR.PAY.T"}), "operationType": "CREATE"},
+        change("SALES.S.T", maskingPolicies={"HR.PAY.MASK": {"subOperationType": "ADD"}}),
+    ],
+)
+def test_the_query_of_a_removed_change_says_so(lists: Filters, removed: Any) -> None:
+    """It names an object that stays, so it stays, too."""
+    less = without_excluded(row(object_modified_by_ddl=removed), lists)
+    assert less is not None
+    assert less.text is not None
+    again = read_line(less.text)
+    assert isinstance(again, Row)
+    facts = query_facts("A", [again])
+    assert facts.content.incomplete == ("object_modified_by_ddl UNNAMED",)
+    assert not_understood(again) == (), "it was understood, and removed"
+    assert "HR" not in less.text
+
+
+def test_a_change_of_a_role_and_of_nothing_that_stays() -> None:
+    granted = {**change("R", grant={**GRANT, "SECURABLE_OBJECT_DOMAIN": "SCHEMA", "SECURABLE_OBJECT_NAME": "HR.PAY"})}
+    less = without_excluded(row(object_modified_by_ddl={**granted, "objectDomain": "Role"}), DENIED)
+    assert less is not None
+    assert less.text is None
