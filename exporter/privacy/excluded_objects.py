@@ -281,9 +281,11 @@ def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
     """
     lower = {name.lower().replace("_", ""): _value(value) for name, value in members.items()}
     for name, value in lower.items():
-        domain = lower.get(f"{name.removesuffix('name')}domain")
-        if isinstance(domain, str) and isinstance(value, str):
-            yield normal_domain(domain), value
+        # The place of a grant on all objects may stand in the name, too.
+        scope = lower.get("securableobjectscopedomain") if name == "securableobjectname" else None
+        for domain in (lower.get(f"{name.removesuffix('name')}domain"), scope):
+            if isinstance(domain, str) and isinstance(value, str):
+                yield normal_domain(domain), value
     roles = lower.get("roles")
     for role in roles if isinstance(roles, list) else [roles]:
         if isinstance(role, str) and is_qualified(role):

@@ -272,9 +272,10 @@ def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, pl
 
 @pytest.mark.parametrize(("schema", "is_out"), [("HR.PAY", True), ("OTHER.PAY", True), ("HR.S", False)])
 def test_a_grant_on_all_objects_of_a_schema(schema: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
-    grant = {"value": json.dumps({**ON_ALL, "SECURABLE_OBJECT_SCOPE": schema})}
-    less = without_excluded(row(object_modified_by_ddl=change("HR.S.T", grant=grant)), filters(deny_schemas=["pay"]))
-    assert (less is not None) == is_out
+    for place in ({"SCOPE": schema}, {"SCOPE": "ALL", "NAME": schema}):
+        grant = {"value": json.dumps({**ON_ALL, **{f"SECURABLE_OBJECT_{key}": name for key, name in place.items()}})}
+        given = row(object_modified_by_ddl=change("HR.S.T", grant=grant))
+        assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out, place
 
 
 @pytest.mark.parametrize(
