@@ -19,7 +19,7 @@ from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
 from exporter.input.parquet import PLAIN_BELOW
-from exporter.input.reading import rows_of_document
+from exporter.input.reading import holds_sql, rows_of_document
 from exporter.pipeline.read import Record
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:
-            is_record, text = F.col(_REST).isNull(), F.coalesce(F.col(_REST), text)
+            rest = F.lit("") if any(map(holds_sql, source.columns)) else F.col(_REST)  # nothing says which part is SQL
+            is_record = F.col(_REST).isNull()
+            text = F.when(is_record, text).otherwise(rest)
         text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
     return data_frame.select(
         *_place(source),

@@ -25,7 +25,7 @@ from exporter.input import formats, limits
 from exporter.input.find import ACCESS_HISTORY, REQUIRED, check_names
 from exporter.input.formats import InputFiles
 from exporter.input.limits import FREE, LONGEST_RECORD
-from exporter.input.reading import rows_of_document
+from exporter.input.reading import holds_sql, rows_of_document
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = "".join(map(chr, range(0x21)))
@@ -168,7 +168,8 @@ def _csv(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[t
             record = {name: value for name, value in pairs if value is not None and value != _NULL_IN_CSV}
             yield with_damage(json_text(record)), True
         else:
-            yield text, not text.strip(" ")
+            is_blank = not text.strip(" ")
+            yield "" if any(map(holds_sql, source.columns)) else text, is_blank  # nothing says which part is SQL
 
 
 def _parquet(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

@@ -47,7 +47,9 @@ _NO_TEXT: Final = frozenset({"\\N", "null"})
 _NEEDED: Final = ("query_id", "query_start_time", "user_name")
 _EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})
 """Texts of an unknown column that has no content."""
-_holds_sql: Final = re.compile(r"query_?text|sql_?text|bind_?(?:value|var)|binding", re.IGNORECASE).search
+SQL_NAME: Final = "query_?text|sql_?text|bind_?(?:value|var)|binding"
+holds_sql: Final = re.compile(SQL_NAME, re.IGNORECASE).search
+"""Whether the name of a column says that it has SQL text, or values of bind variables."""
 
 
 _READ: Final = (*_NEEDED, *TEXTS, *JSON_TEXTS, *aggregates.COLUMNS)
@@ -165,7 +167,7 @@ def unknown_columns(texts: Mapping[str, str | None]) -> str | None:
 
 
 def _as_json(name: str, text: str) -> str:
-    if _holds_sql(name):
+    if holds_sql(name):
         return "null"
     plain = text.encode("utf-8", "replace").decode("utf-8")
     raw = raw_json(unwrapped_json(plain))

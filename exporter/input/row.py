@@ -131,6 +131,10 @@ class ChangeDocument(ThingDocument, rename="camel"):
     properties: Raw = Raw(b"null")
 
 
+REMOVED_CHANGE: Final = ChangeDocument(object_id=0)
+"""In place of a change that a filter removed: a change of which nothing is said. One that is empty is none."""
+
+
 class AgentDocument(Struct, rename="camel", gc=False):
     """A software agent that acted for the user."""
 

@@ -22,6 +22,7 @@ import msgspec
 from exporter.input.properties import Properties, read
 from exporter.input.row import (
     JSON_TEXTS,
+    REMOVED_CHANGE,
     AgentDocument,
     ChangeDocument,
     DirectDocument,
@@ -376,7 +377,7 @@ def _domain(domain: Text) -> Iterator[str]:
 def _of_change(change: ChangeDocument) -> Iterator[str]:
     operation, properties = _new_operation(change), read(properties_of(change))
     if _lacks_object(change):
-        if change != ChangeDocument() and change.object_name != TRUNCATED:
+        if change != REMOVED_CHANGE and change.object_name != TRUNCATED:
             yield f"property {_CHANGE}.objectName"
     elif change.operation_type is None:
         yield f"property {_CHANGE}.operationType"

@@ -31,6 +31,7 @@ from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, w
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
 from exporter.privacy.lines import Lines, lines_of
 from exporter.privacy.pseudonyms import Key
+from exporter.privacy.sql_text import without_sql
 from exporter.privacy.user_text import OF_HISTORY, TEXT, is_own_word
 
 if TYPE_CHECKING:
@@ -305,6 +306,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
             row, text = screened.row(screen.look(record))
         if row is None:
             continue
+        row, text = without_sql(row, text)
         numbers["rows"] += 1
         numbers["aggregate_rows"] += record.is_aggregate
         if isinstance(row, Unreadable):

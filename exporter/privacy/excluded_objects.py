@@ -1,7 +1,8 @@
 """Remove the objects that a filter leaves out from the rows that name them, in all places.
 
 An element without a name stays in a column from which an object was removed. So the query is recorded as incomplete
-there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the name.
+there (``direct_objects_accessed UNNAMED``), as if Snowflake had left out the name. In place of a change there is one of
+which nothing is said (``object_modified_by_ddl UNNAMED``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from exporter.input import row as documents
 from exporter.input.properties import read
 from exporter.input.row import (
     JSON_TEXTS,
+    REMOVED_CHANGE,
     STRUCTURED,
     ChangeDocument,
     Document,
@@ -32,22 +34,26 @@ from exporter.input.row import (
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.facts import Change
-from exporter.model.identifiers import normal_domain, usable_id
+from exporter.model.identifiers import is_qualified, normal_domain, usable_id
 from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema, stored_parts
 
-_WITHHELD: Final = "withheld"
+HIDDEN_SQL: Final = "withheld"
+"""In place of SQL text and of values of bind variables."""
 _FREE: Final = ("unknown_columns", *JSON_TEXTS)
 """Columns of JSON whose members no document gives."""
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
-_NAME: Final = rf"{_IDENTIFIER}(?:\.{_IDENTIFIER}){{2,}}"
-_ITEM: Final = rf"\s*(?:@|snow://\w+/)?({_NAME})"
-_REST: Final = r"(?:/.*|\([^)]*\))?\s*"
+_SCHEMA: Final = rf"{_IDENTIFIER}\.{_IDENTIFIER}"
+_ITEM: Final = rf"\s*'?(?:@|snow://\w+/)?({_SCHEMA})(?:\.%?{_IDENTIFIER})+"
+_REST: Final = r"(?:/.*|\([^)]*\))?'?\s*"
+_is_stage: Final = re.compile(rf"'?@({_IDENTIFIER})\.%?{_IDENTIFIER}{_REST}", re.DOTALL).fullmatch
+"""A stage whose database is not named. The group is the schema."""
 _are_in_schemas: Final = re.compile(rf"{_ITEM}{_REST}(?:,{_ITEM}{_REST})*", re.DOTALL).fullmatch
-_in_schemas: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
-"""Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``)
-and of procedures with the types of their arguments.
+_schemas_in: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
+"""Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``,
+of a table ``@DB.SCHEMA.%TABLE``, in single quotes if there are spaces) and of procedures with the types of their
+arguments. The group is the schema.
 """
 is_no_text: Final = re.compile(r"[\[{]|(?:true|false|-?\d[\d.eE+-]*|NaN|-?Infinity)\Z").match
 """Matches the text of a name that may have been another value of JSON in its row."""
@@ -115,7 +121,7 @@ def own_form(row: Row, document: Document) -> str:
         del columns["query_id"]  # it is made from the others
     if row.unknown_columns is not None:
         unknown = columns_of(row.unknown_columns)  # null: SQL text, of which only the name is kept
-        columns = {**{name: raw if bytes(raw) != b"null" else _WITHHELD for name, raw in unknown.items()}, **columns}
+        columns = {**{name: raw if bytes(raw) != b"null" else HIDDEN_SQL for name, raw in unknown.items()}, **columns}
     structured = dict(zip(STRUCTURED, astuple(document), strict=True))
     return msgspec.json.encode({**columns, **times, **structured}).decode()
 
@@ -145,10 +151,7 @@ class _ObjectFilter:
         ]
         change = document.change
         if change is not None:
-            if self._is_change_out(change):
-                document.change = ChangeDocument()
-            else:
-                self._note_remaining(change.object_domain, change.object_name)
+            document.change = self._reduce_change(change)
 
     def _reduce(self, elements: list[Any] | None) -> list[Any] | None:
         before = len(self.reasons)
@@ -157,6 +160,19 @@ class _ObjectFilter:
             if element is not None:
                 self._note_remaining(element.object_domain, element.object_name, element.stage_kind)
         return elements if len(self.reasons) == before else [*remaining, None]
+
+    def _reduce_change(self, document: ChangeDocument) -> ChangeDocument:
+        """The change; if it names an object that is left out, none of it: half of a SWAP would be a false statement.
+        The others that it names stay: what happened to them is not known, and the query says so.
+        """
+        properties = properties_of(document)
+        change = change_of(document, properties)
+        objects = [(document.object_domain, document.object_name), *(() if change is None else _other_objects(change))]
+        remaining = [(domain, name) for domain, name in objects if not self._is_out(domain, name)]
+        is_out = self.is_any_out(_named_objects(read(properties).normal, is_change=True))
+        for domain, name in remaining:
+            self._note_remaining(domain, name)
+        return REMOVED_CHANGE if is_out or len(remaining) < len(objects) else document
 
     def _remaining(self, elements: list[Any]) -> list[Any]:
         """The elements without those that are left out, and without what is left out in them: joins, policies, sources
@@ -195,15 +211,6 @@ class _ObjectFilter:
         name = None if agent is None else text(agent.agent_name)
         return name is not None and len(stored_parts(name)) > _IN_SCHEMA and self._is_out("AGENT", name)
 
-    def _is_change_out(self, document: ChangeDocument) -> bool:
-        """Whether a change affects or names an object that is left out. Half of a SWAP would be a false statement."""
-        if self._is_out(document.object_domain, document.object_name):
-            return True
-        properties = properties_of(document)
-        change = change_of(document, properties)
-        others = () if change is None else _other_objects(change)
-        return self.is_any_out((*others, *_named_objects(read(properties).normal)))
-
     def is_any_out(self, objects: Iterable[tuple[str | None, str | None]]) -> bool:
         """Whether any of these objects, given by domain and name, is left out."""
         return any(self._is_out(domain, name) for domain, name in objects)
@@ -222,14 +229,16 @@ def _other_objects(change: Change) -> Iterator[tuple[str | None, str | None]]:
     yield change.source_domain, change.source_name
 
 
-def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
+def _named_objects(properties: str | None, *, is_change: bool = False) -> Iterator[tuple[str | None, str]]:
     """Domain and name of objects named in the properties of a change, in their normal form: tags, policies, objects of
-    grants. A text with two parts counts as a name only if the name of its member ends in ``name``.
+    grants. A text with two parts counts as a name only if the name of its member ends in ``name``. ``is_change``:
+    whether it is such properties, so that it is known which texts people wrote; these are not searched.
     """
     waiting: list[tuple[str, Any]] = [("", _parsed(properties))]
     while waiting:
         member, value = waiting.pop()
         if isinstance(value, dict):
+            value = _without_texts(member, value) if is_change else value
             yield from _with_domains(value)
             of_value = member if value.keys() <= {"value"} else ""
             waiting += [(of_value if name == "value" else name, inner) for name, inner in value.items()]
@@ -242,17 +251,45 @@ def _named_objects(properties: str | None) -> Iterator[tuple[str | None, str]]:
                 waiting.append((member, opened))
             elif member.lower().endswith("name") and _may_be_name(value):
                 yield None, value
+            elif stage := _is_stage(value):
+                yield "SCHEMA", stage[1]
             elif _are_in_schemas(value):
-                yield from ((None, match[1]) for match in _in_schemas(value))
+                yield from (("SCHEMA", match[1]) for match in _schemas_in(value))
+
+
+_OF_PEOPLE: Final = ("comment", "policyBody", "tagValue")
+
+
+def _without_texts(member: str, value: dict[str, Any]) -> dict[str, Any]:
+    """The members of an object in the properties of a change without comments, tag values and policy bodies. A column
+    can be called ``comment``, too: it has more than a text.
+    """
+    if member == "tags":
+        return {name: None if isinstance(one, str) else _without_value(one) for name, one in value.items()}
+    if member == "allowedValues":
+        value = {"": [one for one in value.values() if not isinstance(one, str)]}
+    return {name: one for name, one in value.items() if name not in _OF_PEOPLE or not isinstance(_value(one), str)}
+
+
+def _without_value(element: Any) -> Any:
+    return {name: one for name, one in element.items() if name != "value"} if isinstance(element, dict) else element
 
 
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``."""
-    domains = {name.lower(): _value(value) for name, value in members.items() if name.lower().endswith("domain")}
-    for name, member in members.items():
-        domain = domains.get(f"{name.lower().removesuffix('name')}domain") if name.lower().endswith("name") else None
-        if isinstance(domain, str) and isinstance(value := _value(member), str):
-            yield normal_domain(domain), value
+    """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``,
+    ``SECURABLE_OBJECT_SCOPE_DOMAIN`` and ``SECURABLE_OBJECT_SCOPE``. A qualified name of a role is one of a database.
+    """
+    lower = {name.lower().replace("_", ""): _value(value) for name, value in members.items()}
+    for name, value in lower.items():
+        # The place of a grant on all objects may stand in the name, too.
+        scope = lower.get("securableobjectscopedomain") if name == "securableobjectname" else None
+        for domain in (lower.get(f"{name.removesuffix('name')}domain"), scope):
+            if isinstance(domain, str) and isinstance(value, str):
+                yield normal_domain(domain), value
+    roles = lower.get("roles")
+    for role in roles if isinstance(roles, list) else [roles]:
+        if isinstance(role, str) and is_qualified(role):
+            yield "DATABASE ROLE", role
 
 
 def _value(value: Any) -> Any:

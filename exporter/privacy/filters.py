@@ -15,11 +15,13 @@ from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.input.times import iso, parse_time
+from exporter.model.identifiers import FUNCTIONS, TABLES, VIEWS
 from exporter.privacy.pseudonyms import Key, may_be_read_by_others
 from exporter.system import files
 
 _is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch
-_PART: Final = r'"(?:[^"]|"")+"|[^."]+'
+_PART: Final = r'%?"(?:[^"]|"")+"|[^."]+'
+"""A part of a name; the stage of a table has its name after a percent sign."""
 _parts_of: Final = re.compile(_PART).findall
 _are_parts: Final = re.compile(rf"(?:{_PART})(?:[.](?:{_PART}))*").fullmatch
 _in_quotes: Final = re.compile(r'"(?:[^"]|"")*"')
@@ -30,6 +32,14 @@ _DATABASE, _SCHEMA = "DATABASE", "SCHEMA"
 _IN_NO_DATABASE: Final = frozenset(
     {"ROLE", "USER", "WAREHOUSE", "SHARE", "LISTING", "INTEGRATION", "ACCOUNT", "SESSION", "ORGANIZATION"}
 )
+_IN_SCHEMAS: Final = frozenset(
+    {
+        *(*TABLES, *VIEWS, *FUNCTIONS, "PROCEDURE", "STREAM", "STAGE", "SEQUENCE", "TAG", "TASK", "PIPE", "ALERT"),
+        *("FILE FORMAT", "SECRET", "SEMANTIC VIEW", "MASKING POLICY", "ROW ACCESS POLICY", "AGGREGATION POLICY"),
+        *("PROJECTION POLICY", "JOIN POLICY", "DATASET", "MODEL", "NOTEBOOK", "STREAMLIT", "GIT REPOSITORY"),
+    }
+)
+"""The domains of objects that are always in a schema: of a name of two parts, the first is a schema."""
 
 
 class NamePattern(NamedTuple):
@@ -231,6 +241,8 @@ def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: 
     if database is not None and _is_out(*_lists(filters, DATABASES), lambda entry: entry.matches(database)):
         return DATABASES
     allowed, denied = _lists(filters, SCHEMAS)
+    if schema is None and database is not None and domain in _IN_SCHEMAS:
+        schema, database = database, None  # the name of an object in a schema, without its database
     if schema is not None:
         return SCHEMAS if _is_out(allowed, denied, lambda entry: _is_schema(entry, database, schema)) else None
     # A database is kept if one of its schemas may be allowed.

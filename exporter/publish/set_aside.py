@@ -212,7 +212,8 @@ class RowsToMend:
 
 _NOTES: Final = {
     "again": "not written: a later run exported the query",
-    "hidden": "not written: with pseudonyms or filters the text of such a row is not kept; take it from the input",
+    "hidden": "not written: with pseudonyms or filters, or SQL, the text of such a row is not kept; take it from the "
+    "input",
     "cut": "not written: too long, and only the beginning is kept; take it from the input",
     "damaged": "with bytes that are not UTF-8, which are lost; \\udcff stands for each, and has to be replaced",
     "no_json": 'not JSON: as it came, and if it has line ends as {"as_it_came": "..."}; write an object in its place',

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.cli import main
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.privacy.canaries import found, row, table
@@ -106,6 +107,51 @@ def test_lines_of_query_history(tmp_path: Path) -> None:
     options = ("--update", "--out", str(tmp_path / "updated"), "--outputs", "events,graph")
     run(tmp_path, rows(), config, "--query-history", str(history), *options)
     assert [one for one in found(tmp_path / "updated") if "manifest.json" not in one] == []
+
+
+_BY: Final = ("objectDomain", "objectId", "objectName")
+
+
+def filled(number: int, target: Json, source: Json) -> Json:
+    sources = [{**{name: source[name] for name in _BY}, "columnName": "A"}]
+    written = {**target, "columns": [{"columnName": "A", "directSources": sources, "baseSources": sources}]}
+    return at(number, f"2026-03-0{number}", direct_objects_accessed=[source], objects_modified=[written])
+
+
+def changed(number: int, thing: Json, **properties: str) -> Json:
+    values = {name: {"value": value} for name, value in properties.items()}
+    change = {**{name: thing[name] for name in _BY}, "operationType": "ALTER", "properties": values}
+    return at(number, f"2026-03-0{number}", object_modified_by_ddl=change)
+
+
+@pytest.mark.parametrize("question", ["lineage-as-of", "former-names"])
+@pytest.mark.parametrize("asked", ["--object-name=SALES.S.LIVE", "--object-id=3"])
+@pytest.mark.parametrize("kind", ["swap", "rename out", "rename in"])
+def test_answers_after_a_change_that_was_removed(
+    kind: str, asked: str, question: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the name means since a SWAP with, or a RENAME from or to a schema that is left out, is not known."""
+    live, hidden = table("SALES.S.LIVE", objectId=3), table("SALES.PAY.BUILT", objectId=4)
+    target = {"swapTargetDomain": "Table", "swapTargetId": "4", "swapTargetName": "SALES.PAY.BUILT"}
+    back = {"swapTargetDomain": "Table", "swapTargetId": "3", "swapTargetName": "SALES.S.LIVE"}
+    changes = {
+        "swap": [changed(2, live, **target), changed(2, hidden, **back)],
+        "rename out": [changed(2, live, objectName="SALES.PAY.OLD")],
+        "rename in": [changed(2, hidden, objectName="SALES.S.LIVE")],
+    }
+    report = run(tmp_path, [filled(1, live, OPEN), *changes[kind]], "[filter]\ndeny_schemas = ['pay']\n", "--strict")
+    assert report["queries"] == 2
+    queries = {one["query_id"]: one for one in exports.facts(tmp_path / "out", "queries")}
+    assert queries["q2"]["incomplete"] == ["object_modified_by_ddl UNNAMED"]
+    capsys.readouterr()
+    at_time = ["--at", "2026-03-09"] if question == "lineage-as-of" else []
+    assert main(["query", question, str(tmp_path / "out"), asked, *at_time]) == 0
+    printed = capsys.readouterr()
+    assert "1 query was not understood in full (object_modified_by_ddl" in printed.err
+    assert "the first is q2" in printed.err
+    if question == "lineage-as-of":
+        assert main(["query", question, str(tmp_path / "out"), asked, "--at", "2026-03-01T12:00:00Z"]) == 0
+        assert "not understood" not in capsys.readouterr().err, "it was not yet"
 
 
 def test_rows_that_cannot_be_read(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from exporter.errors import UsageError
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.input.times import parse_time
+from exporter.model.incomplete import not_understood
+from exporter.model.query import query_facts
 from exporter.privacy.excluded_objects import with_names_as_texts, without_excluded
 from exporter.privacy.filters import Filters, database_and_schema, filters_of
 from tests.input.bad_rows import GOOD
@@ -100,6 +102,17 @@ def test_users(lists: dict[str, list[str]], left_out: list[str], stays: list[str
         ({"deny_schemas": ["hr.pay"]}, "VIEW", "OTHER.PAY.V", None),
         ({"deny_schemas": ["hr.pay"]}, "DATABASE", "HR", None),
         ({"deny_schemas": ["pay"]}, "VIEW", "OTHER.PAY.V", "schemas"),
+        ({"deny_schemas": ["pay"]}, "TABLE", "PAY.T", "schemas"),
+        ({"deny_schemas": ["pay"]}, "STAGE", 'pay."s t"', "schemas"),
+        ({"deny_schemas": ["p*"]}, "MASKING POLICY", "PAY.MASK", "schemas"),
+        ({"deny_schemas": ["pay"]}, "TABLE", "S.PAY", None),
+        ({"deny_schemas": ["hr.pay"]}, "TABLE", "PAY.T", None),
+        ({"deny_schemas": ["pay"]}, "DATABASE ROLE", "PAY.R", None),
+        ({"deny_schemas": ["pay"]}, "SCHEMA", "PAY.S", None),
+        ({"deny_schemas": ["pay"]}, None, "PAY.T", None),
+        ({"deny_databases": ["pay"]}, "TABLE", "PAY.T", "databases"),
+        ({"allow_schemas": ["mart"]}, "TABLE", "MART.T", None),
+        ({"allow_schemas": ["mart"]}, "TABLE", "RAW.T", "schemas"),
         ({"deny_schemas": ["hr.tmp_*"]}, "VIEW", "HR.TMP_1.V", "schemas"),
         ({"deny_schemas": ["hr.*"]}, "VIEW", "HR.X.V", "schemas"),
         ({"deny_schemas": ['"h.r"."p.*"']}, "VIEW", '"h.r"."p.*".V', "schemas"),
@@ -182,6 +195,12 @@ def change(name: str, **properties: Any) -> Any:
     }
 
 
+STAGE: Any = {"objectDomain": "Stage", "stageKind": "Table"}
+GRANT: Any = {"PRIVILEGES": ["SELECT"], "ROLES": ["R"]}
+ON_ALL: Any = {**GRANT, "SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA"}
+ON_ALL_OF_DATABASE: Any = {"SECURABLE_OBJECT_SCOPE_DOMAIN": "DATABASE", "SECURABLE_OBJECT_SCOPE": "HR"}
+
+
 @LISTS
 @pytest.mark.parametrize(
     ("columns", "place"),
@@ -195,7 +214,17 @@ def change(name: str, **properties: Any) -> Any:
         ({"policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "policies_referenced"),
         ({"provider_policies_referenced": [guarded(policy("HR.PAY.MASK"))]}, "provider_policies_referenced"),
         ({"direct_objects_accessed": [joined(HR)]}, "direct_objects_accessed"),
-        ({"objects_modified": [SALES, {"location": "@HR.PAY.STAGE/a.csv"}]}, "objects_modified"),
+        *(
+            ({"objects_modified": [SALES, {"location": location}]}, "objects_modified")
+            for location in (
+                *("@HR.PAY.STAGE/a.csv", "@HR.PAY.%SALARIES", '@"HR".PAY.%SALARIES/x', '@HR.PAY.%"s t"/x, y'),
+                *("'@HR.PAY.STAGE/x y'", "'@HR.PAY.STAGE'", "'@HR.PAY.%SALARIES'", "@SALES.S.X,'@HR.PAY.STAGE/x y'"),
+            )
+        ),
+        *(
+            ({"objects_modified": [SALES, {**STAGE, "objectName": name}]}, "objects_modified")
+            for name in ("HR.PAY.%SALARIES", 'HR."pay.2".%"S T"')
+        ),
         *(
             ({"objects_modified": [SALES], "object_modified_by_ddl": one}, "object_modified_by_ddl")
             for one in (
@@ -210,12 +239,17 @@ def change(name: str, **properties: Any) -> Any:
                     change("SALES.S.T", **{key: value})
                     for key in ("manifestStageLocation", "propertyOfNextYear")
                     for value in (
+                        *({"value": "@HR.PAY.%T/x"}, {"value": "'@HR.PAY.STAGE/x y'"}, "'@HR.PAY.%T'"),
                         *({"value": "@HR.PAY.STAGE/dir/a, b.yml"}, "@HR.PAY.STAGE", {"value": '@"HR".PAY."S t"/x'}),
                         *({"value": "SALES.S.T, HR.PAY.T"}, {"value": "snow://agent/HR.PAY.BOT/versions/live"}),
                         *({"value": "HR.PAY.LOAD(NUMBER, VARCHAR)"}, {"value": ["@HR.PAY.STAGE"]}),
                     )
                 ),
                 change("SALES.S.T", grant='{"value":{"SECURABLE_OBJECT_NAME":"HR.PAY"}}'),
+                change("SALES.S.T", grant={"value": json.dumps({**GRANT, "ROLES": ["R", "HR.READERS"]})}),
+                change("SALES.S.T", revoke={**GRANT, "ROLES": "HR.READERS"}),
+                change("SALES.S.T", grant={"value": json.dumps({**ON_ALL, "SECURABLE_OBJECT_SCOPE": "HR.PAY"})}),
+                change("SALES.S.T", grant={"value": json.dumps([GRANT, {**ON_ALL, **ON_ALL_OF_DATABASE}])}),
                 {**change("SALES"), "objectDomain": "Database", "properties": {"swapTargetName": {"value": "HR"}}},
             )
         ),
@@ -234,6 +268,73 @@ def test_what_is_left_out_is_nowhere_in_the_row(lists: Filters, columns: Any, pl
     assert again.start == row(**columns).start
     found = msgspec.json.decode(less.text)[place]
     assert found == [*found[:-1], None] if isinstance(found, list) else not any(found.values())
+
+
+@pytest.mark.parametrize(("schema", "is_out"), [("HR.PAY", True), ("OTHER.PAY", True), ("HR.S", False)])
+def test_a_grant_on_all_objects_of_a_schema(schema: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+    for place in ({"SCOPE": schema}, {"SCOPE": "ALL", "NAME": schema}):
+        grant = {"value": json.dumps({**ON_ALL, **{f"SECURABLE_OBJECT_{key}": name for key, name in place.items()}})}
+        given = row(object_modified_by_ddl=change("HR.S.T", grant=grant))
+        assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out, place
+
+
+@pytest.mark.parametrize(
+    ("location", "is_out"),
+    [
+        ("@PAY.STAGE/a.csv", True),
+        ("'@pay.STAGE/a b'", True),
+        ("@PAY.%T", True),
+        ("@S.PAY", False),
+        ("@PAY", False),
+        ("@%PAY", False),
+        ("@~/PAY.STAGE", False),
+        ("s3://bucket/@PAY.STAGE", False),
+    ],
+)
+def test_a_stage_whose_database_is_not_named(location: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+    given = row(direct_objects_accessed=[SALES], objects_modified=[{"location": location}])
+    assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out
+
+
+def tagged(value: Any) -> Any:
+    return {"SALES.S.TAG": value}
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "text", ["hr.pay.x", "HR.PAY.F(val)", "@HR.PAY.STAGE/x", '{"name": "HR.PAY"}', "HR.PAY.A,HR.PAY.B"]
+)
+def test_texts_that_people_wrote_are_not_searched(lists: Filters, text: str) -> None:
+    for properties in (
+        {"comment": {"value": text}},
+        {"comment": text},
+        {"policyBody": {"value": text}},
+        {"columns": {"B": {"comment": {"value": text}, "subOperationType": "ALTER"}}},
+        {"columns": [{"objectName": "B", "comment": text}]},
+        {"tags": tagged({"subOperationType": "ADD", "tagValue": {"value": text}})},
+        {"tags": tagged({"subOperationType": "ADD", "value": text})},
+        {"tags": tagged(text)},
+        {"tags": [{"objectName": "SALES.S.TAG", "tagValue": text}]},
+        {"columns": {"B": {"tags": tagged({"subOperationType": "ADD", "tagValue": text})}}},
+        {"allowedValues": {text: {"subOperationType": "ADD"}}},
+        {"allowedValues": {text: text}},
+    ):
+        assert without_excluded(row(object_modified_by_ddl=change("SALES.S.T", **properties)), lists) is None, (
+            properties
+        )
+
+
+@LISTS
+@pytest.mark.parametrize("name", ["comment", "policyBody", "tags", "allowedValues", "tagValue", "value"])
+def test_columns_and_tags_can_be_called_so(lists: Filters, name: str) -> None:
+    masked = {"subOperationType": "ALTER", "maskingPolicies": {"HR.PAY.MASK": {"subOperationType": "ADD"}}}
+    for properties in (
+        {"columns": {name: masked}},
+        {"columns": {name: {"tags": {"HR.PAY.TAG": {"tagValue": "x", "subOperationType": "ADD"}}}}},
+        {"columns": [{"objectName": name, "tags": [{"objectName": "HR.PAY.TAG", "tagValue": "x"}]}]},
+        {"tags": {name: {"tagValue": "x"}, "HR.PAY.TAG": "x"}},
+    ):
+        assert without_excluded(row(object_modified_by_ddl=change("SALES.S.T", **properties)), lists) is not None
 
 
 @LISTS
@@ -262,7 +363,11 @@ def test_a_query_of_nothing_else_is_left_out_whole(lists: Filters, columns: Any)
         {"objects_modified": [{"location": "s3://bucket/a.csv"}, {"objectName": "J", "stageKind": "User"}]},
         {"direct_objects_accessed": [{"objectDomain": "Table", "objectId": 7}]},
         {"object_modified_by_ddl": change("SALES.S.T", comment={"value": "see HR.PAY.T and more"}, n={"value": 1.5})},
+        {"objects_modified": [{"location": "@~/HR.PAY.T"}, {"location": "@~"}, {"location": "'@~/HR.PAY.T x'"}]},
+        {"objects_modified": [{"location": "@SALES.S.%T/HR.PAY.T"}, {**STAGE, "objectName": "SALES.S.%T"}]},
         {"object_modified_by_ddl": change("SALES.S.T", file={"value": "data.csv"})},
+        {"object_modified_by_ddl": change("SALES.S.T", grant={**ON_ALL, "SECURABLE_OBJECT_SCOPE": "SALES.S"})},
+        {"object_modified_by_ddl": change("SALES.S.T", grant={**GRANT, "ROLES": ["HR", '"HR.PAY"', "SALES.R"]})},
         {"object_modified_by_ddl": change("SALES.S.T", manifestStageLocation={"value": "@SALES.S.STAGE/HR.PAY.T"})},
         {"object_modified_by_ddl": change("SALES.S.T", note={"value": "see below, HR.PAY.T"})},
         {"agents_info": [{"agentType": "CORTEX_AGENT", "agentId": 7, "agentName": "SALES.S.BOT"}]},
@@ -330,3 +435,38 @@ def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     assert found["objectName"] == "12345"
     assert "objectId" not in found
     assert with_names_as_texts(row(objects_modified=[{**stage, "objectId": "JSMITH"}]), ()) is None
+
+
+# --- changes that are removed, of objects that stay -------------------------------------------------------------------
+
+
+@LISTS
+@pytest.mark.parametrize(
+    "removed",
+    [
+        change("SALES.S.T", swapTargetName={"value": "HR.PAY.T"}, swapTargetDomain={"value": "Table"}),
+        change("HR.PAY.T", swapTargetName={"value": "SALES.S.T"}, swapTargetDomain={"value": "Table"}),
+        change("SALES.S.T", objectName={"value": "HR.PAY.T"}),
+        change("HR.PAY.T", objectName={"value": "SALES.S.T"}),
+        {**change("SALES.S.T", cloneSourceName={"value": "HR.PAY.T"}), "operationType": "CREATE"},
+        change("SALES.S.T", maskingPolicies={"HR.PAY.MASK": {"subOperationType": "ADD"}}),
+    ],
+)
+def test_the_query_of_a_removed_change_says_so(lists: Filters, removed: Any) -> None:
+    """It names an object that stays, so it stays, too."""
+    less = without_excluded(row(object_modified_by_ddl=removed), lists)
+    assert less is not None
+    assert less.text is not None
+    again = read_line(less.text)
+    assert isinstance(again, Row)
+    facts = query_facts("A", [again])
+    assert facts.content.incomplete == ("object_modified_by_ddl UNNAMED",)
+    assert not_understood(again) == (), "it was understood, and removed"
+    assert "HR" not in less.text
+
+
+def test_a_change_of_a_role_and_of_nothing_that_stays() -> None:
+    granted = {**change("R", grant={**GRANT, "SECURABLE_OBJECT_DOMAIN": "SCHEMA", "SECURABLE_OBJECT_NAME": "HR.PAY"})}
+    less = without_excluded(row(object_modified_by_ddl={**granted, "objectDomain": "Role"}), DENIED)
+    assert less is not None
+    assert less.text is None
