@@ -172,10 +172,10 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
 
     meant = set(things) or resolved.things
     seen = as_printed(answer) if of_page and is_shipped(question) else answer
-    reasons = missing.explain(Asked(graph, question, resolved.params, seen, meant, ask_again))
     # Of the objects of all accounts that have an id, the answer is about these.
     found = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
-    return replace(answer, notes=[*found, *reasons, *answer.notes])
+    reasons = missing.explain(Asked(graph, question, resolved.params, seen, meant, ask_again), found)
+    return replace(answer, notes=[*reasons, *answer.notes])
 
 
 def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:
