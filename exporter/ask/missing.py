@@ -110,7 +110,7 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
     """
     notes: list[Callable[[Asked], Iterable[str]]] = [lambda _: looked_up, _outside]
     if is_shipped(asked.question):
-        notes = [shared_names.held_by_several, *notes]
+        notes = [shared_names.held_by_several, shared_names.in_use, *notes]
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     notes += [left_out.within_intervals]
@@ -135,7 +135,7 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
             other_uses.otherwise_used,
             built_elsewhere.called_otherwise,
             built_elsewhere.under_other_names,
-            built_elsewhere.of_one_name,
+            shared_names.of_one_name,
         ]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:

@@ -7,16 +7,20 @@ another one. So do those of a schema that was dropped and made again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
-from exporter.ask.lookups import NameHolder
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.parameters import instant
 from exporter.ask.places import SWAP
 from exporter.model.identifiers import match_name
 
+_SHOWN: Final = 5
+_SHOWN_IN_USE: Final = 20
+"""More than in other notes: who does not see a name drops a table that is in use."""
 _END: Final = datetime.max.replace(tzinfo=UTC)
 _MOMENT: Final = timedelta(microseconds=1)
 _OF_NAMES: Final = "former-names"
@@ -116,3 +120,61 @@ def _has_rows(asked: Asked, last: NameHolder) -> bool:
     states = (state for whole in wholes for state in graph.subjects("prov:specializationOf", whole))
     is_view = any(graph.subjects("ah:view", last.iri))
     return is_view or any(any(graph.objects(state, "prov:wasDerivedFrom")) for state in states)
+
+
+# --- unused objects ---------------------------------------------------------------------------------------------------
+
+
+def in_use(asked: Asked) -> Iterator[str]:
+    """A note on the names of unused objects that others have, too, which are in use: who drops by name what is listed
+    drops these. Of each name, the one that was read last.
+    """
+    if asked.name != "unused-objects" or asked.since is None:
+        return
+    graph, texts = asked.graph, list[str]()
+    for name, domain in sorted({(row["object_name"] or "", row["domain"] or "") for row in asked.answer.dicts()}):
+        holders = graph.holders(name)
+        accounts = {one.account for one in holders if one.domain == domain and graph.label(one.iri) == name}
+        for account in sorted(accounts) if len(holders) > 1 else ():
+            having = [one for one in holders if one.account == account and one.until is None and one.ident]
+            reads = {_last_read(graph, one.iri): one for one in having if _kind(one.domain) == _kind(domain)}
+            last = max(filter(None, reads), key=in_utc, default="")
+            if last and in_utc(last) >= asked.since:
+                texts.append(f"{name} (object_id={reads[last].ident}, read last at {last})")
+    if texts:
+        yield (
+            "Drop nothing by these names, which other objects have, too, that were read: "
+            f"{first_of(list(dict.fromkeys(texts)), _SHOWN_IN_USE, '; ')}. What is listed may have another name now."
+        )
+
+
+def of_one_name(asked: Asked) -> Iterator[str]:
+    """A note on the ids of unused objects whose name others have, too, as far as rows say."""
+    if asked.name != "unused-objects":
+        return
+    graph, texts = asked.graph, list[str]()
+    rows = {(row["object_name"] or "", row["domain"] or "", row["last_read"]) for row in asked.answer.dicts()}
+    by_name: Mapping[tuple[str, str], set[str]] = defaultdict(set)
+    for name, domain, last_read in rows:
+        by_name[name, domain].add(last_read or "")
+    for (name, domain), read in sorted(by_name.items()):
+        holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
+        places = {one.iri: one.account for one in holders if one.until is None}
+        for iri, account in sorted(places.items()):
+            ident, last = graph.text(iri, "ah:objectId"), _last_read(graph, iri)
+            if list(places.values()).count(account) > 1 and last in read:
+                texts.append(f"{name}, {f'last read {last}' if last else 'not read'}: object_id={ident or 'unknown'}")
+    if texts:
+        yield f"Several objects have these names, as far as rows say: {first_of(texts, _SHOWN, '; ')}."
+
+
+def _last_read(graph: Lookups, thing: str) -> str:
+    """When the last query started that read an object, as the answer has it; empty if none did."""
+    queries = (
+        query
+        for access in graph.subjects("ah:accessedObject", thing)
+        for term in ("prov:qualifiedUsage", "ah:accessPattern")
+        for query in graph.subjects(term, access)
+    )
+    times = (graph.text(query, "ah:lastStartedAtTime") or graph.text(query, "prov:startedAtTime") for query in queries)
+    return max((time for time in times if time), key=in_utc, default="")

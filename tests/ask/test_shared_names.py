@@ -142,3 +142,33 @@ def test_each_account_has_its_own_objects(whole: Store) -> None:
     notes = ask(both, find("former-names"), {"object_name": "R.LIVE.K"}).notes
     assert "4 objects of the account STORY-nights have the name R.LIVE.K" in notes[0] + notes[1]
     assert "2 objects of the account STORY-nights-too have the name R.LIVE.K" in notes[0] + notes[1]
+
+
+# --- unused objects ---------------------------------------------------------------------------------------------------
+
+
+def test_the_name_of_what_is_in_use_is_told_first(whole: Store) -> None:
+    """The tables of former nights are listed under the name of the table that is read."""
+    for of_page in (False, True):
+        answer = ask(stories.of("nights", whole), find("unused-objects"), {"since": at(10)}, of_page=of_page)
+        assert "R.LIVE.K" in {row["object_name"] for row in answer.dicts()}
+        assert answer.notes[0] == (
+            "Drop nothing by these names, which other objects have, too, that were read: R.LIVE.K (object_id=703, read "
+            f"last at {at(10)}). What is listed may have another name now."
+        )
+
+
+def test_of_several_in_use_that_is_told_which_was_read_last(whole: Store) -> None:
+    told = answered(whole, "nights", "unused-objects", since=at(7)).notes[0]
+    assert re.findall(r"object_id=(\d+)", told) == ["703"]
+
+
+@pytest.mark.parametrize(("story", "since", "is_told"), [
+    ("nights", at(10.5), False),
+    ("replaced", at(0), False),
+    ("hidden", at(2.5), True),
+])  # fmt: skip
+def test_a_name_that_nothing_in_use_has_may_be_dropped(story: str, since: str, is_told: bool, whole: Store) -> None:  # noqa: FBT001 - a parameter
+    answer = answered(whole, story, "unused-objects", since=since)
+    assert answer.rows
+    assert any("Drop nothing" in one for one in answer.notes) == is_told
