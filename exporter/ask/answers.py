@@ -159,6 +159,8 @@ _LISTS: Final = (
     (re.compile(r'CONCAT\(", ", (\?\w+)\)'), r'CONCAT("\\n\\n", ENCODE_FOR_URI(\1))'),
 )
 """The two ways in which shipped questions write a list -> the same for pages."""
+_LISTED: Final = frozenset(("agent_name", "base_objects", "direct_objects", "policies", "tags", "target_columns"))
+"""The columns of shipped questions that have lists."""
 
 
 def as_list(values: Iterable[str]) -> str:
@@ -175,6 +177,16 @@ def listed(cell: str | None) -> list[str]:
     (['A, B', 'C\n\nD', '100%25'], [])
     """
     return [unquote(value) for value in cell.split(_BETWEEN)] if cell else []
+
+
+def as_printed(answer: Answer) -> Answer:
+    """The answer of a shipped question for pages as the command prints it: no objects, and ``, `` in lists."""
+    shown = [(place, name in _LISTED) for place, name in enumerate(answer.columns) if not name.endswith(_ENDING)]
+    rows = [
+        tuple(", ".join(listed(cell)) if is_list and (cell := row[place]) else row[place] for place, is_list in shown)
+        for row in answer.rows
+    ]
+    return replace(answer, columns=tuple(answer.columns[place] for place, _ in shown), rows=rows)
 
 
 def with_objects(question: str, query: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
@@ -180,40 +180,3 @@ def _is_then(asked: Asked, holder: NameHolder) -> bool:
 
 def _ends_after(asked: Asked, time: str) -> bool:
     return asked.until is not None and asked.until <= in_utc(time)
-
-
-# --- several objects of one name --------------------------------------------------------------------------------------
-
-
-def of_one_name(asked: Asked) -> Iterator[str]:
-    """A note on the ids of unused objects whose name others have, too, as far as rows say: after a SWAP of schemas rows
-    do not tell what the tables in them are called.
-    """
-    if asked.name != "unused-objects":
-        return
-    graph, texts = asked.graph, list[str]()
-    rows = {(row["object_name"] or "", row["domain"] or "", row["last_read"]) for row in asked.answer.dicts()}
-    by_name: Mapping[tuple[str, str], set[str]] = defaultdict(set)
-    for name, domain, last_read in rows:
-        by_name[name, domain].add(last_read or "")
-    for (name, domain), read in sorted(by_name.items()):
-        holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
-        places = {one.iri: one.account for one in holders if one.until is None}
-        for iri, account in sorted(places.items()):
-            ident, last = graph.text(iri, "ah:objectId"), _last_read(graph, iri)
-            if list(places.values()).count(account) > 1 and last in read:
-                texts.append(f"{name}, {f'last read {last}' if last else 'not read'}: object_id={ident or 'unknown'}")
-    if texts:
-        yield f"Several objects have these names, as far as rows say: {first_of(texts, _SHOWN, '; ')}."
-
-
-def _last_read(graph: Lookups, thing: str) -> str:
-    """When the last query started that read an object, as the answer has it; empty if none did."""
-    queries = (
-        query
-        for access in graph.subjects("ah:accessedObject", thing)
-        for term in ("prov:qualifiedUsage", "ah:accessPattern")
-        for query in graph.subjects(term, access)
-    )
-    times = (graph.text(query, "ah:lastStartedAtTime") or graph.text(query, "prov:startedAtTime") for query in queries)
-    return max((time for time in times if time), key=in_utc, default="")

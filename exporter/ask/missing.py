@@ -6,7 +6,7 @@ again by id only if the answer is empty and the question is quick.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from exporter.ask import (
     other_uses,
     policy_bodies,
     protection,
+    shared_names,
     unrecorded,
     views,
     without_ids,
@@ -103,9 +104,13 @@ _NO_DATA: Final = (
 )
 
 
-def explain(asked: Asked) -> list[str]:
-    """The notes on an answer, each once; none where nothing is known to be missing."""
-    notes: list[Callable[[Asked], Iterable[str]]] = [_outside]
+def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
+    """The notes on an answer, each once; none where nothing is known to be missing. ``looked_up``: those of the look-up
+    of its names. Only what is dangerous not to know comes before these.
+    """
+    notes: list[Callable[[Asked], Iterable[str]]] = [lambda _: looked_up, _outside]
+    if is_shipped(asked.question):
+        notes = [shared_names.held_by_several, shared_names.in_use, *notes]
     if not asked.is_of_page:
         notes += [left_out.reads_by_day, left_out.short_queries]
     notes += [left_out.within_intervals]
@@ -130,7 +135,7 @@ def explain(asked: Asked) -> list[str]:
             other_uses.otherwise_used,
             built_elsewhere.called_otherwise,
             built_elsewhere.under_other_names,
-            built_elsewhere.of_one_name,
+            shared_names.of_one_name,
         ]
         notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
     elif asked.is_of_page:

@@ -18,7 +18,18 @@ from typing import Any, Final, Self
 from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, Store
 
 from exporter.ask import missing, movement, tag_stops
-from exporter.ask.answers import Answer, Row, about, as_list, merged, render, with_columns, with_found, with_objects
+from exporter.ask.answers import (
+    Answer,
+    Row,
+    about,
+    as_list,
+    as_printed,
+    merged,
+    render,
+    with_columns,
+    with_found,
+    with_objects,
+)
 from exporter.ask.asked import Asked
 from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
@@ -160,10 +171,11 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
         return _answer(store, question, params, most, of_page=False)
 
     meant = set(things) or resolved.things
-    reasons = missing.explain(Asked(graph, question, resolved.params, answer, meant, ask_again))
+    seen = as_printed(answer) if of_page and is_shipped(question) else answer
     # Of the objects of all accounts that have an id, the answer is about these.
     found = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
-    return replace(answer, notes=[*found, *reasons, *answer.notes])
+    reasons = missing.explain(Asked(graph, question, resolved.params, seen, meant, ask_again), found)
+    return replace(answer, notes=[*reasons, *answer.notes])
 
 
 def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:

@@ -235,6 +235,22 @@ def test_nothing_lacks_of_one_object_nor_by_its_id_alone(whole: Store) -> None:
     assert both.endswith("Ask for D.S.X_NEW, too, which has 1 more row.")
 
 
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("tag-history", {"object_name": "D.S.X", "column_name": "C"}),
+        ("user-history", {}),
+        ("sensitive-data-movement", {"object_name": "D.S.SOURCE", "domain": "Table"}),
+    ],
+)
+def test_pages_have_the_notes_of_the_command(question: str, given: dict[str, str], whole: Store) -> None:
+    """Their answers have other columns, and lists in another form."""
+    store = stories.of("tested", whole)
+    notes = ask(store, find(question), given).notes
+    assert any("D.S.X_NEW" in one for one in notes)
+    assert ask(store, find(question), given, of_page=True).notes == notes
+
+
 # --- what notes call dropped tables -----------------------------------------------------------------------------------
 
 

@@ -119,9 +119,17 @@ def test_what_had_a_name_for_a_time_is_counted_by_its_id(store: Store) -> None:
 
 
 def test_a_question_that_takes_long_is_not_asked_again(store: Store) -> None:
-    told = notes(store, "end-up", object_name="D.S.OLD", until="2026-03-02")
+    told = notes(store, "downstream-users", object_name="D.S.OLD", until="2026-03-02")
     assert "Ask by object_id=1, too" in told
     assert "it has" not in told
+    by_id = ask(store, find("downstream-users"), {"object_id": "1", "until": "2026-03-02"})
+    assert by_id.rows
+
+
+def test_no_id_is_told_of_what_no_data_came_of(store: Store) -> None:
+    """The question by it would be empty, too."""
+    assert "Ask by" not in notes(store, "end-up", object_name="D.S.OLD", until="2026-03-02")
+    assert ask(store, find("end-up"), {"object_id": "1", "until": "2026-03-02"}).rows == []
 
 
 def test_a_column_that_never_had_a_mask(store: Store) -> None:
