@@ -77,6 +77,8 @@ class Lookups:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._of_name: dict[str, list[NameHolder]] = {}
+        self._of_thing: dict[str, list[NameHolder]] = {}
 
     # --- triples ------------------------------------------------------------------------------------------------------
 
@@ -175,12 +177,16 @@ class Lookups:
 
     def holders(self, name: str) -> list[NameHolder]:
         """Every object that had the name, once for each period in which it had it, ordered by the start."""
-        name_nodes = self.with_text("ah:matchName", match_name(name))
-        return self._in_order(holder for name_node in name_nodes for holder in self._holders(name_node))
+        matched = match_name(name)
+        if matched not in self._of_name:
+            self._of_name[matched] = self._in_order(self.with_text("ah:matchName", matched))
+        return [*self._of_name[matched]]
 
     def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""
-        return self._in_order(holder for name in self.objects(iri, "ah:hasName") for holder in self._holders(name))
+        if iri not in self._of_thing:
+            self._of_thing[iri] = self._in_order(self.objects(iri, "ah:hasName"))
+        return [*self._of_thing[iri]]
 
     def name_at(self, thing: str, time: str) -> str:
         """What an object was called at a time of the graph; what has no name then, by its present or last one."""
@@ -223,7 +229,8 @@ class Lookups:
             for change in self.subjects("ah:changedObject", holder.iri)
         )
 
-    def _in_order(self, holders: Iterable[NameHolder]) -> list[NameHolder]:
+    def _in_order(self, name_nodes: Iterable[str]) -> list[NameHolder]:
+        holders = (holder for name_node in name_nodes for holder in self._holders(name_node))
         return sorted(holders, key=lambda holder: holder.order)
 
     def _holders(self, name_node: str) -> Iterator[NameHolder]:

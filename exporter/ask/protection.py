@@ -198,6 +198,7 @@ class _Names:
 
     def __init__(self, graph: Lookups) -> None:
         self._graph, self._same = graph, dict[str, set[str]]()
+        self._has_accounts: dict[str, bool] = {}
 
     def of(self, thing: str, label: str, columns: str, *, is_told_apart: bool) -> str:
         """``label``, a name of an object, or these columns of it; ``is_told_apart``: with the id in any case, as others
@@ -207,11 +208,10 @@ class _Names:
         if label not in self._same:
             holders = (holder for holder in graph.holders(label) if holder.domain.endswith(DATA))
             self._same[label] = {thing, *(holder.iri for holder in holders)}
-        same = self._same[label]
-        if len(same) == 1 and not is_told_apart:
+            self._has_accounts[label] = len(set(map(graph.of_account, self._same[label]))) > 1
+        if len(self._same[label]) == 1 and not is_told_apart:
             return place
-        has_accounts = len({graph.of_account(one) for one in same}) > 1
-        of_account = graph.of_account(thing) if has_accounts else ""
+        of_account = graph.of_account(thing) if self._has_accounts[label] else ""
         return f"{place} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
 
 

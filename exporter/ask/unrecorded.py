@@ -278,12 +278,11 @@ def _is_other(  # noqa: PLR0913 - a statement, and the object before and after i
     graph: Lookups, account: str, mine: Sequence[NameHolder], statement: ContainerStatement, name: str, *, is_back: bool
 ) -> bool:
     """Whether rows give what had the name before, or got it after the statement, as another object."""
-    own = {holder.iri for holder in mine}
+    own, have_ids = {holder.iri for holder in mine}, bool(mine) and all(one.ident for one in mine)
     return any(
         holder.holds(statement.time)
         if is_back
         else (not holder.ident or datetime.fromisoformat(holder.since) > statement.time) and not graph.is_made(holder)
         for holder in graph.holders(name)
-        if holder.account == account and holder.iri not in own
-        if not mine or not holder.ident or not all(one.ident for one in mine)
+        if not (have_ids and holder.ident) and holder.iri not in own and holder.account == account
     )

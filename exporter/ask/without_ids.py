@@ -112,27 +112,22 @@ def given_without_id(asked: Asked) -> dict[str, str]:
 
 _SET_BY_NAME: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
-  {
-    ?nameless ah:sameNameAs ?element .
-    VALUES ?class { @classes@ }
-    ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
-    ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
-    OPTIONAL { ?by_name ah:onColumn ?column }
-    OPTIONAL { ?by_id ah:onColumn ?same_column }
-    FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
-    ?nameless rdfs:label ?name .
-  } UNION {
-    # Unset on a tag in one form, and set on it in the other.
-    VALUES ?class { @classes@ }
-    ?thing ah:domain "Tag" ; ah:sameNameAs|^ah:sameNameAs ?other_form ; rdfs:label ?tag_name .
-    ?unset ah:settingOn ?other_form ; a ?class ; ah:subOperation "DROP" ; ah:elementObject ?policy .
-    ?change ah:hasSetting ?unset ; prov:startedAtTime ?time .
-    ?set ah:settingOn ?thing ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:validFrom ?since .
-    OPTIONAL { ?set ah:validUntil ?until }
-    FILTER(?since < ?time && COALESCE(?until > ?time, true))
-    ?policy rdfs:label ?policy_name .
-    BIND(CONCAT(?policy_name, " on ", ?tag_name) AS ?name)
-  }
+  ?nameless ah:sameNameAs ?element .
+  VALUES ?class { @classes@ }
+  ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
+  ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
+  OPTIONAL { ?by_name ah:onColumn ?column }
+  OPTIONAL { ?by_id ah:onColumn ?same_column }
+  FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
+  ?nameless rdfs:label ?name .
+}
+"""
+_UNSET_ON_TAG: Final = """\
+SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
+  VALUES ?class { @classes@ }
+  ?thing ah:domain "Tag" ; ah:sameNameAs|^ah:sameNameAs ?other_form ; rdfs:label ?tag_name .
+  ?unset ah:settingOn ?other_form ; a ?class ; ah:subOperation "DROP" ; ah:elementObject ?policy .
+  ?change ah:hasSetting ?unset ; prov:startedAtTime ?time .
 }
 """
 
@@ -141,9 +136,22 @@ def _set_by_name(asked: Asked) -> Iterator[_Row]:
     """The tags and policies that rows set on one object or column, or tag, with ids and without."""
     if asked.name in SET_BY and has_mixed_ids(asked.graph):
         about = _with_tags(asked)
-        for row in asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name]):
+        given = asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name])
+        for row in (*given, *_unset_on_other_form(asked)):
             if not about or row["thing"] in about:
                 yield row
+
+
+def _unset_on_other_form(asked: Asked) -> Iterator[_Row]:
+    """The policies that were unset on a tag in one form, and are set on it in the other."""
+    graph = asked.graph
+    for row in graph.select(_UNSET_ON_TAG, classes=SET_BY[asked.name]):
+        time, policies = in_utc(row["time"]), {row["policy"], *same_names(graph, row["policy"])}
+        for setting in graph.subjects("ah:settingOn", row["thing"]):
+            since, until = (graph.text(setting, term) for term in ("ah:validFrom", "ah:validUntil"))
+            is_then = since and in_utc(since) < time and (not until or in_utc(until) > time)
+            if is_then and not policies.isdisjoint(graph.objects(setting, "ah:elementObject")):
+                yield {"thing": row["thing"], "name": f"{graph.label(row['policy'])} on {row['tag_name']}"}
 
 
 _TAGS: Final = """\
