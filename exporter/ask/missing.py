@@ -117,6 +117,7 @@ def explain(asked: Asked) -> list[str]:
             protection.of_wholes,
             policy_bodies.unknown_bodies,
         ]
+        notes += [*([] if asked.answer.rows else [protection.nothing_set])]
         notes += [
             masked_elsewhere,
             masked_copies,
@@ -138,13 +139,13 @@ def explain(asked: Asked) -> list[str]:
     elif asked.is_of_page:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, without_ids.former_columns, without_ids.dropped_columns]
+        notes += [without_ids.former_columns, without_ids.dropped_columns]
         notes += [without_ids.letter_cases, incomplete.agents]
         notes += [other_uses.only_as_source, other_uses.through_shared, nameless.given_twice]
         if not asked.answer.rows:
-            notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
+            notes += [_emptied, _by_id, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [other_uses.without_columns]
-        notes += [grants.shared]
+        notes += [grants.shared, unrecorded.containers]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))

@@ -6,6 +6,7 @@ Their rows do not name the objects in them.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -67,6 +68,22 @@ class _Event(NamedTuple):
         other = f" {said.other}" if said.other else ""
         return f"{said.name} was {_DONE[said.operation]}{other} at {said.at} (query {said.query_id})"
 
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What is the same of statements that are run again and again; the two sides of a SWAP can change places."""
+        names = map(match_name, self.statement.names)
+        names = sorted(names) if self.statement.operation == SWAP else names
+        return self.statement.account, self.statement.operation, *names
+
+    def text_of_several(self, number: int, first: _Event) -> str:
+        """Of this one and those before it."""
+        said = self.statement
+        other = f" {said.other}" if said.other else ""
+        return (
+            f"{said.name} was {_DONE[said.operation]}{other} {number:,} times from {first.statement.at} on, the last "
+            f"time at {said.at} (query {said.query_id})"
+        )
+
     def is_of(self, holders: Iterable[NameHolder]) -> bool:
         """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
         return any(
@@ -75,6 +92,14 @@ class _Event(NamedTuple):
             and holder.holds(self.statement.time)
             for holder in holders
         )
+
+
+class _Told(NamedTuple):
+    """An event, the names that it concerns, and those to ask for, too."""
+
+    event: _Event
+    names: Sequence[str]
+    ask: Sequence[str]
 
 
 def containers(asked: Asked) -> Iterator[str]:
@@ -90,7 +115,8 @@ def containers(asked: Asked) -> Iterator[str]:
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     told = {**_masking(asked), **named}
     links = _links(asked, {**_nameless(asked), **told})
-    texts, later_names = [], {name: (name, holders) for name, holders in told.items()}
+    later_names = {name: (name, holders) for name, holders in told.items()}
+    runs = defaultdict[tuple[str, ...], list[_Told]](list)
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
         concerned = {
@@ -107,13 +133,25 @@ def containers(asked: Asked) -> Iterator[str]:
             others = {other for other in others if not _is_asked_for(asked, other, statement)}
             others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
             ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
-            texts.append(
-                f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
-                + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask and own else "")
-            )
-    yield from texts[-_SHOWN:]
-    if len(texts) > _SHOWN:
-        yield f"There are {len(texts) - _SHOWN} more such statements before these."
+            runs[event.kind].append(_Told(event, names, ask if own else []))
+    yield from _in_words(sorted(runs.values(), key=lambda run: run[-1].event))
+
+
+def _in_words(runs: Sequence[Sequence[_Told]]) -> Iterator[str]:
+    """A note for each kind of statement that was run on the same schemas and databases: a SWAP of each night is one.
+    Of very many, the last ones.
+    """
+    more = sum(map(len, runs[:-_SHOWN]))
+    for run in runs[-_SHOWN:]:
+        names = dict.fromkeys(name for told in run for name in told.names)
+        ask = dict.fromkeys(name for told in reversed(run) for name in told.ask)
+        text = run[0].event.text if len(run) == 1 else run[-1].event.text_of_several(len(run), run[0].event)
+        yield (
+            f"{text}. {UNLISTED} {first_of(list(names), _SHOWN)} as if that had not been done."
+            + (f" Ask for {first_of(list(ask), _SHOWN)}, too." if ask else "")
+            + (f" Such statements were run {more:,} times before, on other schemas or databases." if more else "")
+        )
+        more = 0
 
 
 def _asked_by_name(asked: Asked, own: _Holders, names: set[str]) -> set[str]:
