@@ -71,8 +71,9 @@ class _Event(NamedTuple):
     @property
     def kind(self) -> tuple[str, ...]:
         """What is the same of statements that are run again and again; the two sides of a SWAP can change places."""
-        names = map(match_name, self.statement.names)
-        names = sorted(names) if self.statement.operation == SWAP else names
+        names = [match_name(name) for name in self.statement.names]
+        if self.statement.operation == SWAP:
+            names.sort()
         return self.statement.account, self.statement.operation, *names
 
     def text_of_several(self, number: int, first: _Event) -> str:
