@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count, islice
 from typing import Final, NamedTuple
@@ -38,6 +39,7 @@ _SHOWN: Final = 3
 _SHOWN_ENTRIES: Final = 5
 _LOOKED_AT: Final = 100_000
 """Of the reads of a column, at most: of more, a late one is late enough for an order."""
+_BY_TIME: Final = "column-readers has them, by the id, or of several objects by the name with since (and until) as here"
 DATA: Final = ("Table", "View", "table", "view")
 
 
@@ -99,7 +101,7 @@ def unmasked_since(asked: Asked) -> Iterator[Namesakes]:
             if not columns or one.columns & {*columns, WHOLE}:
                 period = period_of(one.holder, holders)
                 read = max(_reads(asked, one.holder, period, one.columns), default=EARLY)
-                yield one._replace(read=read, lasts=period.end - period.begin)
+                yield one._replace(holder=as_it_came(asked, one.holder), read=read, lasts=period.end - period.begin)
 
 
 def have_masked_namesakes(asked: Asked) -> set[str]:
@@ -127,6 +129,20 @@ def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
 def period_of(holder: NameHolder, holders: Iterable[NameHolder]) -> Period:
     """When an object had its name, of the objects that had it."""
     return Period(in_utc(holder.since), _left(holder, holders) or LATE)
+
+
+def as_it_came(asked: Asked, holder: NameHolder) -> NameHolder:
+    """The same since when it came to the name: with its schema or database, if that was renamed or swapped before the
+    first query that names it so.
+    """
+    former = [one for one in asked.graph.names_of(holder.iri) if one.until == holder.since]
+    places = asked.places.get(holder.account) if former else None
+    for statement in reversed(places.statements if places else ()):
+        for one in former if statement.time <= in_utc(holder.since) else ():
+            is_its = statement.counterpart(match_name(one.name)) == match_name(holder.name)
+            if is_its and in_utc(one.since) <= statement.time:
+                return replace(holder, since=statement.at)
+    return holder
 
 
 def asked_in(asked: Asked, thing: str, named: Period) -> list[Period]:
@@ -252,7 +268,7 @@ def took_place(asked: Asked) -> Iterator[str]:
         return
     found = list(unmasked_since(asked))
     if found:
-        lack = " Reads of it are not in the answer: column-readers has them." if asked.name == _OF_READS else ""
+        lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == _OF_READS else ""
         yield (
             "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows a masking policy on it{then_of(asked)}: "

@@ -8,6 +8,7 @@ from typing import Final
 
 from exporter.ask.anew import (
     Namesakes,
+    as_it_came,
     asked_in,
     columns_of,
     entries_in_words,
@@ -71,7 +72,9 @@ def _lost(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Namesakes]:
             lost = _lacking(graph, holder, set(former), own, times)
             if lost and (not asked.about or holder.iri in asked.about):
                 last = max((former[one] for one in lost), key=lambda one: one.order)
-                yield Namesakes(holder, last, lost, lasts=named.end - named.begin, had=graph.label(tag))
+                yield Namesakes(
+                    as_it_came(asked, holder), last, lost, lasts=named.end - named.begin, had=graph.label(tag)
+                )
             for column, every in own.items():  # one that was unset is not lost
                 tagged.pop(column, None)
                 if any(held.since < named.end <= held.sure for held in every):
