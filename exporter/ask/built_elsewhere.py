@@ -10,12 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.asked import MOST, Asked, in_utc
 from exporter.ask.lookups import Lookups, NameHolder
+from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -23,6 +24,8 @@ _ASKED_AGAIN: Final = 3
 """How many other names of an object are asked for at most."""
 _OF_PRESENT: Final = frozenset(("exposure", "former-names", "policy-coverage", "unused-objects"))
 """Questions whose answers have present names, or all of them."""
+_AT_A_TIME: Final = "tag-reach"
+"""Its answer has the names at the time that is asked for: present ones, if none is."""
 _OF_USES: Final = frozenset(
     {
         *("column-lineage", "column-readers", "columns-accessed", "tag-history", "unmasked-reads"),
@@ -49,7 +52,7 @@ def called_otherwise(asked: Asked) -> Iterator[str]:
     """A note on objects in the answer that are known by another name than that of the row: those of one name, which
     took one other name after each other, are one entry.
     """
-    if asked.is_of_page or asked.name in _OF_PRESENT:
+    if asked.is_of_page or asked.name in _OF_PRESENT or (asked.name == _AT_A_TIME and not asked.values("at")):
         return
     taken = defaultdict[tuple[str, str, str], list[_Names]](list)
     for name, times in _names_in_answer(asked).items():
@@ -58,10 +61,14 @@ def called_otherwise(asked: Asked) -> Iterator[str]:
             if home.key != holder.key:
                 taken[holder.account, name, match_name(home.name)].append(_Names(holder.name, home))
     entries = sorted((_latest(names) for names in taken.values()), key=lambda entry: entry[0].home.order, reverse=True)
+    numbers = defaultdict[str, Iterator[int]](count)  # archives of one name do not hide what others are called
+    entries.sort(key=lambda entry: next(numbers[match_name(entry[0].shown)]))
     accounts = {account for account, *_ in taken}
     texts = [_called(asked.graph, latest, earlier, is_one=len(accounts) == 1) for latest, earlier in entries]
     if texts:
-        yield f"Rows have the names of their time. {first_of(texts, _SHOWN, '; ')}."
+        rest = sorted({latest.shown for latest, _ in entries[_SHOWN:]})
+        all_of_them = f" Of these, former-names has all: ask it for {first_of(rest, _SHOWN)}." if rest else ""
+        yield f"Rows have the names of their time. {first_of(texts, _SHOWN, '; ')}.{all_of_them}"
 
 
 def _latest(names: Iterable[_Names]) -> tuple[_Names, int]:
@@ -87,6 +94,7 @@ def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
     for row in islice(asked.answer.rows, MOST):
         cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
         times = {cell for column, cell in cells if column in _TIMES}
+        times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
         for column, cell in cells:
             if _is_of_names(column) and column not in _NOT_OF_OBJECTS:
                 for name in (cell, *cell.split(", ")):

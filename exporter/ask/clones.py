@@ -365,6 +365,7 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
     by_clone: dict[ContainerStatement, list[_Gap]] = {}
     for gap in steps.gaps():
         by_clone.setdefault(gap.step.clone, []).append(gap)
+    more = len(by_clone) - _SHOWN
     for clone, gaps in sorted(by_clone.items())[-_SHOWN:]:
         lacking, others = list[str](), dict[str, bool]()
         for step, account, thing, column in gaps:
@@ -379,9 +380,9 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
         ask += f" No row names {first_of(unknown, _SHOWN)}." if unknown else ""
         yield (
             f"{clone.name} was cloned from {clone.source} at {clone.at}. {NO_STEP} {first_of(lacking, _SHOWN)}.{ask}"
+            + (f" So it is with {more:,} {'clone' if more == 1 else 'clones'} before this one." if more > 0 else "")
         )
-    if len(by_clone) > _SHOWN:
-        yield f"There are {len(by_clone) - _SHOWN} more such clones before these."
+        more = 0
 
 
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------

@@ -118,6 +118,17 @@ def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
     return found
 
 
+def tags_of(graph: Lookups, thing: str) -> dict[str, dict[str, list[Held]]]:
+    """When rows show tags on an object and its columns, also by rows that give it in another form: tag -> each name
+    that a column has or had -> periods. :data:`WHOLE` for the object as a whole.
+    """
+    found = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
+    for setting, held in _set_on(graph, [thing, *same_names(graph, thing)], "tags"):
+        for name in _names(graph, graph.text(setting, "ah:onColumn")):
+            found[min(_elements(graph, setting), default="")][name].append(held)
+    return found
+
+
 def _enforced(graph: Lookups, enforcement: str, known: Sequence[Held]) -> Iterator[Held]:
     """The time from which on queries enforced a policy outside of the times in which rows set one, ``known``; until
     rows set one again.

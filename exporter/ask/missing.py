@@ -19,6 +19,7 @@ from exporter.ask import (
     grants,
     incomplete,
     left_out,
+    lost_tags,
     nameless,
     other_uses,
     policy_bodies,
@@ -49,6 +50,9 @@ _QUICK: Final = frozenset(
     }
 )
 """Questions that are answered by index for one object. The others are not asked again."""
+_UP: Final = (*views.UPWARD, "former-names")
+_BY_COLUMN: Final = ("column-copies", "root-cause")
+"""Questions about where data came from, and those that follow columns alone."""
 _TIMES: Final = ("since", "until", "at")
 _DAY: Final = timedelta(days=1)
 _SHOWN: Final = 3
@@ -121,6 +125,7 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
             protection.of_wholes,
             policy_bodies.unknown_bodies,
         ]
+        notes += [*([] if asked.answer.rows else [protection.nothing_set])]
         notes += [
             masked_elsewhere,
             masked_copies,
@@ -129,6 +134,7 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
             grants.ended,
             grants.of_names,
             anew.took_place,
+            lost_tags.lost_with_the_object,
             _several_accounts,
             _nested_statements,
             without_ids.revokes_not_counted,
@@ -141,13 +147,13 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
     elif asked.is_of_page:
         notes += [clones.clones, nameless.on_page]
     if is_shipped(asked.question) or asked.is_of_page:
-        notes += [unrecorded.containers, without_ids.former_columns, without_ids.dropped_columns]
+        notes += [without_ids.former_columns, without_ids.dropped_columns]
         notes += [without_ids.letter_cases, incomplete.agents]
         notes += [other_uses.only_as_source, other_uses.through_shared, nameless.given_twice]
         if not asked.answer.rows:
-            notes += [_emptied, _by_id, protection.nothing_set, protection.tags_of_another_time, _kinds, _not_as_base]
+            notes += [_emptied, _by_id, protection.tags_of_another_time, _kinds, _not_as_base]
             notes += [other_uses.without_columns]
-        notes += [grants.shared]
+        notes += [grants.shared, unrecorded.containers]
     notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
     notes += [incomplete.contradicted]
     return list(dict.fromkeys(text for note in notes for text in note(asked)))
@@ -257,18 +263,35 @@ def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:
 
 
 def _has_lineage(asked: Asked, thing: str) -> bool:
-    """Whether data came of an object or to it, or may have, through a view; or somebody read it."""
-    graph = asked.graph
-    if any(graph.subjects("ah:accessedObject" if asked.name == "downstream-users" else "ah:sourceObject", thing)):
+    """Whether data came of an object or to it by the time that is asked for, or may have, through a view; or somebody
+    read it. Of a question that follows columns alone: of the columns that are asked for.
+    """
+    graph, columns = asked.graph, asked.match_names("column_name")
+    is_up, is_by_column = asked.name in _UP, asked.name in _BY_COLUMN
+    if is_up and any(graph.subjects("ah:view", thing)):
         return True
-    up = asked.name in (*views.UPWARD, "former-names")
-    if up and any(graph.subjects("ah:view", thing)):
+    if asked.name == "downstream-users" and any(graph.subjects("ah:accessedObject", thing)):
         return True
-    states = list(graph.subjects("prov:specializationOf", thing))
-    return any(
-        any(graph.objects(state, "prov:wasGeneratedBy") if up else graph.subjects("prov:wasDerivedFrom", state))
-        for state in states
-    )
+    if not is_up and not is_by_column:
+        shown = islice(graph.subjects("ah:sourceObject", thing), MOST)
+        if any(any(graph.objects(one, "ah:view")) for one in shown):
+            return True
+    places = [thing]
+    if is_by_column:
+        own = graph.subjects("ah:columnOf", thing)
+        places = [column for column in own if not columns or graph.text(column, "ah:matchName") in columns]
+    states = [state for place in places for state in graph.subjects("prov:specializationOf", place)]
+    if not is_up:
+        states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
+    elif is_by_column:
+        states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
+    return any(_is_then(asked, query) for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
+
+
+def _is_then(asked: Asked, query: str) -> bool:
+    """Whether a query started by the end of the time that is asked for."""
+    start = asked.graph.text(query, "prov:startedAtTime")
+    return asked.until is None or start is None or in_utc(start) <= asked.until
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------

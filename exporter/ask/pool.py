@@ -36,7 +36,11 @@ _LENGTH: Final = struct.Struct(">I")
 
 
 class TooLongError(UsageError):
-    """There is no answer within the time."""
+    """There is no answer within the time. ``fact``: that, without what a person who writes the question can do."""
+
+    def __init__(self, fact: str, advice: str) -> None:
+        super().__init__(f"{fact}; {advice}.")
+        self.fact = f"{fact}."
 
 
 class BusyError(ExporterError):
@@ -350,7 +354,7 @@ class _Worker:
     def _no_reply_error(self, request: Request, *, is_over: bool) -> UsageError:
         ask_for_less = "ask for less (LIMIT, a FILTER, a shorter time)"
         if is_over:
-            return TooLongError(f"There is no answer after {request.seconds:g} s; {ask_for_less}.")
+            return TooLongError(f"There is no answer after {request.seconds:g} s", ask_for_less)
         most = f"{self._memory / (1 << 30):g} GiB of memory"
         return UsageError(f"There is no answer: it takes more than {most}, or is nested too deep; {ask_for_less}.")
 

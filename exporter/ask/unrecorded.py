@@ -6,6 +6,7 @@ Their rows do not name the objects in them.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -67,6 +68,23 @@ class _Event(NamedTuple):
         other = f" {said.other}" if said.other else ""
         return f"{said.name} was {_DONE[said.operation]}{other} at {said.at} (query {said.query_id})"
 
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What is the same of statements that are run again and again; the two sides of a SWAP can change places."""
+        names = [match_name(name) for name in self.statement.names]
+        if self.statement.operation == SWAP:
+            names.sort()
+        return self.statement.account, self.statement.operation, *names
+
+    def text_of_several(self, number: int, first: _Event) -> str:
+        """Of this one and those before it."""
+        said = self.statement
+        other = f" {said.other}" if said.other else ""
+        return (
+            f"{said.name} was {_DONE[said.operation]}{other} {number:,} times from {first.statement.at} on, the last "
+            f"time at {said.at} (query {said.query_id})"
+        )
+
     def is_of(self, holders: Iterable[NameHolder]) -> bool:
         """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
         return any(
@@ -75,6 +93,14 @@ class _Event(NamedTuple):
             and holder.holds(self.statement.time)
             for holder in holders
         )
+
+
+class _Told(NamedTuple):
+    """An event, the names that it concerns, and those to ask for, too."""
+
+    event: _Event
+    names: Sequence[str]
+    ask: Sequence[str]
 
 
 def containers(asked: Asked) -> Iterator[str]:
@@ -90,7 +116,8 @@ def containers(asked: Asked) -> Iterator[str]:
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     told = {**_masking(asked), **named}
     links = _links(asked, {**_nameless(asked), **told})
-    texts, later_names = [], {name: (name, holders) for name, holders in told.items()}
+    later_names = {name: (name, holders) for name, holders in told.items()}
+    runs = defaultdict[tuple[str, ...], list[_Told]](list)
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
         concerned = {
@@ -107,13 +134,25 @@ def containers(asked: Asked) -> Iterator[str]:
             others = {other for other in others if not _is_asked_for(asked, other, statement)}
             others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
             ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
-            texts.append(
-                f"{event.text}. {UNLISTED} {first_of(names, _SHOWN)} as if that had not been done."
-                + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask and own else "")
-            )
-    yield from texts[-_SHOWN:]
-    if len(texts) > _SHOWN:
-        yield f"There are {len(texts) - _SHOWN} more such statements before these."
+            runs[event.kind].append(_Told(event, names, ask if own else []))
+    yield from _in_words(sorted(runs.values(), key=lambda run: run[-1].event))
+
+
+def _in_words(runs: Sequence[Sequence[_Told]]) -> Iterator[str]:
+    """A note for each kind of statement that was run on the same schemas and databases: a SWAP of each night is one.
+    Of very many, the last ones.
+    """
+    more = sum(map(len, runs[:-_SHOWN]))
+    for run in runs[-_SHOWN:]:
+        names = dict.fromkeys(name for told in run for name in told.names)
+        ask = dict.fromkeys(name for told in reversed(run) for name in told.ask)
+        text = run[0].event.text if len(run) == 1 else run[-1].event.text_of_several(len(run), run[0].event)
+        yield (
+            f"{text}. {UNLISTED} {first_of(list(names), _SHOWN)} as if that had not been done."
+            + (f" Ask for {first_of(list(ask), _SHOWN)}, too." if ask else "")
+            + (f" Such statements were run {more:,} times before, on other schemas or databases." if more else "")
+        )
+        more = 0
 
 
 def _asked_by_name(asked: Asked, own: _Holders, names: set[str]) -> set[str]:
@@ -161,11 +200,15 @@ def _there(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStat
     """
     places = asked.places[statement.account]
     for holder in holders:
-        passed = places.forth(match_name(holder.name), places.until(_instant(holder.since)))
-        renames = (places.statements[place] for place, _, _ in passed)
-        first = next((one for one in renames if one.operation == RENAME), statement)
-        if holder.ident or first.time >= statement.time or _instant(holder.seen or "") >= first.time:
+        if holder.ident or _is_still_there(places, holder, statement):
             yield holder
+
+
+def _is_still_there(places: Places, holder: NameHolder, statement: ContainerStatement) -> bool:
+    passed = places.forth(match_name(holder.name), places.until(_instant(holder.since)))
+    renames = (places.statements[place] for place, _, _ in passed)
+    first = next((one for one in renames if one.operation == RENAME), statement)
+    return first.time >= statement.time or _instant(holder.seen or "") >= first.time
 
 
 def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
@@ -233,11 +276,12 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
     for name, own in holders.items():
         for account, places in asked.places.items():
             mine = [holder for holder in own if holder.account == account]
+            others = _Others(asked.graph, account, mine)
             for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
                 passed = list[ContainerStatement]()
                 for statement, other, is_back in chain:
                     passed.append(statement)
-                    if _is_other(asked.graph, account, mine, statement, other, is_back=is_back):
+                    if others.has(statement, other, is_back=is_back):
                         for one in passed:
                             links.setdefault(one, {}).setdefault(name, set())
                         links[statement][name].add(other)
@@ -274,15 +318,30 @@ def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[t
             yield statement, former, True
 
 
-def _is_other(  # noqa: PLR0913 - a statement, and the object before and after it
-    graph: Lookups, account: str, mine: Sequence[NameHolder], statement: ContainerStatement, name: str, *, is_back: bool
-) -> bool:
-    """Whether rows give what had the name before, or got it after the statement, as another object."""
-    own, have_ids = {holder.iri for holder in mine}, bool(mine) and all(one.ident for one in mine)
-    return any(
-        holder.holds(statement.time)
-        if is_back
-        else (not holder.ident or datetime.fromisoformat(holder.since) > statement.time) and not graph.is_made(holder)
-        for holder in graph.holders(name)
-        if not (have_ids and holder.ident) and holder.iri not in own and holder.account == account
-    )
+class _Others:
+    """The objects of an account that have the names of some objects, ``mine``, and may be others."""
+
+    def __init__(self, graph: Lookups, account: str, mine: Sequence[NameHolder]) -> None:
+        self._graph, self._account = graph, account
+        self._own, self._have_ids = {holder.iri for holder in mine}, bool(mine) and all(one.ident for one in mine)
+        self._of_name: dict[str, list[NameHolder]] = {}
+
+    def has(self, statement: ContainerStatement, name: str, *, is_back: bool) -> bool:
+        """Whether rows give what had the name before, or got it after the statement, as another object."""
+        return any(
+            holder.holds(statement.time)
+            if is_back
+            else (not holder.ident or datetime.fromisoformat(holder.since) > statement.time)
+            and not self._graph.is_made(holder)
+            for holder in self._of(name)
+        )
+
+    def _of(self, name: str) -> list[NameHolder]:
+        if name not in self._of_name:
+            self._of_name[name] = [
+                holder
+                for holder in self._graph.holders(name)
+                if not (self._have_ids and holder.ident) and holder.iri not in self._own
+                if holder.account == self._account
+            ]
+        return self._of_name[name]

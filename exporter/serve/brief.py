@@ -14,6 +14,8 @@ from exporter.serve.tables import Cell, Part, Table
 
 HELPER: Final = "It is a helper: a load fills, reads and drops it."
 
+_MORE: Final = "The part below has more notes."
+
 
 class Brief(NamedTuple):
     """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
@@ -65,7 +67,8 @@ def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seque
             yield Brief(title, name, cells)
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
-            yield Brief(title, name, [Cell(" ".join([part.words, *notes]))])
+            more = [_MORE] if len(notes) > 1 else []
+            yield Brief(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

@@ -34,6 +34,7 @@ _MOST_HELPERS: Final = 1_000_000
 _MASKS: Final = ("CLEAR", None, "MASKED")
 """What ``agent-reads`` says of a mask, in the order of the report."""
 _SECONDS: Final = 300.0
+_MORE_TIME: Final = "A later --since asks for less, and exporter query with --timeout gives the question more time."
 _DAYS: Final = 30
 _STYLE: Final = (Path(__file__).parent / "static" / "style.css").read_text("utf-8")
 _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -224,7 +225,7 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     title, figure, why = _TITLES[question]
     if question == COVERAGE:
         why = sensitive_tags_sentence(site)
-    answer = answered(lambda: site.ask(question, params, _MOST_COUNTED))
+    answer = answered(lambda: site.ask(question, params, _MOST_COUNTED), _MORE_TIME)
     if isinstance(answer, str):
         return ReportPart(Part(title, question, None, answer), figure, why)
     more = " or more" if len(answer.rows) == _MOST_COUNTED else ""

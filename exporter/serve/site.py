@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
 from pathlib import Path
-from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -27,6 +23,7 @@ from exporter.graph.iri import Iris
 from exporter.graph.nodes.agents import owner
 from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import account_in, is_unnamed
+from exporter.serve.meanwhile import Meanwhile
 
 if TYPE_CHECKING:
     from exporter.ask.pool import Pool
@@ -36,7 +33,6 @@ Row = dict[str, str | None]
 
 _BACKGROUND_THREADS: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
-_MOST_CACHED: Final = 200
 _NONE: Final[Mapping[str, str]] = {}
 _ONE_SPACE: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
@@ -175,10 +171,9 @@ class Site:
         self._pages = pages
         self._background_pool = background or pages
         self._key = stores.key(graph)
-        self._background = ThreadPoolExecutor(_BACKGROUND_THREADS)
-        self._forms = ThreadPoolExecutor(1)  # one of the two processes for pages stays free of questions from forms
-        self._futures: OrderedDict[tuple[Any, ...], tuple[Future[Answer], float]] = OrderedDict()
-        self._lock = Lock()
+        self._background = Meanwhile(_BACKGROUND_THREADS, keeps_errors=True)
+        # One of the two processes for pages stays free of questions from forms. Who sends one again wants another try.
+        self._forms = Meanwhile(1, keeps_errors=False)
         self.questions: Mapping[str, Question] = {question.name: question for question in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
@@ -280,33 +275,21 @@ class Site:
         things: Sequence[str] = (),
     ) -> Answer:
         """The answer to a question that may take long. It is asked in the background, and its answer or error is
-        cached. Raises TimeoutError where there is no answer ``wait`` seconds after it was first asked, or at the time
-        ``until`` (:func:`time.monotonic`). ``of_form``: the user asks it by itself, so it comes before those, and its
-        error is not cached. ``things``: the IRIs of the objects that it is about.
+        cached; one that ran out of time is asked again by a later visit. Raises TimeoutError where there is no answer
+        ``wait`` seconds after it was first asked, or at the time ``until`` (:func:`time.monotonic`). ``of_form``: the
+        user asks it by itself, so it comes before those, and its error is not cached. ``things``: the IRIs of the
+        objects that it is about.
         """
-        key = of_form, question, *things, *sorted((name, str(value)) for name, value in params.items())
-        executor, pool = (self._forms, self._pages) if of_form else (self._background, self._background_pool)
-        with self._lock:
-            if key not in self._futures:
-                values, iris = _values(params), tuple(things)
-                future = executor.submit(pool.answer, question, values, MOST_ROWS, of_page=True, things=iris)
-                self._futures[key] = future, monotonic()
-            self._futures.move_to_end(key)
-            if len(self._futures) > _MOST_CACHED:
-                self._futures.popitem(last=False)
-            future, since = self._futures[key]
-        try:
-            return future.result(max(0.0, min(since + wait, until) - monotonic()))
-        except ExporterError:
-            if of_form:  # a user who sends the form again wants another try
-                with self._lock:
-                    self._futures.pop(key, None)
-            raise
+        key = question, *things, *sorted((name, str(value)) for name, value in params.items())
+        pool = self._pages if of_form else self._background_pool
+        values, iris = _values(params), tuple(things)
+        ask = partial(pool.answer, question, values, MOST_ROWS, of_page=True, things=iris)
+        return (self._forms if of_form else self._background).answer(key, ask, wait, until)
 
     def close(self) -> None:
         """Stops asking questions in the background."""
-        for executor in (self._background, self._forms):
-            executor.shutdown(wait=False, cancel_futures=True)
+        for questions_asked in (self._background, self._forms):
+            questions_asked.close()
 
     def rows(self, question: str, params: Params = _NONE, most: int = MOST_ROWS) -> list[Row]:
         """The rows of an answer, each by column."""

@@ -16,6 +16,7 @@ from flask import g, url_for
 from markupsafe import Markup, escape
 
 from exporter.ask.answers import Answer, listed
+from exporter.ask.pool import TooLongError
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.site import CUT, Row, Site, is_cut
@@ -84,6 +85,11 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 """Values of columns that mean something to Snowflake or to a question -> the same in words."""
 NOT_READY: Final = "The answer is not ready yet. The page loads again by itself until it is there."
 
+ASKED_AGAIN: Final = (
+    "The page asks again if you come back some minutes later: the machine may have been busy. On a large graph, "
+    "exporter query with --timeout gives the question more time."
+)
+
 
 class Cell(NamedTuple):
     """``kind``: how the cell is displayed, a class of style.css; ``pages``: text and address of the page of each thing
@@ -130,12 +136,16 @@ class Part(NamedTuple):
     more: str = ""
 
 
-def answered(ask: Callable[[], Answer]) -> Answer | str:
-    """The answer, or why there is none: it is not ready, so that a browser loads the page again, or an error."""
+def answered(ask: Callable[[], Answer], advice: str = ASKED_AGAIN) -> Answer | str:
+    """The answer, or why there is none: it is not ready, so that a browser loads the page again, or an error.
+    ``advice``: what a person can do if it took too long.
+    """
     try:
         return ask()
     except TimeoutError:
         return not_ready()
+    except TooLongError as error:
+        return f"{error.fact} {advice}"
     except ExporterError as error:
         return str(error)
 

@@ -95,6 +95,13 @@ STORIES: Final[dict[str, list[Json]]] = {
         within("R.NEXT", copied(SOURCE, thing("K", 702), "REPLACE")),
         schema("R.LIVE", 11, "R.NEXT", 10), {**schema("R.NEXT", 10, "R.LIVE", 11), "again": True},
     ],
+    # q2, q4, … make an ARC, and the query after each gives it the name of an archive
+    "archived": [
+        changed(SOURCE, columns=TAG),
+        *[row for number in range(1, 9) for row in
+          (copied(SOURCE, thing("ARC", 100 + number), "CREATE"), renamed(thing("ARC", 100 + number), f"ARC_{number}"))],
+        copied(SOURCE, thing("ARC", 109), "CREATE"),
+    ],
     "columns": [read(thing("T", 1, columns=("e mail", 'a"b', "C")))],
 }  # fmt: skip
 
@@ -154,6 +161,24 @@ def test_a_build_is_told_by_the_name_that_it_took(question: str, given: dict[str
     """In one entry for all nights. Who reads it does so under its own name."""
     told = called(whole, "nightly", question, object_name="D.S.SOURCE", **given)
     assert told == ("" if question == "downstream-users" else f"{SINCE}, as 2 objects were before.")
+
+
+def test_what_the_note_does_not_list_has_the_question_that_it_names(whole: Store) -> None:
+    told = called(whole, "archived", column_name="C", object_name="D.S.SOURCE")
+    assert told.endswith(" and 3 more. Of these, former-names has all: ask it for D.S.ARC.")
+    names = {row["name"] for row in answered(whole, "archived", "former-names", object_name="D.S.ARC").dicts()}
+    assert names == {"D.S.ARC", *(f"D.S.ARC_{number}" for number in range(1, 9))}
+
+
+def test_tag_reach_has_the_names_at_the_time_that_is_asked_for(whole: Store) -> None:
+    """At the end they are present ones. The first archive was called ARC at that time."""
+    answer = answered(whole, "archived", "tag-reach", tag_name="D.S.PII")
+    assert {row["target_object_name"] for row in answer.dicts()} > {"D.S.ARC", "D.S.ARC_1"}
+    assert note(answer, "Rows have the names") == ""
+    early = answered(whole, "archived", "tag-reach", tag_name="D.S.PII", at=at(2.5))
+    assert {row["target_object_name"] for row in early.dicts()} == {"D.S.ARC"}
+    said = f"D.S.ARC (object_id=101) is called D.S.ARC_1 since {at(3)}."
+    assert note(early, "Rows have the names").endswith(said)
 
 
 def test_rows_of_one_time_mean_one_of_the_builds(whole: Store) -> None:

@@ -144,7 +144,7 @@ NO_ROW_OF_A_CHANGE: Final[dict[str, tuple[list[Json], str]]] = {
     ),
     "with-its-schema": (
         [read(FIRST, masked=True), copied(SOURCE, ASIDE, "CREATE"), *swapped(AROUND, MOVED), read(SECOND, "BEN")],
-        f"(object_id=2 since {at(4)}; masked: object_id=1)",
+        f"(object_id=2 since {at(3)}; masked: object_id=1)",
     ),
     "restored": (
         [read(FIRST, masked=True), changed(FIRST, "DROP"), changed(SECOND, "CREATE"), read(SECOND, "BEN"),
@@ -155,7 +155,7 @@ NO_ROW_OF_A_CHANGE: Final[dict[str, tuple[list[Json], str]]] = {
     "with-its-tagged-schema": (
         [*TAGGED, read(FIRST, masked=True), copied(SOURCE, ASIDE, "CREATE"), *swapped(AROUND, MOVED),
          read(SECOND, "BEN")],
-        f"(object_id=2 since {at(6)}; masked: object_id=1)",
+        f"(object_id=2 since {at(5)}; masked: object_id=1)",
     ),
     "in-a-tagged-schema": ([*TAGGED, read(FIRST, masked=True), changed(SECOND, "REPLACE"), read(SECOND, "BEN")], ""),
     "of-another-account": ([read(FIRST, masked=True), read({**SECOND, "accountName": "PROV"}, "BEN")], ""),
@@ -230,6 +230,45 @@ def test_one_entry_says_since_when_many_objects_of_a_name_are_unmasked(tmp_path:
         for given in ({}, {"object_name": "D.S.DIM"}):
             notes = asked("unmasked-reads", stories.of(story, graph), **given).notes
             assert [said in note for note in notes if "got the name" in note] == [True]
+
+
+def in_schema(name: str, number: int) -> Json:
+    return {"objectDomain": "Table", "objectId": number, "objectName": name, "columns": [{"columnName": "C"}]}
+
+
+def swapped_schemas() -> list[Json]:
+    """Two rows of one query, with the names alone."""
+    sides = [
+        changed(
+            {"objectDomain": "Schema", "objectName": one},
+            swapTargetDomain={"value": "Schema"},
+            swapTargetName={"value": other},
+        )
+        for one, other in (("D.LIVE", "D.STAGE"), ("D.STAGE", "D.LIVE"))
+    ]
+    return [sides[0], {**sides[1], "again": True}]
+
+
+@pytest.mark.parametrize("nights", [1, 2])
+def test_the_readers_of_what_came_with_its_schema_are_found_by_the_times_in_the_note(
+    nights: int, tmp_path: Path
+) -> None:
+    """It has the name since the SWAP, though the first query that names it so comes later."""
+    rows = [
+        changed(in_schema("D.LIVE.T", 1), columns=SET_MASK), read(in_schema("D.LIVE.T", 1), "MIA", masked=True),
+        *[row for number in range(2, nights + 2) for row in (
+            changed(in_schema("D.STAGE.T", number), "CREATE"), *swapped_schemas(),
+            read(in_schema("D.LIVE.T", number), f"BEN_{number}"),
+        )],
+    ]  # fmt: skip
+    graph = stories.told({"one": rows}, tmp_path)
+    (note,) = [one for one in asked("unmasked-reads", graph).notes if "got the name" in one]
+    several = f"D.LIVE.T.C (since {at(4)}; 2 objects, the latest object_id=3;"
+    assert (several if nights == 2 else f"D.LIVE.T.C (object_id=2 since {at(4)};") in note
+    given = {"object_name": "D.LIVE.T", "since": at(4)} if nights == 2 else {"object_id": "2", "domain": "Table"}
+    readers = {row["user_name"] for row in asked("column-readers", graph, column_name="C", **given).dicts()}
+    assert readers == {f"BEN_{number}" for number in range(2, nights + 2)}
+    assert "by the id, or of several objects by the name with since" in note
 
 
 NAMED_PII: Final = {key: value for key, value in PII.items() if key != "objectId"}

@@ -118,12 +118,49 @@ def test_what_had_a_name_for_a_time_is_counted_by_its_id(store: Store) -> None:
     assert [row[0] for row in by_id.rows] == ["q1"]
 
 
-def test_a_question_that_takes_long_is_not_asked_again(store: Store) -> None:
-    told = notes(store, "downstream-users", object_name="D.S.OLD", until="2026-03-02")
-    assert "Ask by object_id=1, too" in told
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Column X of table 1 goes to table 5, and Y nowhere; then it gets the name OLD, and table 2 has its name."""
+    folder: Path = tmp_path_factory.mktemp("copied")
+    source = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.A", "columnName": "X"}
+    told = [
+        set_on(table(1, "A"), comment={"value": "x"}),
+        {
+            **read(table(1, "A", "X", "Y")),
+            "objects_modified": [{**table(5, "B"), "columns": [{"columnName": "Z", "directSources": [source]}]}],
+        },
+        set_on(table(1, "A"), objectName={"value": "D.S.OLD"}),
+        read(table(2, "A", "X", "Y")),
+    ]
+    timed = [
+        {"query_id": f"q{day}", "query_start_time": f"2026-03-{day:02}T06:00:00Z", "user_name": "ANA", **row}
+        for day, row in enumerate(told, 1)
+    ]
+    given = [exports.ndjson(timed, folder / "rows.ndjson")]
+    assert exports.export(given, folder / "out", "--outputs", "graph", "--account", "ACME-PROD") == 0
+    return load(folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("end-up", {"object_name": "D.S.OLD", "until": "2026-03-03"}),
+        ("end-up", {"object_name": "D.S.OLD", "until": "2026-03-02"}),
+        ("column-copies", {"object_name": "D.S.OLD", "column_name": "Y"}),
+        ("root-cause", {"object_name": "D.S.OLD", "column_name": "X"}),
+        ("lineage-as-of", {"object_name": "D.S.OLD", "at": "2026-03-04"}),
+    ],
+)
+def test_a_question_that_takes_long_is_advised_by_an_id_that_has_rows(
+    question: str, given: dict[str, str], copied: Store
+) -> None:
+    """It is not asked again for that."""
+    assert not ask(copied, find(question), given).rows
+    told = notes(copied, question, **given)
+    by_id = {name: value for name, value in given.items() if name != "object_name"}
+    has_rows = bool(ask(copied, find(question), {**by_id, "object_id": "1", "domain": "Table"}).rows)
+    assert ("Ask by object_id=1, too" in told) == has_rows
     assert "it has" not in told
-    by_id = ask(store, find("downstream-users"), {"object_id": "1", "until": "2026-03-02"})
-    assert by_id.rows
 
 
 def test_no_id_is_told_of_what_no_data_came_of(store: Store) -> None:

@@ -170,12 +170,47 @@ def test_an_answer_about_others_says_nothing(ends: Store) -> None:
     assert on_containers(stories.of("rename", ends), "who-accessed", object_name="E.S.SOURCE") == []
 
 
-def test_of_many_the_last_are_told(tmp_path: Path) -> None:
+def test_what_is_done_each_night_is_told_once(tmp_path: Path) -> None:
     nightly = [read(table("D.S.A", None)), *[changed(place("D.S", number), "REPLACE") for number in range(71, 78)]]
     graph = stories.told({"nightly": nightly}, tmp_path)
-    notes = ask(graph, find("who-accessed"), {"object_name": "D.S.A"}).notes
-    assert [note.partition("(query ")[2][:2] for note in notes[:-1]] == ["q4", "q5", "q6", "q7", "q8"]
-    assert notes[-1] == "There are 2 more such statements before these."
+    (note,) = on_containers(graph, "who-accessed", object_name="D.S.A")
+    times = "7 times from 2026-01-01T00:02:00Z on, the last time at 2026-01-01T00:08:00Z (query q8)"
+    assert note.startswith(f"D.S was replaced {times}. No row lists what was in it: the answer may have D.S.A as if")
+    assert not any("more such" in one for one in ask(graph, find("who-accessed"), {"object_name": "D.S.A"}).notes)
+
+
+def swap(one: str, other: str) -> list[dict[str, Any]]:
+    """Two rows of one query."""
+    target = {"swapTargetDomain": {"value": "Schema"}}
+    sides = [changed(place(this, None), **target, swapTargetName={"value": that}) for this, that in
+             ((one, other), (other, one))]  # fmt: skip
+    return [sides[0], {**sides[1], "again": True}]
+
+
+def test_swaps_of_the_same_two_are_told_once_with_all_names_to_ask_for(tmp_path: Path) -> None:
+    """In both orders, and with a name that only one of the statements gives."""
+    rows = [read(table("D.S.A", None)), read(table("D.T.A", None)), *swap("D.S", "D.T"), *swap("D.T", "D.S")]
+    (note,) = on_containers(stories.told({"swaps": rows}, tmp_path), "who-accessed", object_name="D.S.A")
+    assert " 2 times from 2026-01-01T00:03:00Z on, the last time at 2026-01-01T00:04:00Z (query q4). " in note
+    assert note.endswith("Ask for D.T.A, too.")
+
+
+def test_of_many_the_last_are_told(tmp_path: Path) -> None:
+    """How many there were before is in the note on the first of these: a page puts notes in another order."""
+    swaps = [row for number in range(7) for row in swap("D.S", f"D.T{number}")]
+    graph = stories.told({"many": [read(table("D.S.A", None)), *swaps]}, tmp_path)
+    notes = on_containers(graph, "who-accessed", object_name="D.S.A")
+    assert [note.partition("(query ")[2][:2] for note in notes] == ["q4", "q5", "q6", "q7", "q8"]
+    assert notes[0].endswith(" Such statements were run 2 times before, on other schemas or databases.")
+
+
+def test_the_gravest_note_is_the_first(tmp_path: Path) -> None:
+    """That nobody was kept from reading a table in clear comes before what is unknown of its schema."""
+    rows = [read(table("D.S.A", 3)), *SWAPPED]
+    graph = stories.told({"grave": rows}, tmp_path)
+    notes = ask(graph, find("unmasked-reads"), {"object_name": "D.S.A"}).notes
+    assert "whoever read it read it in clear" in notes[0]
+    assert "No row lists what was in it" in notes[-1]
 
 
 def test_pages_say_it(tmp_path: Path) -> None:
