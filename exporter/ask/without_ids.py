@@ -110,18 +110,7 @@ def given_without_id(asked: Asked) -> dict[str, str]:
     return {row["thing"]: row["name"] for row in rows if not asked.about or row["thing"] in asked.about}
 
 
-_SET_BY_NAME: Final = """\
-SELECT DISTINCT ?thing ?name WHERE {
-  ?nameless ah:sameNameAs ?element .
-  VALUES ?class { @classes@ }
-  ?by_name ah:elementObject ?nameless ; ah:settingOn ?thing ; a ?class .
-  ?by_id ah:elementObject ?element ; ah:settingOn ?thing .
-  OPTIONAL { ?by_name ah:onColumn ?column }
-  OPTIONAL { ?by_id ah:onColumn ?same_column }
-  FILTER(COALESCE(?column, ?thing) = COALESCE(?same_column, ?thing))
-  ?nameless rdfs:label ?name .
-}
-"""
+_FORMS: Final = "SELECT ?nameless ?element WHERE { ?nameless ah:sameNameAs ?element }"
 _UNSET_ON_TAG: Final = """\
 SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
   VALUES ?class { @classes@ }
@@ -136,10 +125,26 @@ def _set_by_name(asked: Asked) -> Iterator[_Row]:
     """The tags and policies that rows set on one object or column, or tag, with ids and without."""
     if asked.name in SET_BY and has_mixed_ids(asked.graph):
         about = _with_tags(asked)
-        given = asked.graph.select(_SET_BY_NAME, classes=SET_BY[asked.name])
-        for row in (*given, *_unset_on_other_form(asked)):
+        for row in (*_set_in_both_forms(asked), *_unset_on_other_form(asked)):
             if not about or row["thing"] in about:
                 yield row
+
+
+def _set_in_both_forms(asked: Asked) -> Iterator[_Row]:
+    """The tags and policies that were set on one place with their ids and without."""
+    graph, classes = asked.graph, {full(name) for name in SET_BY[asked.name].split()}
+    for row in graph.select(_FORMS):
+        by_id = {_place(graph, setting) for setting in graph.subjects("ah:elementObject", row["element"])}
+        for setting in graph.subjects("ah:elementObject", row["nameless"]) if by_id else ():
+            is_meant = not classes.isdisjoint(graph.objects(setting, "rdf:type"))
+            place = _place(graph, setting)
+            if is_meant and place in by_id:
+                yield {"thing": place[0], "name": graph.label(row["nameless"])}
+
+
+def _place(graph: Lookups, setting: str) -> tuple[str, str]:
+    """The object on which a setting is, and the column, empty for the object as a whole."""
+    return graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""
 
 
 def _unset_on_other_form(asked: Asked) -> Iterator[_Row]:
