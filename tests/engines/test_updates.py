@@ -133,7 +133,7 @@ def updated(drawn: Drawn, folder: Path, reads: str) -> Path:
     return folder / "updated"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_after_any_updates_the_graph_is_that_of_one_export(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
