@@ -362,7 +362,7 @@ def last_read_before(asked: Asked, thing: str) -> str:
         for other in reversed(_of_name(graph, present.name, present.account) if present.until is None else []):
             is_before = other.iri != thing and other.until is not None and asked.has(in_utc(other.until))
             reads = (
-                [one for one in _read_times(graph, other.iri) if asked.has(one) and other.holds(one)]
+                [one for one in read_times(graph, other.iri) if asked.has(one) and other.holds(one)]
                 if is_before
                 else ()
             )
@@ -371,7 +371,8 @@ def last_read_before(asked: Asked, thing: str) -> str:
     return ""
 
 
-def _read_times(graph: Lookups, thing: str) -> Iterator[datetime]:
+def read_times(graph: Lookups, thing: str) -> Iterator[datetime]:
+    """When the reads of an object started; of reads by day, the first and the last one."""
     return _starts(graph, graph.subjects("ah:accessedObject", thing))
 
 

@@ -7,14 +7,15 @@ another one. So do those of a schema that was dropped and made again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from exporter.ask.anew import read_times
 from exporter.ask.answers import first_of
 from exporter.ask.asked import Asked, in_utc
-from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.parameters import instant
+from exporter.ask.lookups import NameHolder
+from exporter.ask.parameters import as_text, instant
 from exporter.ask.places import SWAP
 from exporter.model.identifiers import match_name
 
@@ -22,6 +23,7 @@ _SHOWN: Final = 5
 _SHOWN_IN_USE: Final = 20
 """More than in other notes: who does not see a name drops a table that is in use."""
 _END: Final = datetime.max.replace(tzinfo=UTC)
+_NEVER: Final = datetime.min.replace(tzinfo=UTC), ""
 _MOMENT: Final = timedelta(microseconds=1)
 _OF_NAMES: Final = "former-names"
 """A question without a time that has the names that objects have at the end of the record."""
@@ -137,10 +139,11 @@ def in_use(asked: Asked) -> Iterator[str]:
         accounts = {one.account for one in holders if one.domain == domain and graph.label(one.iri) == name}
         for account in sorted(accounts) if len(holders) > 1 else ():
             having = [one for one in holders if one.account == account and one.until is None and one.ident]
-            reads = {_last_read(graph, one.iri): one for one in having if _kind(one.domain) == _kind(domain)}
-            last = max(filter(None, reads), key=in_utc, default="")
-            if last and in_utc(last) >= asked.since:
-                texts.append(f"{name} (object_id={reads[last].ident}, read last at {last})")
+            alike = [one for one in having if _kind(one.domain) == _kind(domain)]
+            reads = [(time, one.ident) for one in alike for time in read_times(graph, one.iri)]
+            last, ident = max(reads, default=_NEVER)
+            if last >= asked.since:
+                texts.append(f"{name} (object_id={ident}, read last at {as_text(last)})")
     if texts:
         yield (
             "Drop nothing by these names, which other objects have, too, that were read: "
@@ -154,27 +157,16 @@ def of_one_name(asked: Asked) -> Iterator[str]:
         return
     graph, texts = asked.graph, list[str]()
     rows = {(row["object_name"] or "", row["domain"] or "", row["last_read"]) for row in asked.answer.dicts()}
-    by_name: Mapping[tuple[str, str], set[str]] = defaultdict(set)
+    by_name = defaultdict[tuple[str, str], set[datetime | None]](set)
     for name, domain, last_read in rows:
-        by_name[name, domain].add(last_read or "")
+        by_name[name, domain].add(in_utc(last_read) if last_read else None)
     for (name, domain), read in sorted(by_name.items()):
         holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
         places = {one.iri: one.account for one in holders if one.until is None}
         for iri, account in sorted(places.items()):
-            ident, last = graph.text(iri, "ah:objectId"), _last_read(graph, iri)
+            ident, last = graph.text(iri, "ah:objectId"), max(read_times(graph, iri), default=None)
             if list(places.values()).count(account) > 1 and last in read:
-                texts.append(f"{name}, {f'last read {last}' if last else 'not read'}: object_id={ident or 'unknown'}")
+                read_last = f"last read {as_text(last)}" if last else "not read"
+                texts.append(f"{name}, {read_last}: object_id={ident or 'unknown'}")
     if texts:
         yield f"Several objects have these names, as far as rows say: {first_of(texts, _SHOWN, '; ')}."
-
-
-def _last_read(graph: Lookups, thing: str) -> str:
-    """When the last query started that read an object, as the answer has it; empty if none did."""
-    queries = (
-        query
-        for access in graph.subjects("ah:accessedObject", thing)
-        for term in ("prov:qualifiedUsage", "ah:accessPattern")
-        for query in graph.subjects(term, access)
-    )
-    times = (graph.text(query, "ah:lastStartedAtTime") or graph.text(query, "prov:startedAtTime") for query in queries)
-    return max((time for time in times if time), key=in_utc, default="")

@@ -28,10 +28,7 @@ def without_sql(row: Row | Unreadable, text: str) -> tuple[Row | Unreadable, str
         return (row, rest) if rest is not None else (Unreadable((*row.problems, SQL_WITHHELD)), "")
     if not _has_sql(row):
         return row, text
-    given = read_line(text)
-    if not isinstance(given, Row):
-        return row, text
-    text = own_form(given, decode(given.content))
+    text = own_form(row, decode(row.content))
     return read_line(text) or row, text
 
 
