@@ -32,10 +32,9 @@ def lost_with_the_object(asked: Asked) -> Iterator[str]:
     if asked.name not in _QUESTIONS or (asked.name == "policy-coverage" and not asked.answer.rows):
         return
     columns = asked.match_names("column_name")
-    found = [
-        one for holders in histories(asked, _things(asked)) for one in _lost(asked, holders)
-        if not columns or one.columns & {*columns, WHOLE}
-    ]  # fmt: skip
+    every = (one for holders in histories(asked, _things(asked)) for one in _lost(asked, holders))
+    found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
+    found = [one for one in found if one.columns]
     if found:
         yield (
             "Another object got the name of one that had a tag (as by CREATE OR REPLACE or a SWAP, also of the "
@@ -68,6 +67,7 @@ def _lost(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Namesakes]:
             times = [
                 Period(max(time.begin, named.begin), min(time.end, named.end))
                 for time in (asked_in(asked, holder.iri, named) if former else ())
+                if not graph.was_dropped(tag, time.begin)
             ]
             lost = _lacking(graph, holder, set(former), own, times)
             if lost and (not asked.about or holder.iri in asked.about):
@@ -84,10 +84,12 @@ def _lost(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Namesakes]:
 def _lacking(
     graph: Lookups, holder: NameHolder, columns: set[str], own: dict[str, list[Held]], times: Sequence[Period]
 ) -> set[str]:
-    """The columns of an object without the tag, at one of the times at least."""
+    """The columns of an object on which no row has set the tag by the end of one of the times at least. What was set on
+    it, and unset, is not lost.
+    """
     there = {*columns_of(graph, holder.iri), WHOLE}
     return {
         column
         for column in columns & there
-        if any(not any(held.overlaps(time) for held in own.get(column, ())) for time in times)
+        if any(not any(held.since < time.end for held in own.get(column, ())) for time in times)
     }

@@ -6,8 +6,9 @@ again by id only if the answer is empty and the question is quick.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -208,20 +209,23 @@ def _outside(asked: Asked) -> Iterator[str]:
 def _emptied(asked: Asked) -> Iterator[str]:
     """For an empty answer about the data of an object at a time: the last statement before it that removed the data."""
     times = asked.times("at") if asked.name in views.UPWARD else []
+    ended = defaultdict[tuple[str, str], list[tuple[datetime, str]]](list)
     for thing in sorted(asked.things) if times else ():
         if (asked.graph.text(thing, "ah:domain") or "").endswith(("Policy", "Tag")):
             continue  # it holds no data
         ends = [
-            (in_utc(end), row["done"], end, row["query_id"])
+            (in_utc(end), row["done"], end, row["query_id"], row["start"])
             for row in asked.graph.select(_EMPTIED, thing=iris([thing]))
             if in_utc(end := row["end"] or row["start"]) <= max(times)
         ]
         if ends and (last := max(ends))[1] in _DONE:
-            _, done, end, ident = last
-            yield (
-                f"{asked.homes.label(thing)} was {_DONE[done]} at {end}{f' (query {ident})' if ident else ''}: what it "
-                "held before is not in the answer."
-            )
+            time, done, end, ident, start = last
+            by = f" (query {ident})" if ident else ""
+            ended[asked.graph.name_at(thing, start), _DONE[done]].append((time, f"{end}{by}"))
+    for (name, done), every in ended.items():
+        more = len(every) - 1
+        others = f", and {more:,} other {'object' if more == 1 else 'objects'} of this name before" if more else ""
+        yield f"{name} was {done} at {max(every)[1]}{others}: what it held before is not in the answer."
 
 
 # --- the same question by id ------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ _SHOWN: Final = 5
 _SHOWN_IN_USE: Final = 20
 """More than in other notes: who does not see a name drops a table that is in use."""
 _END: Final = datetime.max.replace(tzinfo=UTC)
-_NEVER: Final = datetime.min.replace(tzinfo=UTC), ""
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _MOMENT: Final = timedelta(microseconds=1)
 _OF_NAMES: Final = "former-names"
 """A question without a time that has the names that objects have at the end of the record."""
@@ -133,22 +133,29 @@ def in_use(asked: Asked) -> Iterator[str]:
     """
     if asked.name != "unused-objects" or asked.since is None:
         return
-    graph, texts = asked.graph, list[str]()
+    graph, texts, has_accounts = asked.graph, list[str](), len(asked.graph.accounts()) > 1
     for name, domain in sorted({(row["object_name"] or "", row["domain"] or "") for row in asked.answer.dicts()}):
-        holders = graph.holders(name)
-        accounts = {one.account for one in holders if one.domain == domain and graph.label(one.iri) == name}
-        for account in sorted(accounts) if len(holders) > 1 else ():
-            having = [one for one in holders if one.account == account and one.until is None and one.ident]
-            alike = [one for one in having if _kind(one.domain) == _kind(domain)]
-            reads = [(time, one.ident) for one in alike for time in read_times(graph, one.iri)]
-            last, ident = max(reads, default=_NEVER)
-            if last >= asked.since:
-                texts.append(f"{name} (object_id={ident}, read last at {as_text(last)})")
+        every = [one for one in graph.holders(name) if one.until is None and _kind(one.domain) == _kind(domain)]
+        for account in sorted({one.account for one in every}):
+            holders = [one for one in every if one.account == account]
+            having = [one for one in holders if one.ident]
+            brought = _has_it(asked, name, having, _END)  # perhaps by a SWAP since it was seen
+            having += [] if brought is None or brought in having else [brought]
+            listed = [one for one in holders if one.domain == domain and graph.label(one.iri) == name]
+            last = max(having, key=lambda one: (_last_read(asked, one), one.order), default=None)
+            is_listed = any(_last_read(asked, one) < asked.since for one in listed)
+            if is_listed and last is not None and _last_read(asked, last) >= asked.since:
+                owner = graph.of_account(last.iri) if has_accounts else ""
+                texts.append(f"{name} (object_id={last.ident}{owner}, read last at {as_text(_last_read(asked, last))})")
     if texts:
         yield (
             "Drop nothing by these names, which other objects have, too, that were read: "
             f"{first_of(list(dict.fromkeys(texts)), _SHOWN_IN_USE, '; ')}. What is listed may have another name now."
         )
+
+
+def _last_read(asked: Asked, holder: NameHolder) -> datetime:
+    return max(read_times(asked.graph, holder.iri), default=_NEVER)
 
 
 def of_one_name(asked: Asked) -> Iterator[str]:

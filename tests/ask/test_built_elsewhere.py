@@ -331,3 +331,14 @@ def test_a_column_is_asked_for_without_the_quotes_of_a_statement(given: str, sto
 def test_a_column_in_quotes_that_nothing_has_is_no_column(whole: Store) -> None:
     answer = answered(whole, "columns", "column-readers", object_name="D.S.T", column_name='"none"')
     assert note(answer, 'There is no column "none" in the object.')
+
+
+def test_what_was_dropped_is_called_as_it_was_then(whole: Store) -> None:
+    """Each night ends with the DROP of the former table, which has the name of the build then."""
+    answer = answered(whole, "nightly", "lineage-as-of", object_name="D.S.X_NEW", at=at(20))
+    assert not answer.rows
+    (note_on_drops,) = [one for one in answer.notes if "was dropped at" in one]
+    assert note_on_drops == (
+        f"D.S.X_NEW was dropped at {at(12)} (query q12), and 1 other object of this name before: what it held before "
+        "is not in the answer."
+    )

@@ -37,6 +37,9 @@ STORIES: Final[dict[str, tuple[list[dict[str, Any]], str]]] = {
     "unset-before": ([TAGGED, changed(FIRST, columns={"C": UNSET}), MADE], ""),
     "tag-dropped-before": ([changed(PII, "CREATE"), TAGGED, changed(PII, "DROP"), MADE], ""),
     "without-the-column": ([TAGGED, changed(SECOND, "REPLACE"), read(thing("A", 2, columns=("D",)))], ""),
+    "unset-on-this-one": (
+        [TAGGED, MADE, changed(SECOND, columns={"C": TAG}), changed(SECOND, columns={"C": UNSET})], "",
+    ),
     "unset-on-the-next": (
         [TAGGED, MADE, changed(SECOND, columns={"C": TAG}), changed(SECOND, columns={"C": UNSET}),
          copied(SOURCE, thing("A", 3), "REPLACE")], "",
@@ -86,3 +89,26 @@ def test_another_column_is_not_told_of(tmp_path: Path) -> None:
     assert not any(
         "had a tag" in note for note in asked("tag-history", graph, object_name="D.S.A", column_name="D").notes
     )
+
+
+def test_a_tag_that_is_no_more_was_lost_but_lacks_nothing(tmp_path: Path) -> None:
+    sens = {"tags": {"G.T.SENS": {"objectId": {"value": 81}, "subOperationType": "ADD", "tagValue": {"value": "x"}}}}
+    other = changed(thing("B", 7), columns={"C": sens})
+    rows = [changed(PII, "CREATE"), other, TAGGED, MADE, changed(PII, "DROP"), read(SECOND)]
+    graph = stories.told({"one": rows}, tmp_path)
+    for question, given, is_told in (
+        ("policy-coverage", {"at": at(4.5)}, True),
+        ("policy-coverage", {}, False),
+        ("tag-history", {"object_name": "D.S.A"}, True),
+    ):
+        answer = asked(question, graph, **given)
+        assert answer.rows
+        assert any("had a tag" in note for note in answer.notes) == is_told, (question, given)
+
+
+def test_a_note_on_a_column_names_no_other_one(tmp_path: Path) -> None:
+    both = thing("A", 2, columns=("C", "D"))
+    rows = [changed(thing("A", 1), columns={"C": TAG, "D": TAG}), changed(both, "REPLACE"), read(both)]
+    graph = stories.told({"one": rows}, tmp_path)
+    (note,) = [one for one in asked("tag-history", graph, object_name="D.S.A", column_name="D").notes if "a tag" in one]
+    assert "D.S.A.D (object_id=2" in note

@@ -51,6 +51,15 @@ STORIES: Final[dict[str, list[Json]]] = {
     "nights-too": [FIRST, *night(1)],
     # q5 grants 701 to a share
     "shared": [FIRST, *night(1), granted(701), *night(2)],
+    # q3 makes 701 in R.NEXT, q4 reads it there, and q5 swaps: no row shows it in R.LIVE
+    "tested-before": [
+        FIRST,
+        within("R.LIVE", read(live(700), "BI")),
+        within("R.NEXT", copied(SOURCE, live(701), "CREATE")),
+        within("R.NEXT", read(live(701), "QA")),
+        schema("R.LIVE", 10, "R.NEXT", 11),
+        {**schema("R.NEXT", 11, "R.LIVE", 10), "again": True},
+    ],
     # a temporary table hides a table for a session
     "hidden": [read(thing("T", 1)), read(thing("T", 2)), read(thing("T", 1))],
     "replaced": [copied(SOURCE, thing("T", 1), "CREATE"), copied(SOURCE, thing("T", 2), "REPLACE")],
@@ -172,3 +181,18 @@ def test_a_name_that_nothing_in_use_has_may_be_dropped(story: str, since: str, i
     answer = answered(whole, story, "unused-objects", since=since)
     assert answer.rows
     assert any("Drop nothing" in one for one in answer.notes) == is_told
+
+
+def test_what_a_swap_brought_is_in_use_though_read_under_its_former_name(whole: Store) -> None:
+    answer = answered(whole, "tested-before", "unused-objects", since=at(3))
+    assert "R.LIVE.K" in {row["object_name"] for row in answer.dicts()}
+    assert f"R.LIVE.K (object_id=701, read last at {at(4)})" in answer.notes[0]
+
+
+def test_names_are_told_of_the_account_in_which_something_of_the_name_is_unused(whole: Store) -> None:
+    both = Store()
+    for story in ("nights", "nights-too"):
+        both.extend(stories.of(story, whole))
+    (note,) = [one for one in ask(both, find("unused-objects"), {"since": at(5)}).notes if "Drop nothing" in one]
+    assert f"R.LIVE.K (object_id=703 of the account STORY-nights, read last at {at(10)})" in note
+    assert "nights-too" not in note
