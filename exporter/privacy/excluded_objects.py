@@ -44,7 +44,7 @@ _FREE: Final = ("unknown_columns", *JSON_TEXTS)
 _ARRAYS: Final = ("direct", "base", "modified", "policies", "provider_base", "provider_policies")
 _IDENTIFIER: Final = r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)'
 _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatch
-_SCHEMA: Final = rf"{_IDENTIFIER}\.{_IDENTIFIER}"
+_SCHEMA: Final = rf"{_IDENTIFIER}\.(?:{_IDENTIFIER})?"
 _ITEM: Final = rf"\s*'?(?:@|snow://\w+/)?({_SCHEMA})(?:\.%?{_IDENTIFIER})+"
 _REST: Final = r"(?:/.*|\([^)]*\))?'?\s*"
 _is_stage: Final = re.compile(rf"'?@({_IDENTIFIER})\.%?{_IDENTIFIER}{_REST}", re.DOTALL).fullmatch
@@ -254,7 +254,8 @@ def _named_objects(properties: str | None, *, is_change: bool = False) -> Iterat
             elif stage := _is_stage(value):
                 yield "SCHEMA", stage[1]
             elif _are_in_schemas(value):
-                yield from (("SCHEMA", match[1]) for match in _schemas_in(value))
+                for match in _schemas_in(value):  # DB..NAME is short for DB.PUBLIC.NAME
+                    yield "SCHEMA", f"{match[1]}PUBLIC" if match[1].endswith(".") else match[1]
 
 
 _OF_PEOPLE: Final = ("comment", "policyBody", "tagValue")
@@ -286,10 +287,10 @@ def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
         for domain in (lower.get(f"{name.removesuffix('name')}domain"), scope):
             if isinstance(domain, str) and isinstance(value, str):
                 yield normal_domain(domain), value
-    roles = lower.get("roles")
-    for role in roles if isinstance(roles, list) else [roles]:
-        if isinstance(role, str) and is_qualified(role):
-            yield "DATABASE ROLE", role
+    for roles in (lower.get("roles"), lower.get("databaseroles")):
+        for role in roles if isinstance(roles, list) else [roles]:
+            if isinstance(role, str) and is_qualified(role):
+                yield "DATABASE ROLE", role
 
 
 def _value(value: Any) -> Any:

@@ -91,7 +91,9 @@ def _of_sql(text: str) -> Iterator[str]:
         return
     bare = _literal_or_comment.sub(lambda match: match[1] or " ", text) if _may_have_comment(text) else text
     for match in _of_statement.finditer(bare):
-        yield from (_stored(_in_literal(name)) for name in match.groups() if name is not None)
+        for name in (_stored(_in_literal(name)) for name in match.groups() if name is not None):
+            yield name
+            yield name.replace("''", "'")  # in the text of EXECUTE IMMEDIATE
     yield from _of_text(text)
 
 

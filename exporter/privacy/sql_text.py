@@ -13,12 +13,12 @@ from exporter.input.documented_form import members_of
 from exporter.input.json_reader import Elements, Member, Members, Value, canonical_json
 from exporter.input.limits import LONGEST_RECORD
 from exporter.input.reading import SQL_NAME, holds_sql, read_line
-from exporter.input.row import STRUCTURED, Row, Unreadable, columns_of, decode, lower_name
+from exporter.input.row import Row, Unreadable, columns_of, decode
 from exporter.privacy.excluded_objects import HIDDEN_SQL, own_form
 
 SQL_WITHHELD: Final = "its text is withheld, because it may contain SQL text"
-_names_sql: Final = re.compile(rf"""(?:{SQL_NAME})[^"':]*\\*["']\s*:""", re.IGNORECASE).search
-"""Matches the name of a member of JSON, also of JSON in a string, where its quotes are escaped."""
+_names_sql: Final = re.compile(rf"""(?:{SQL_NAME})(?:[^"':]*\\*["']|\w*)\s*:""", re.IGNORECASE).search
+"""Matches the name of a member of JSON, also of JSON in a string, where its quotes are escaped, or without quotes."""
 
 
 def without_sql(row: Row | Unreadable, text: str) -> tuple[Row | Unreadable, str]:
@@ -45,13 +45,12 @@ def _of_unreadable(text: str) -> str | None:
         return None if _names_sql(text) else text
     found = _hide(members, "")
     for member in members:
-        if lower_name(member.name) in STRUCTURED:
-            found = _hide_inside(member.value) or found
+        found = _hide_inside(member.value) or found
     return canonical_json(members) if found else text
 
 
 def _hide_inside(value: Value) -> bool:
-    """Hide it in a structured column, at any depth, and say whether there was any. Names in properties are those of
+    """Hide it in a column, at any depth, and say whether there was any. Names in properties are those of
     users. A list replaces recursion: the value may be deep.
     """
     found, waiting = False, [value]

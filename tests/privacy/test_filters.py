@@ -296,6 +296,18 @@ def test_a_stage_whose_database_is_not_named(location: str, is_out: bool) -> Non
     assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out
 
 
+@pytest.mark.parametrize("name", ["@HR..STAGE/p", "@HR..%T", "snow://notebook/HR..N/live"])
+def test_the_schema_public_may_be_left_out_of_a_name(name: str) -> None:
+    """Snowflake's ``HR..T`` is ``HR.PUBLIC.T``."""
+    for lists in ({"deny_databases": ["hr"]}, {"deny_schemas": ["hr.public"]}):
+        given = row(direct_objects_accessed=[SALES], objects_modified=[{"location": name}])
+        assert without_excluded(given, filters(**lists)) is not None
+        given = row(object_modified_by_ddl=change("SALES.S.T", manifestStageLocation={"value": name}))
+        assert without_excluded(given, filters(**lists)) is not None
+    given = row(direct_objects_accessed=[SALES], objects_modified=[{"location": name}])
+    assert without_excluded(given, filters(deny_schemas=["hr.pay"])) is None
+
+
 def tagged(value: Any) -> Any:
     return {"SALES.S.TAG": value}
 

@@ -117,6 +117,7 @@ def test_rows(columns: Any, names: set[str]) -> None:
         ("execute immediate 'create user ann password = 1'", {"ANN"}),
         ("EXECUTE IMMEDIATE $$\n begin\n create user ann; end $$", {"ANN"}),
         ("execute immediate $$drop user ann$$", {"ANN"}),
+        ("execute immediate 'create user \"O''Brien\"'", {"O''Brien", "O'Brien"}),
         ("GRANT OWNERSHIP ON USER ann TO ROLE r", {"ANN"}),
         ('revoke monitor, modify on user "a.b" from role r', {"a.b"}),
         ("GRANT SELECT ON TABLE d.s.t TO USER ann", {"ANN"}),

@@ -85,16 +85,24 @@ def test_whatever_comes_of_query_history(name: str) -> None:
 
 
 def test_words_of_snowflake_in_query_history_stay_and_other_texts_do_not() -> None:
-    users = "USER", "CREATE", "SUCCESS", "ROLE", "Large", "12345", "JSMITH"
+    users = "USER", "CREATE", "SUCCESS", "ROLE", "Large", "12345", "JSMITH", "CONTACT", "CLUSTERING", "ABORTED"
     screen = Screen(Filters(), KEY).knowing(users)
     own = (
         *(
             History(query_type=text)
-            for text in ("CREATE_USER", "CREATE_TABLE_AS_SELECT", "SELECT", "MULTI_TABLE_INSERT")
+            for text in (
+                *("CREATE_USER", "CREATE_TABLE_AS_SELECT", "SELECT", "MULTI_TABLE_INSERT"),
+                *("ALTER_TABLE_MANAGE_CONTACT", "ALTER_TABLE_DROP_CLUSTERING_KEY", "ALTER_USER_RESET_PASSWORD"),
+            )
         ),
         *(History(role_type=text) for text in ("ROLE", "DATABASE_ROLE", "APPLICATION")),
         *(History(warehouse_size=text) for text in ("Large", "X-Small", "2X-Large")),
-        *(History(execution_status="SUCCESS"), History(execution_status="FAIL"), History(session_id="12345")),
+        *(
+            History(execution_status="SUCCESS"),
+            History(execution_status="FAIL"),
+            History(execution_status="ABORTED"),
+            History(session_id="12345"),
+        ),
     )
     assert [screen.line(line, "{}") for line in own] == list(own)
     hidden = KEY.pseudonym("JSMITH")

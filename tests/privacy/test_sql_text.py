@@ -54,6 +54,8 @@ UNREADABLE: Final = (
     row(6, query_start_time="soon", direct_objects_accessed=INSIDE),
     row(7, query_start_time="soon", direct_objects_accessed=json.dumps(INSIDE)),
     {**row(8, **SQL), "user_name": None},
+    {"RECORD": row(11, **SQL)},
+    {"rows": [row(12, **SQL)]},
 )
 
 
@@ -64,12 +66,13 @@ def test_it_is_in_no_file(outputs: str, lists: str, tmp_path: Path) -> None:
     with rows.open("a") as file:
         file.write(json.dumps(row(9, **SQL))[:-1] + "\n")
         file.write(json.dumps([row(10, **SQL)]) + "\n")
+        file.write('{"query_id": "q13", query_text: "ZQSECRET"}\n')
     (tmp_path / "exporter.toml").write_text(lists)
     options = ("--config", str(tmp_path / "exporter.toml"), "--outputs", *outputs.split())
     assert exports.export([rows], tmp_path / "out", *options) == 0
     assert found(tmp_path / "out") == []
     report = exports.report(tmp_path / "out")
-    assert (report["exported"], report["quarantined"]) == (4, 6)
+    assert (report["exported"], report["quarantined"]) == (4, 9)
     assert {f"column {name.lower()}" for name in SQL} <= set(report["not_understood"]), "the names stay"
 
 
