@@ -18,7 +18,7 @@ from exporter.model.clones import Remade, remade
 from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
 from exporter.model.grants import setting_of_grant
-from exporter.model.identifiers import ROUTINE_KINDS, named
+from exporter.model.identifiers import ROUTINE_KINDS, known_name
 from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.other_accounts import account_in
@@ -157,7 +157,7 @@ def _only_named(content: Content) -> Iterator[Thing]:
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()
-                yield _thing(setting.element_key, domain, setting.element_id, named(setting.name_of_element()))
+                yield _thing(setting.element_key, domain, setting.element_id, known_name(setting.name_of_element()))
 
 
 def _thing(key: str, domain: str | None, object_id: str | None, name: str | None) -> Thing:

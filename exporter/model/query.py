@@ -35,9 +35,17 @@ from exporter.model.facts import (
     Thing,
     Write,
 )
-from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, whole
+from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, uncut
 from exporter.model.incomplete import cut_columns, incomplete
-from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
+from exporter.model.objects import (
+    Fact,
+    known_columns,
+    known_text,
+    least_text,
+    merged_things,
+    objects_of_array,
+    unique_by_key,
+)
 from exporter.model.other_accounts import with_accounts
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
@@ -96,7 +104,7 @@ def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bo
 def _agent(document: AgentDocument | None) -> Agent:
     if document is None:
         return Agent(None, None, None)
-    return Agent(known_text(document.agent_type), whole(text(document.agent_id)), known_text(document.agent_name))
+    return Agent(known_text(document.agent_type), uncut(text(document.agent_id)), known_text(document.agent_name))
 
 
 def merged(contents: Sequence[Content]) -> Content:
@@ -106,11 +114,13 @@ def merged(contents: Sequence[Content]) -> Content:
     every = chain.from_iterable
     whole = _completed(
         Content(
-            accesses=once(every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)),
-            writes=once(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
-            derivations=once(every(content.derivations for content in contents), _key_of_derivation),
-            policies=once(every(content.policies for content in contents), _key_of_reference),
-            joins=once(
+            accesses=unique_by_key(
+                every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)
+            ),
+            writes=unique_by_key(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
+            derivations=unique_by_key(every(content.derivations for content in contents), _key_of_derivation),
+            policies=unique_by_key(every(content.policies for content in contents), _key_of_reference),
+            joins=unique_by_key(
                 every(content.joins for content in contents),
                 lambda fact: (fact.left.key, fact.join_type or "", fact.right.key),
             ),
@@ -182,11 +192,11 @@ def _completed(content: Content) -> Content:
     for thing in objects(content):
         other = known.setdefault(thing.key, thing)
         if other is not thing and other != thing:
-            known[thing.key] = both(other, thing)
+            known[thing.key] = merged_things(other, thing)
             differ = True
     rules: dict[str, str | None] = {}
     for policy in content.policies:
-        rules[policy.policy_key] = one_of(rules.get(policy.policy_key), policy.policy_name)
+        rules[policy.policy_key] = least_text(rules.get(policy.policy_key), policy.policy_name)
     if not differ and all(policy.policy_name == rules[policy.policy_key] for policy in content.policies):
         return content
 
@@ -230,7 +240,7 @@ def account_of(row: Row, default: str) -> str:
     cut one of its names. Organization names have no hyphen; one in the data is escaped, so that two different pairs
     never give the same account.
     """
-    organization, account = whole(row.organization_name), whole(row.account_name)
+    organization, account = uncut(row.organization_name), uncut(row.account_name)
     if organization is None or account is None:
         return default
     if "-" in organization or "%" in organization:
@@ -299,10 +309,10 @@ def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY
     if len(rows) > 1:
         row, content = _as_one(rows), merged([content_of(row.content, account) for row in rows])
         kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
-    texts = dict(zip(TEXTS, map(whole, _texts_of(row)), strict=True))
+    texts = dict(zip(TEXTS, map(uncut, _texts_of(row)), strict=True))
     content = _with_history(_with_cut(content, cut_columns(rows, texts)), history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
-        hash_ = whole(row.query_parameterized_hash)
+        hash_ = uncut(row.query_parameterized_hash)
         history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
     return QueryFacts(
         account,
@@ -329,7 +339,7 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
-    return min([one for one in map(whole, texts) if one is not None], default=None)
+    return min([one for one in map(uncut, texts) if one is not None], default=None)
 
 
 _AGENT: Final = ("agentType", "agentId", "agentName")
@@ -347,7 +357,7 @@ def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
-    texts = {name: value for name, value in zip(TEXTS, map(whole, _texts_of(row)), strict=True) if value is not None}
+    texts = {name: value for name, value in zip(TEXTS, map(uncut, _texts_of(row)), strict=True) if value is not None}
     texts["query_start_time"] = iso_micros(row.start)
     if agents:
         documents = [dict(zip(_AGENT, astuple(agent), strict=True)) for agent in agents]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.model.answers import Carried, SettingKey, SettingOfQuery, Tag
+from exporter.model.answers import CarriedSetting, SettingKey, SettingOfQuery, Tag
 from exporter.model.grants import is_of_several, takes_back
 from exporter.model.identifiers import usable_id
 
@@ -79,7 +79,7 @@ class GoesOn(NamedTuple):
     """A setting goes on under a new name of its column: the query that renames it, the setting."""
 
     requester: Requester
-    carried: Carried
+    carried: CarriedSetting
 
 
 Outcome = Over | GoesOn
@@ -259,7 +259,7 @@ def _outcomes(in_force: SettingInForce, gone: int | None, at: int | None) -> Ite
 
 
 def _goes_on(former: Held | SettingInForce, now: Held | SettingInForce) -> GoesOn:
-    return GoesOn(now.requester, Carried(former.requester.query_id, former.setting, now.setting, now.since))
+    return GoesOn(now.requester, CarriedSetting(former.requester.query_id, former.setting, now.setting, now.since))
 
 
 def _first(*times: int | None) -> int | None:

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.answer import answer
-from exporter.pipeline.clones import clones_from, clones_into, end, end_copies
+from exporter.pipeline.clones import clones_from, clones_into, end_contents, end_copies
 from exporter.pipeline.daily import REFUSED as REFUSED_DAYS
 from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
@@ -31,14 +31,14 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
 from exporter.pipeline.messages import THINGS, Message, To
 from exporter.pipeline.neighbourhood import (
-    deliver,
+    deliver_nodes,
     looks_at_others,
     share_nodes,
     validate_neighbourhoods,
 )
 from exporter.pipeline.outcome import Counts
-from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
-from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
+from exporter.pipeline.quarantine import name_users_of_objects, number_lines, quarantine_users
+from exporter.pipeline.texts import catalog_texts, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
 from exporter.system.progress import Progress
 
@@ -243,7 +243,7 @@ class _Turn(Generic[Messages]):
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
         merged = engine.shuffle([profiles], merge_profiles, job)
         if job.ends:
-            merged = engine.shuffle([merged], end, job)
+            merged = engine.shuffle([merged], end_contents, job)
         if job.clones:
             merged = engine.shuffle([engine.shuffle([merged], clones_into, job)], clones_from, job)
         named = engine.shuffle([merged], resolve_names, job)
@@ -256,7 +256,7 @@ class _Turn(Generic[Messages]):
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
         state = before.knew([profiles])
         merged = engine.persist(engine.shuffle([profiles, state], merge_profiles, job), f"{job.day}merged")
-        ending = [(To.CONTAINED, end)] if job.ends else []
+        ending = [(To.CONTAINED, end_contents)] if job.ends else []
         cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
         for what, step in (*ending, *cloning):
             of_databases = before.happened([merged], [what])
@@ -308,7 +308,7 @@ class _Turn(Generic[Messages]):
         if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
             places = [self.before.places()] if self.before else []
             quarantined = engine.filter(self.extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
-            outputs.append(engine.shuffle([quarantined, *places], engine.output(number), job))
+            outputs.append(engine.shuffle([quarantined, *places], engine.output(number_lines), job))
         return outputs
 
     def _written(self, inputs: list[Messages]) -> Messages:
@@ -326,7 +326,7 @@ class _Turn(Generic[Messages]):
         if not job.catalog:
             return {}
         entries = [engine.filter(messages, [To.ENTRY]) for messages in (answered, stored)]
-        return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalogue), job)], "catalog")}
+        return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalog_texts), job)], "catalog")}
 
     def by_day(self, stored: Messages, results: list[Messages]) -> dict[str, Messages]:
         """The nodes of reads by day and the nodes that they share, by the name under which they are stored. Their
@@ -367,7 +367,7 @@ def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver, job) for messages in made]
+    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver_nodes, job) for messages in made]
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)
