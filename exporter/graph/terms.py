@@ -132,6 +132,11 @@ def one(term: str, range_: str = "xsd:string") -> Property:
     return Property(term, range_, required=True)
 
 
+def some(term: str, range_: str = "xsd:string") -> Property:
+    """One value at least."""
+    return Property(term, range_, required=True, many=True)
+
+
 def maybe(term: str, range_: str = "xsd:string") -> Property:
     """One value or none."""
     return Property(term, range_)

@@ -130,7 +130,6 @@ def as_thing(profile: Profile) -> Thing:
 
 _NO_CHANGE: Final = Fate(NEVER, "", "", "")
 _NO_FATE: Final = (0, "", "", "", "")
-_NEVER_SEEN: Final = (NEVER, NEVER)
 _NO_COMMENT: Final = Comment(NEVER, "", "")
 
 

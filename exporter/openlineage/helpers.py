@@ -61,13 +61,10 @@ def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     """
     given = plain_parts(name)
     return any(
-        len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))
+        len(given) >= len(pattern)
+        and all(part.fullmatch(text) for part, text in zip(pattern, given[-len(pattern) :], strict=True))
         for pattern in _compiled(patterns)
     )
-
-
-def _fits(part: str, pattern: re.Pattern[str]) -> bool:
-    return pattern.fullmatch(part) is not None
 
 
 @lru_cache(maxsize=16)

@@ -41,7 +41,6 @@ from exporter.pipeline.messages import (
     by_receiver,
     decode,
     encode,
-    is_later,
     order,
     read_known,
     requester_from,
@@ -52,7 +51,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import NodeWriter, facts_output, needs_neighbourhoods, refused_key
-from exporter.pipeline.updates import kept_for_later, snapshot
+from exporter.pipeline.updates import now_or_later, snapshot
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -107,7 +106,7 @@ def _object(
     account, object_key = split_key(key)
     version_history, received = VersionHistory(object_key), _Received()
     for message in _to_queries(account, _answers(group, version_history, received)):
-        yield kept_for_later(message) if job.day and is_later(message.key, job.day) else message
+        yield now_or_later(message, message.key, job.day)
     yield from received.datasets_for_queries(job, node_writer.counts)
     profile = received.known.profile
     object_history = version_history.result(profile.names)
@@ -296,6 +295,6 @@ class _Received:
             for bucket in sorted(buckets)
         ]
         return [
-            *(kept_for_later(message) if job.day and is_later(message.key, job.day) else message for message in named),
+            *(now_or_later(message, message.key, job.day) for message in named),
             *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
         ]

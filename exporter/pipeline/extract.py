@@ -58,7 +58,7 @@ from exporter.pipeline.read import (
     file_of,
     quarantined_row,
 )
-from exporter.pipeline.updates import OPEN_DAY, day_of, kept_for_later
+from exporter.pipeline.updates import OPEN_DAY, day_of, now_or_later
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
@@ -255,7 +255,8 @@ class _Extractor:
         rows = [row for row, _, _ in query_messages.rows]
         groups = alike(rows)
         distinct_rows = [least(group) for group in groups]
-        known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
+        run = self._job.run
+        known = {id(row) for row, place, _ in query_messages.rows if file_of(place[0])[1] != run}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
         self.counts.numbers["duplicates"] += doubled
@@ -304,9 +305,6 @@ class _Extractor:
         """Whether a query has no node of its own in the graph."""
         return self._job.daily and only_reads(facts.content)
 
-    def _is_new(self, place: Place) -> bool:
-        return file_of(place[0])[1] == self._job.run
-
     def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
@@ -344,8 +342,7 @@ class _Extractor:
         written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[WrittenRank.FACTS], body)
         if is_later(address, self._job.day):
             self.counts.named(f"{OPEN_DAY}{day_of(facts.end)}")
-            written = kept_for_later(written)
-        yield written
+        yield now_or_later(written, address, self._job.day)
         parent = account_key(account, facts.query_id) if is_parent and self._job.events else None
         if parent is not None:
             yield self._parent(parent, body, job)
@@ -386,7 +383,7 @@ class _Extractor:
             else:
                 yield Message(To.OBJECT, key, begins, started)
                 at_end = Message(To.OBJECT, key, ends, ended)
-                yield kept_for_later(at_end) if is_later(address, self._job.day) else at_end
+                yield now_or_later(at_end, address, self._job.day)
 
     @staticmethod
     def _prepare(facts: QueryFacts) -> Prepared:

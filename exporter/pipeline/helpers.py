@@ -29,14 +29,13 @@ from exporter.pipeline.messages import (
     by_receiver,
     decode,
     encode,
-    is_later,
     open_bucket,
     order,
     read_bridge,
     read_query_record,
     written_of,
 )
-from exporter.pipeline.updates import kept_for_later, snapshot
+from exporter.pipeline.updates import now_or_later, snapshot
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -63,7 +62,7 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
                     name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
                 named_for = Message(To.WRITTEN, child, AT_RANK[WrittenRank.JOB_NAME], encode((role, name)))
-                yield kept_for_later(named_for) if is_later(child, job.day) else named_for
+                yield now_or_later(named_for, child, job.day)
 
 
 _read_step: Final = msgspec.msgpack.Decoder(tuple[str, HelperStep]).decode

@@ -97,7 +97,7 @@ def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
 
 
 def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
-    known = _together(read_known(message.body) for message in group)
+    known = _merged_messages(read_known(message.body) for message in group)
     profile = known.profile
     yield Message(To.OBJECT, key, AT_RANK[ObjectRank.KNOWN], encode(known))
     if job.day:
@@ -114,7 +114,7 @@ def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mess
     yield from _to_owners(profile)
 
 
-def _together(each: Iterator[Known]) -> Known:
+def _merged_messages(each: Iterator[Known]) -> Known:
     whole = next(each)
     for known in each:
         merge(whole.profile, known.profile)

@@ -123,13 +123,14 @@ class Counts(Struct):
 
     def violations(self) -> dict[str, int]:
         """The number of results that refuse a node, by shape."""
-        severities = sorted(self.shapes.keys() - ALLOWED)
-        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
+        return self._by_shape(self.shapes.keys() - ALLOWED)
 
     def warnings(self) -> dict[str, int]:
         """The number of results that are only warnings, by shape."""
-        severities = sorted(self.shapes.keys() & ALLOWED)
-        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
+        return self._by_shape(self.shapes.keys() & ALLOWED)
+
+    def _by_shape(self, severities: Iterable[str]) -> dict[str, int]:
+        return {shape: number for severity in sorted(severities) for shape, number in self.shapes[severity].items()}
 
 
 def _counter(_: type, read: dict[Any, int]) -> Counter[Any]:

@@ -236,37 +236,39 @@ class _Turn(Generic[Messages]):
         """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements
         (what an object is that loses its name); then things receive their uses in order of time.
         """
-        return self.counted(self._at_once() if self.before is None else self._after(self.before), "answered")
+        return self.counted(self._answered(), "answered")
 
-    def _at_once(self) -> Messages:
-        engine, job = self.engine, self.job
+    def _answered(self) -> Messages:
+        engine, job, before = self.engine, self.job, self.before
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
-        merged = engine.shuffle([profiles], merge_profiles, job)
-        if job.ends:
-            merged = engine.shuffle([merged], end_contents, job)
-        if job.clones:
-            merged = engine.shuffle([engine.shuffle([merged], clones_into, job)], clones_from, job)
-        named = engine.shuffle([merged], resolve_names, job)
-        resolved = engine.shuffle([named], resolve_datasets, job)
-        return engine.shuffle([things, resolved], answer, job)
-
-    def _after(self, before: Before[Messages]) -> Messages:
-        """The same after the days before."""
-        engine, job = self.engine, self.job
-        profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
-        state = before.knew([profiles])
-        merged = engine.persist(engine.shuffle([profiles, state], merge_profiles, job), f"{job.day}merged")
+        merged = self._after([profiles, *self._knew([profiles])], merge_profiles, "merged")
         ending = [(To.CONTAINED, end_contents)] if job.ends else []
         cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
         for what, step in (*ending, *cloning):
-            of_databases = before.happened([merged], [what])
-            merged = engine.persist(engine.shuffle([merged, of_databases], step, job), f"{job.day}{what}")
-        names = engine.filter(before.knew([merged]), [To.NAME])
-        named = engine.persist(engine.shuffle([merged, names], resolve_names, job), f"{job.day}named")
-        others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
-        resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
-        every = [things, resolved, engine.filter(before.due, THINGS)]
-        return engine.shuffle([*every, before.knew(every)], answer, job)
+            happened = [] if before is None else [before.happened([merged], [what])]
+            merged = self._after([merged, *happened], step, what)
+        named = self._after([merged, *self._knew([merged], To.NAME)], resolve_names, "named")
+        others = self._knew([named], To.DATASET, To.ELEMENT)
+        resolved = self._after([named, *others], resolve_datasets, "resolved")
+        due = [] if before is None else [engine.filter(before.due, THINGS)]
+        every = [things, resolved, *due]
+        return engine.shuffle([*every, *self._knew(every)], answer, job)
+
+    def _knew(self, messages: Sequence[Messages], *to: str) -> list[Messages]:
+        """The state of the receivers of these messages at the end of the day before, only of those in ``to`` if it
+        names any; nothing if there is no day before.
+        """
+        if self.before is None:
+            return []
+        state = self.before.knew(messages)
+        return [self.engine.filter(state, to) if to else state]
+
+    def _after(self, messages: Sequence[Messages], step: Step, what: str) -> Messages:
+        """The messages of a step; in an update stored, because they are read twice: also to find the state of their
+        receivers.
+        """
+        made = self.engine.shuffle(messages, step, self.job)
+        return made if self.before is None else self.engine.persist(made, f"{self.job.day}{what}")
 
     def ended(self, answered: Messages) -> list[Messages]:
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
@@ -275,7 +277,7 @@ class _Turn(Generic[Messages]):
         if not self.job.clones:
             return []
         messages = self.engine.filter(answered, [To.COPY])
-        state = [] if self.before is None else [self.engine.filter(self.before.knew([messages]), [To.COPY])]
+        state = self._knew([messages], To.COPY)
         return [self.counted(self.engine.shuffle([messages, *state], end_copies, self.job), "copies")]
 
     def with_bridges(self, inputs: list[Messages]) -> list[Messages]:
@@ -287,11 +289,8 @@ class _Turn(Generic[Messages]):
             return inputs
         with self.progress.stage("bridge"):
             written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in self._and_due(inputs)]
-            steps, state = engine.shuffle(written, trace_helpers, job), list[Messages]()
-            if before is not None:
-                steps = engine.persist(steps, f"{job.day}steps")
-                state = [before.knew([steps])]
-            bridged = engine.shuffle([steps, *state], bridge_helpers, job)
+            steps = self._after(written, trace_helpers, "steps")
+            bridged = engine.shuffle([steps, *self._knew([steps])], bridge_helpers, job)
             return [*inputs, engine.persist(bridged, self.name("bridged"))]
 
     def _and_due(self, inputs: list[Messages]) -> list[Messages]:

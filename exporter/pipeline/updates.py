@@ -64,6 +64,11 @@ def kept_for_later(message: Message) -> Message:
     return Message(To.OPEN, "", b"", encode(tuple(message)))
 
 
+def now_or_later(message: Message, address: str, day: str) -> Message:
+    """The message, kept for a later day if ``address`` (or a bucket or key) belongs to a day after ``day``."""
+    return kept_for_later(message) if is_later(address, day) else message
+
+
 def unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The messages that :func:`snapshot` and :func:`kept_for_later` kept."""
     for message in messages:
@@ -237,7 +242,7 @@ def due_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Messag
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
         address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
-        yield kept_for_later(message) if is_later(address, job.day) else message
+        yield now_or_later(message, address, job.day)
 
 
 _HAS, _NEAR = "user ", "near "

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from exporter.input.times import iso_micros
-from exporter.model.fact_tables import FACTS, QUERY_HISTORY, ddl, rows_of, rows_of_object
+from exporter.model.fact_tables import FACTS, QUERY_HISTORY, rows_of, rows_of_object
 from exporter.model.facts import History
 from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from exporter.model.profiles import add
@@ -15,10 +15,6 @@ from exporter.model.query import query_facts
 from tests.model.told import ACCOUNT, facts_of, row
 
 NAMED: Final = {"objectDomain": "Function", "objectName": "d.s.f", "argumentSignature": "(N NUMBER)"}
-
-
-def test_a_table_as_spark_spells_it() -> None:
-    assert ddl({"a": "string not null", "b": "array<string>"}) == "`a` string not null, `b` array<string>"
 
 
 def test_a_query_with_its_history() -> None:

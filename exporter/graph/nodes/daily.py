@@ -92,11 +92,12 @@ def leading_to_patterns(nodes: list[Node], query: QueryContext) -> list[Node]:
         query.iris.column_state(key, query.version, column): tuple([node.iri for node in each])
         for (key, column), each in derivation_patterns(query.content, query.iris).items()
     }
-    return [_leading(node, by_version.get(node.iri)) for node in nodes]
-
-
-def _leading(node: Node, iris: tuple[str, ...] | None) -> Node:
-    return node if iris is None else node._replace(values={**node.values, "ah:derivationPattern": iris})
+    return [
+        node._replace(values={**node.values, "ah:derivationPattern": by_version[node.iri]})
+        if node.iri in by_version
+        else node
+        for node in nodes
+    ]
 
 
 _NOT_WRITTEN: Final = (ACCESS, COLUMN_DERIVATION)
