@@ -27,7 +27,7 @@ class SettingOfQuery(NamedTuple):
     tag or policy). ``names``: of the element; empty if the setting is unset. ``values``: of a tag, by each name; empty
     if none has one. Grants are settings too (:func:`exporter.model.grants.setting_of_grant`): their names are the key
     of the granted object, and the places of the revokes that also end the grant
-    (:func:`exporter.model.grants.places`).
+    (:func:`exporter.model.grants.covering_revokes`).
     """
 
     change_key: str

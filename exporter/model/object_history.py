@@ -34,7 +34,13 @@ from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Mom
 from exporter.model.effects import HOLDERS, UseAtEnd, UseAtStart
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, ObjectHistory, Restored, SavedName, Take
-from exporter.model.settings_in_force import GoesOn, Outcome, Requester, SettingInForce, SettingsInForce
+from exporter.model.settings_in_force import (
+    ContinuedSetting,
+    Requester,
+    SettingInForce,
+    SettingOutcome,
+    SettingsInForce,
+)
 from exporter.model.views import Definition, Sources
 
 
@@ -138,10 +144,10 @@ class VersionHistory:
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
-    def _of_settings(self, outcomes: Iterable[Outcome]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def _of_settings(self, outcomes: Iterable[SettingOutcome]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended, or that renamed the column of one that goes on."""
         for outcome in outcomes:
-            if isinstance(outcome, GoesOn):
+            if isinstance(outcome, ContinuedSetting):
                 yield outcome.requester, ObjectAnswer(self.key, carried=[outcome.carried])
             else:
                 yield outcome.requester, ObjectAnswer(self.key, settings=[(outcome.setting, outcome.until)])

@@ -98,7 +98,7 @@ def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bo
         (*incomplete(document, properties, may_be_cut=may_be_cut), *unknown),
     )
     is_shared = own or document.provider_base or document.provider_policies
-    return merged([with_accounts(content, own) if is_shared else content])
+    return merged_contents([with_accounts(content, own) if is_shared else content])
 
 
 def _agent(document: AgentDocument | None) -> Agent:
@@ -107,7 +107,7 @@ def _agent(document: AgentDocument | None) -> Agent:
     return Agent(known_text(document.agent_type), uncut(text(document.agent_id)), known_text(document.agent_name))
 
 
-def merged(contents: Sequence[Content]) -> Content:
+def merged_contents(contents: Sequence[Content]) -> Content:
     """The contents of the rows of one query, in any order, as one content in which each key is there once. Of the lists
     of agents the greatest is kept.
     """
@@ -248,19 +248,19 @@ def account_of(row: Row, default: str) -> str:
     return f"{organization}-{account}"
 
 
-def disagree(rows: Sequence[Row]) -> bool:
+def contradict_each_other(rows: Sequence[Row]) -> bool:
     """Whether the rows of one query name different users, or those of the same calls (AGGREGATE_ACCESS_HISTORY) give
     different numbers of them. They contradict each other, so the query is quarantined.
     """
     return len(rows) > 1 and len({(row.user_name, row.calls) for row in rows}) > 1
 
 
-def distinct(rows: Sequence[Row]) -> list[Row]:
-    """The rows of one query without duplicates: one of each group of :func:`alike`, the same in any order of rows."""
-    return [least(group) for group in alike(rows)]
+def without_duplicates(rows: Sequence[Row]) -> list[Row]:
+    """The rows of one query, one of each group of :func:`duplicate_groups`; the same in any order of rows."""
+    return [representative(group) for group in duplicate_groups(rows)]
 
 
-def alike(rows: Sequence[Row]) -> list[list[Row]]:
+def duplicate_groups(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of one query in groups of duplicates: rows equal in all columns that are read, however their JSON is
     written. A null and an empty array are equal, because some tools write one for the other; and so are the forms of
     DDL properties (:mod:`exporter.input.properties`).
@@ -280,7 +280,7 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def least(group: Sequence[Row]) -> Row:
+def representative(group: Sequence[Row]) -> Row:
     """The row that stands for duplicates: the first, or the least where the JSON of their properties differs."""
     return group[0] if len(group) == 1 else min(group, key=_properties)
 
@@ -303,12 +303,12 @@ def _plain(value: Any) -> Hashable:
 
 
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
-    """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
+    """The facts of a query from its rows (:func:`without_duplicates`): at least one, in any order."""
     row, content = rows[0], content_of(rows[0].content, account)
     kept = {row.unknown_columns for row in rows if row.unknown_columns is not None}
     if len(rows) > 1:
-        row, content = _as_one(rows), merged([content_of(row.content, account) for row in rows])
-        kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
+        row, content = _as_one(rows), merged_contents([content_of(row.content, account) for row in rows])
+        kept |= {unknown for values in contradicting_values(rows) if (unknown := unknown_columns(values)) is not None}
     texts = dict(zip(TEXTS, map(uncut, _texts_of(row)), strict=True))
     content = _with_history(_with_cut(content, cut_columns(rows, texts)), history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
@@ -345,8 +345,8 @@ def _least(texts: Iterable[str | None]) -> str | None:
 _AGENT: Final = ("agentType", "agentId", "agentName")
 
 
-def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """Of each of the :func:`distinct` rows of a query the values, as texts by column, that the facts do not have,
+def contradicting_values(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Of each row of a query (:func:`without_duplicates`) the values, as texts by column, that the facts do not have,
     because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
     agree.
     """

@@ -21,11 +21,19 @@ from exporter.input.row import Row
 from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
-from exporter.model.facts import History, QueryFacts, beyond
+from exporter.model.facts import History, QueryFacts, too_large
 from exporter.model.incomplete import is_account_cut
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, attributes_of
-from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
+from exporter.model.query import (
+    account_of,
+    contradict_each_other,
+    contradicting_values,
+    duplicate_groups,
+    query_facts,
+    representative,
+    without_duplicates,
+)
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note_changes
 from exporter.openlineage.events import parent_id, root_id
@@ -223,10 +231,10 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
 
 def _of_context(account: str, rows: list[Row], history: History) -> QueryFacts | None:
     """The facts of a query of another day; None if it has no rows there, or is quarantined because of them alone."""
-    if not rows or disagree(rows):
+    if not rows or contradict_each_other(rows):
         return None
     facts = query_facts(account, rows, history)
-    return None if beyond(facts.content) else facts
+    return None if too_large(facts.content) else facts
 
 
 class _Extractor:
@@ -245,7 +253,7 @@ class _Extractor:
         """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
         if not query_messages.rows:
-            context = [] if query_messages.reasons else distinct(query_messages.context)
+            context = [] if query_messages.reasons else without_duplicates(query_messages.context)
             facts = _of_context(account, context, history)
             if facts is not None:
                 yield from self._context(facts, children, query_messages.job)
@@ -253,8 +261,8 @@ class _Extractor:
                 yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in query_messages.rows]
-        groups = alike(rows)
-        distinct_rows = [least(group) for group in groups]
+        groups = duplicate_groups(rows)
+        distinct_rows = [representative(group) for group in groups]
         run = self._job.run
         known = {id(row) for row, place, _ in query_messages.rows if file_of(place[0])[1] != run}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
@@ -265,7 +273,7 @@ class _Extractor:
             if children:
                 yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
             yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
-        elif len(distinct_rows) > 1 and disagree(distinct_rows):
+        elif len(distinct_rows) > 1 and contradict_each_other(distinct_rows):
             self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
@@ -308,7 +316,7 @@ class _Extractor:
     def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
-        each = {id(row) for row in distinct([row for row, _, _ in in_order])}
+        each = {id(row) for row in without_duplicates([row for row, _, _ in in_order])}
         self.counts.numbers["rows_of_quarantined"] += len(each)
         for row, place, text in in_order:
             if id(row) in each:
@@ -316,7 +324,7 @@ class _Extractor:
 
     def _contradictions(self, rows: list[Placed], distinct_rows: list[Row]) -> Iterator[Message]:
         """Count the rows of this run of a query whose rows contradict each other, by column."""
-        names = {name for values in not_kept(distinct_rows) for name in values}
+        names = {name for values in contradicting_values(distinct_rows) for name in values}
         each = {id(row) for row in distinct_rows}
         for row, (file, block, number, unit), _ in rows if names else ():
             if id(row) in each and file_of(file)[1] == self._job.run:
@@ -330,7 +338,7 @@ class _Extractor:
         """The messages of a query. ``new``: how many of its rows came with this run; ``content``: that of its first
         row; ``job``: the name of its job, if another day knows it.
         """
-        too_much = beyond(facts.content)
+        too_much = too_large(facts.content)
         if too_much is not None:
             self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(facts, too_much)

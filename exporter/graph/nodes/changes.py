@@ -18,7 +18,7 @@ from exporter.graph.terms import SETTING_CLASSES, Node, Values, single
 from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
 from exporter.model.answers import CarriedSetting
 from exporter.model.facts import Change, Grant, Setting, Thing
-from exporter.model.grants import GRANTED, path_of, setting_of_grant
+from exporter.model.grants import GRANTED, grant_path, setting_of_grant
 from exporter.model.identifiers import segment
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def grants(change: Change, change_iri: str, query: QueryContext) -> list[Node]:
     of an earlier grant.
     """
     return [
-        GRANT.node(f"{change_iri}/{GRANTED}{path_of(grant)}", _grant(change, grant, grant.grantee, query))
+        GRANT.node(f"{change_iri}/{GRANTED}{grant_path(grant)}", _grant(change, grant, grant.grantee, query))
         for grant in change.grants
         if not grant.is_revoked and grant.grantee is not None
     ]

@@ -247,9 +247,7 @@ def unrecorded_versions(key: str, history: ObjectHistory, iris: Iris) -> Iterato
             "prov:generatedAtTime": (restored.at,),
             "ah:priorVersion": (iris.state(key, restored.prior),),
         }
-        _add_until(restored.ending, values)
-        _add_drop(restored.ending, iris, values)
-        yield VERSION.node(iris.version(key, restored.query_id), values)
+        yield with_ending(VERSION.node(iris.version(key, restored.query_id), values), restored.ending, iris)
     for column, state in sorted(history.unrecorded_columns):
         values = {
             "prov:specializationOf": (iris.column(key, column),),
