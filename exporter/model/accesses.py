@@ -83,7 +83,7 @@ def policy_kind(kind: Text) -> str:
 
 Ways = frozenset[tuple[str, str | None]]
 """The ways in which a column was read (DIRECT, BASE, PROVIDER_BASE), each with the object's name in the row."""
-_rule: Final = attrgetter("policy_key", "policy_kind", "policy_name", "provider")
+_policy_of: Final = attrgetter("policy_key", "policy_kind", "policy_name", "provider")
 """What a policy is, wherever it is enforced."""
 
 
@@ -146,7 +146,7 @@ def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]
             by_column[column.name].add((access.access, access.thing.name))
     found: dict[tuple[Ways, frozenset[Any]], list[str]] = defaultdict(list)
     for name, how in by_column.items():
-        found[frozenset(how), frozenset(map(_rule, on[name]))].append(name)
+        found[frozenset(how), frozenset(map(_policy_of, on[name]))].append(name)
     for (how_alike, _), names in found.items():
         yield _alike(key, how_alike, names, [*on_object, *(policy for name in names for policy in on[name])])
     bare = frozenset((access.access, access.thing.name) for access in accesses if not access.columns)

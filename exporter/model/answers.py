@@ -110,7 +110,9 @@ class HelperWindow(Struct, array_like=True, frozen=True, gc=False):
 
 
 class HelperSigns(Struct, array_like=True, frozen=True, gc=False):
-    """The signs of an object that its name does not show. ``temporary``: when it was first created as TEMPORARY."""
+    """What shows, beside its name, that an object may be a helper. ``temporary``: when it was first created as
+    TEMPORARY; ``windows``: the times in which one session or request created and dropped it.
+    """
 
     temporary: int | None
     windows: tuple[HelperWindow, ...]
