@@ -25,9 +25,9 @@ from exporter.pipeline.clones import is_event
 from exporter.pipeline.merge_profiles import read_dataset
 from exporter.pipeline.messages import (
     AT_RANK,
-    BEFORE,
     THINGS,
     Message,
+    ObjectRank,
     To,
     by_receiver,
     decode,
@@ -57,7 +57,7 @@ _WAS, _IS, _COMPARED, _MENTIONED = range(4)
 _READ: Final = {
     (To.PROFILE, b""): read_known,
     (To.DATASET, AT_RANK[0]): read_dataset,
-    (To.OBJECT, AT_RANK[BEFORE]): read_before,
+    (To.OBJECT, AT_RANK[ObjectRank.BEFORE]): read_before,
 }
 """By receiver and order: bodies with sets, which are written in any order."""
 

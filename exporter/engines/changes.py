@@ -32,7 +32,7 @@ from exporter.graph.writers import (
     turtle_header,
 )
 from exporter.pipeline.messages import Message
-from exporter.pipeline.texts import graph_in
+from exporter.pipeline.texts import graph_output
 from exporter.publish import manifest
 from exporter.system import files as compressed
 
@@ -102,7 +102,9 @@ def syntax(job: ExportJob) -> ChangesSyntax | None:
     for name in job.syntaxes if job.graph else ():
         ending = SYNTAXES[name].ending
         if ending in SEPARATORS:
-            return ChangesSyntax(ending, turtle_header(job.base) if name == "turtle" else "", job.base, graph_in(name))
+            return ChangesSyntax(
+                ending, turtle_header(job.base) if name == "turtle" else "", job.base, graph_output(name)
+            )
     return None
 
 

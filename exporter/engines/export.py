@@ -29,7 +29,7 @@ from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
-from exporter.pipeline.texts import checks, facts_of
+from exporter.pipeline.texts import checks, facts_output
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_account, refuse_too_few_rows, summarise
@@ -100,7 +100,7 @@ def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
     for table in FACTS if job.facts else ():
         from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
 
-        state_local.write(table, Path(new.work, f"{facts_of(table)}.ndjson"), Path(new.folder, "facts", table))
+        state_local.write(table, Path(new.work, f"{facts_output(table)}.ndjson"), Path(new.folder, "facts", table))
     return made
 
 

@@ -16,7 +16,7 @@ from typing import IO, Final
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
-from exporter.pipeline.outcome import Counts, total
+from exporter.pipeline.outcome import Counts, total_message
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
@@ -116,4 +116,4 @@ def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
     for results in made.results:
         yield from results
-    yield total(made.counts, made.refused)
+    yield total_message(made.counts, made.refused)

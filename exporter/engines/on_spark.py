@@ -26,7 +26,7 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
 from exporter.pipeline.read import read
-from exporter.pipeline.texts import facts_of
+from exporter.pipeline.texts import facts_output
 from exporter.publish.publication import Publication
 from exporter.system.progress import Progress
 
@@ -145,7 +145,7 @@ def _take(spark: SparkSession, new: Publication, name: str, job: ExportJob) -> N
     for table, columns in FACTS.items() if job.facts and name.startswith(rounds.OUTPUTS) else ():
         schema = ", ".join(f"`{column}` {kind}" for column, kind in {**columns, "to": "string"}.items())
         # The folder of a table does not exist if there are no rows for it: then an empty table is written.
-        rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_of(table)).drop("to")
+        rows = spark.read.schema(schema).json(uri(texts)).filter(F.col("to") == facts_output(table)).drop("to")
         rows.write.parquet(uri(f"{new.work}/facts/{table}"))
         new.take_facts(table, f"{new.work}/facts/{table}")
     take(spark, new, name)

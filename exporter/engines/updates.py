@@ -21,7 +21,7 @@ from exporter.pipeline.extract import exclude_quarantined
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
-from exporter.pipeline.quarantine import number
+from exporter.pipeline.quarantine import number_lines
 from exporter.pipeline.rounds import Before, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
@@ -36,10 +36,10 @@ from exporter.pipeline.updates import (
     as_parents,
     asks_for_context,
     assign_days,
-    compare,
-    due,
+    compare_parents,
+    due_messages,
     end_of,
-    forget,
+    forget_rows,
     look_up,
     resolved,
     rows_again,
@@ -194,7 +194,7 @@ class Update(Generic[Messages]):
             if job.forget_asked:
                 users = engine.persist(engine.map(known, look_up, job), "users")
                 job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
-            stays = engine.persist(engine.shuffle([known], forget, job), "stays")
+            stays = engine.persist(engine.shuffle([known], forget_rows, job), "stays")
             dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
             counts = engine.counts(dated)
             store.drop(f"state/{name}" for name in runs)
@@ -203,7 +203,7 @@ class Update(Generic[Messages]):
         done.counts.join(counts)
         if counts.numbers["unreadable"] or counts.numbers["not_understood"]:
             aside = engine.shuffle(
-                [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number), job
+                [engine.filter(dated, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])], engine.output(number_lines), job
             )
             stored = engine.write_texts([aside], "unreadable")
             done.counts.join(engine.counts(stored))
@@ -258,7 +258,7 @@ class _Day(Generic[Messages]):
         """
         engine, store, day, job, done = self._engine, self._store, self._day, self._job, self._done
         store_before = [text for text in sorted(done.days) if text < day]
-        due_now = engine.map(store.load(_named("open", store_before[-1:]), DUE), due, job)
+        due_now = engine.map(store.load(_named("open", store_before[-1:]), DUE), due_messages, job)
         due_now = engine.persist(due_now, f"{day}due")
         things = [name for name in store.names(THINGS_DAY) if last_of(name) < day]
 
@@ -322,7 +322,8 @@ class _Day(Generic[Messages]):
         now = [engine.map(messages, as_parents, job) for messages in changed]
         index = store.load_of(self._runs(), [INDEX], [*now, before])
         compared = engine.persist(
-            engine.shuffle([*now, before, engine.map(index, to_queries, job)], compare, job), f"{self._day}compared"
+            engine.shuffle([*now, before, engine.map(index, to_queries, job)], compare_parents, job),
+            f"{self._day}compared",
         )
         store.drop([f"state/{name}"])
         if now:

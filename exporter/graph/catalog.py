@@ -5,8 +5,9 @@ datasets with their columns (CSVW), unless they were dropped or replaced. Places
 ``tags``: each tag is a SKOS concept scheme, and its values are concepts. A tag value that is set on a dataset or column
 now is its theme.
 
-They are made from an :class:`Entry` for each object, and :class:`Remark`s of queries on objects. Sources: Data Catalog
-Vocabulary 3, sections 6.3 to 6.8; SKOS Reference, sections 3 to 5; Metadata Vocabulary for Tabular Data, section 5.
+They are made from a :class:`CatalogEntry` for each object, and from what queries note on objects
+(:class:`CatalogNote`). Sources: Data Catalog Vocabulary 3, sections 6.3 to 6.8; SKOS Reference, sections 3 to 5;
+Metadata Vocabulary for Tabular Data, section 5.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from exporter.graph import writers
-from exporter.graph.iri import Iris, whole
+from exporter.graph.iri import Iris, absolute_iri
 from exporter.graph.nodes.changes import is_set
 from exporter.graph.nodes.objects import column_names, domain_label, label_of
 from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, many, maybe, one
@@ -96,7 +97,7 @@ HOLDS_DATA: Final = ("table", "view", "stream", "stage", "table-stage", "user-st
 TAG: Final = "tag"
 
 
-class Entry(Struct, frozen=True):
+class CatalogEntry(Struct, frozen=True):
     """An object that holds data, or a tag. ``title``: its name, else its place, else its key; ``domain``: what kind of
     object it is, for people to read; ``former``: its earlier names; ``columns``: column name -> ids. All are sorted.
     """
@@ -113,7 +114,7 @@ class Entry(Struct, frozen=True):
         return self.key.startswith(f"{TAG}/")
 
 
-class Remark(Struct):
+class CatalogNote(Struct):
     """What one query, or several, recorded about the object ``key``. ``modified``: when the last query that wrote it
     started (microseconds since 1970, UTC; None: no write is known); ``themes``: the tags that queries set and that are
     still set: column (None: the object itself), key of the tag, value; ``values``: values that a tag was set to, or
@@ -132,12 +133,12 @@ class Remark(Struct):
         return self.columns.get(column, (0, "", True))[2]
 
 
-def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
+def catalog_entry(profile: Profile, life: ObjectHistory) -> CatalogEntry | None:
     """The entry of an object; None where the catalog does not show it: it holds no data, or not any more."""
     if profile.kind not in {*HOLDS_DATA, TAG} or (profile.kind != TAG and life.is_gone):
         return None
     label = label_of(profile, life)
-    return Entry(
+    return CatalogEntry(
         profile.key,
         profile.key if label is None else label,
         domain_label(profile.kind),
@@ -147,12 +148,12 @@ def entry(profile: Profile, life: ObjectHistory) -> Entry | None:
     )
 
 
-def remarks(facts: QueryFacts, answers: Answers) -> list[Remark]:
+def catalog_notes(facts: QueryFacts, answers: Answers) -> list[CatalogNote]:
     """What a query recorded about objects, sorted by their keys."""
-    found: dict[str, Remark] = {}
+    found: dict[str, CatalogNote] = {}
 
-    def on(key: str) -> Remark:
-        return found.setdefault(key, Remark(key))
+    def on(key: str) -> CatalogNote:
+        return found.setdefault(key, CatalogNote(key))
 
     for write in facts.content.writes:
         on(write.thing.key).modified = facts.start
@@ -196,28 +197,28 @@ def _columns(content: Content) -> dict[str, dict[str, bool]]:
     return {key: each for key, each in columns.items() if each}
 
 
-def by_key(remarks: Iterable[Remark]) -> Mapping[str, Remark]:
-    """All remarks on an object merged into one, by the object's key. The order of the remarks does not matter."""
-    merged: dict[str, Remark] = {}
-    for remark in remarks:
-        one = merged.setdefault(remark.key, Remark(remark.key))
-        one.modified = max((at for at in (one.modified, remark.modified) if at is not None), default=None)
-        one.themes |= remark.themes
-        one.values |= remark.values
-        one.columns |= {name: max(one.columns.get(name, said), said) for name, said in remark.columns.items()}
+def merged_notes(notes: Iterable[CatalogNote]) -> Mapping[str, CatalogNote]:
+    """All notes on an object merged into one, by the object's key. The order of the notes does not matter."""
+    merged: dict[str, CatalogNote] = {}
+    for note in notes:
+        one = merged.setdefault(note.key, CatalogNote(note.key))
+        one.modified = max((at for at in (one.modified, note.modified) if at is not None), default=None)
+        one.themes |= note.themes
+        one.values |= note.values
+        one.columns |= {name: max(one.columns.get(name, said), said) for name, said in note.columns.items()}
     return merged
 
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^."]+)'
 _in_schema: Final = re.compile(rf"({_PART}[.]{_PART})[.]{_PART}", re.DOTALL).fullmatch
-_NOTHING: Final = Remark("")
+_NOTHING: Final = CatalogNote("")
 
 
-def catalog_nodes(entries: Sequence[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
-    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``remarks``: all
+def catalog_nodes(entries: Sequence[CatalogEntry], notes: Iterable[CatalogNote], iris: Iris) -> Iterator[Node]:
+    """The nodes of the catalog of one account, that of ``iris``. ``entries``: all of its objects; ``notes``: all
     that its queries made on them.
     """
-    of_object = by_key(remarks)
+    of_object = merged_notes(notes)
     datasets = sorted([item for item in entries if not item.is_tag], key=lambda item: item.key)
     yield from _catalogs(datasets, [item.key for item in entries if item.is_tag], iris)
     yield _node(PUBLISHER, iris.path("publisher"), {"foaf:name": (iris.account,)})
@@ -225,9 +226,9 @@ def catalog_nodes(entries: Sequence[Entry], remarks: Iterable[Remark], iris: Iri
         yield from _dataset(entry, of_object.get(entry.key, _NOTHING), iris)
 
 
-def tag_nodes(entries: Iterable[Entry], remarks: Iterable[Remark], iris: Iris) -> Iterator[Node]:
+def tag_nodes(entries: Iterable[CatalogEntry], notes: Iterable[CatalogNote], iris: Iris) -> Iterator[Node]:
     """The nodes of the tags of one account."""
-    of_object = by_key(remarks)
+    of_object = merged_notes(notes)
     for tag in sorted((entry for entry in entries if entry.is_tag), key=lambda tag: tag.key):
         scheme = iris.path(tag.key)
         concepts = {value: _concept(tag.key, value, iris) for value in of_object.get(tag.key, _NOTHING).values}
@@ -241,14 +242,14 @@ def tag_nodes(entries: Iterable[Entry], remarks: Iterable[Remark], iris: Iris) -
 def _node(of: NodeClass, iri: str, values: Mapping[str, Iterable[Value]]) -> Node:
     """A node with these values; terms without a value are left out."""
     of_terms = {term: tuple(some) for term, some in values.items()}
-    return Node(of, iri, of.types, {term: some for term, some in of_terms.items() if some})
+    return of.node(iri, {term: some for term, some in of_terms.items() if some})
 
 
 def _concept(tag: str, value: str, iris: Iris) -> str:
     return iris.path(f"{tag}/value/{segment(value)}")
 
 
-def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Iterator[Node]:
+def _catalogs(datasets: Iterable[CatalogEntry], tags: Iterable[str], iris: Iris) -> Iterator[Node]:
     """The catalog of the account, and one for each schema of a database, by its name."""
     by_schema: defaultdict[str | None, set[str]] = defaultdict(set)
     for entry in datasets:
@@ -275,29 +276,29 @@ def _catalogs(datasets: Iterable[Entry], tags: Iterable[str], iris: Iris) -> Ite
         yield catalog(iri, name, f"Schema {name}", {"dcat:dataset": sorted(by_schema[name])})
 
 
-def _schema(entry: Entry) -> str | None:
+def _schema(entry: CatalogEntry) -> str | None:
     """``DB.SCHEMA`` of a name of three parts; None for every other name."""
     match = _in_schema(canonical_name(entry.title))
     return match[1] if match else None
 
 
-def _dataset(entry: Entry, remark: Remark, iris: Iris) -> Iterator[Node]:
+def _dataset(entry: CatalogEntry, note: CatalogNote, iris: Iris) -> Iterator[Node]:
     """The nodes of an object that holds data: the dataset, its columns and its places."""
     key = entry.key
     places = {url: iris.path(f"{key}/distribution/{segment(url)}") for url in entry.locations}
     schema = iris.path(f"{key}/columns")
-    columns = {name: iris.column(key, name) for name, _ in entry.columns if remark.has(name)}
+    columns = {name: iris.column(key, name) for name, _ in entry.columns if note.has(name)}
 
     def themes(column: str | None) -> list[str]:
         """The themes from tags that are set on a column, or on the object itself."""
-        return sorted({_concept(tag, value, iris) for on, tag, value in remark.themes if on == column})
+        return sorted({_concept(tag, value, iris) for on, tag, value in note.themes if on == column})
 
     values: dict[str, Iterable[Value]] = {
         "dcterms:title": (entry.title,),
         "dcterms:description": (f"{entry.domain} {entry.title}",),
         "dcterms:identifier": (key,),
         "dcterms:alternative": [name for name in entry.former if name != entry.title],
-        "dcterms:modified": () if remark.modified is None else (remark.modified,),
+        "dcterms:modified": () if note.modified is None else (note.modified,),
         "dcat:theme": themes(None),
         "dcat:distribution": places.values(),
         "csvw:tableSchema": (schema,) if columns else (),
@@ -327,11 +328,10 @@ def documents(catalog: Iterable[Node], tags: Iterable[Node], base: str) -> Itera
 
 
 def _turtle(nodes: Iterable[Node], prefixes: Mapping[str, str], base: str) -> str:
-    in_order = sorted(nodes, key=lambda node: whole(node.iri, base))
+    in_order = sorted(nodes, key=lambda node: absolute_iri(node.iri, base))
     return writers.turtle_header(base, prefixes) + "\n".join(f"{writers.turtle(node)}\n" for node in in_order)
 
 
 def _jsonld(nodes: Iterable[Node], context: writers.Context, base: str) -> str:
     writer = writers.jsonld_writer(base, context)
-    texts = sorted(map(writer.render, nodes))
-    return "".join(f"{line}\n" for line in writer.document([texts] if texts else [[]]))
+    return writer.document(sorted(map(writer.render, nodes)))

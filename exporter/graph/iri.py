@@ -1,9 +1,9 @@
-"""IRIs: natural keys -> paths below the base of the graph, or whole IRIs.
+"""IRIs: natural keys -> paths below the base of the graph, or absolute IRIs.
 
 The exported account's paths are directly below the base (``table/66564``); every other account has a place of its own.
 A location outside of Snowflake is its own IRI (``s3://bucket/a.csv``). Accounts and organizations have the same IRI
 whatever the base. Each segment is percent-encoded completely: two keys never get the same IRI, and a path never
-contains ``://``, which is how a whole IRI and a path are told apart.
+contains ``://``, which is how an absolute IRI and a path are told apart.
 """
 
 from __future__ import annotations
@@ -119,6 +119,6 @@ def organization_iri(organization: str) -> str:
     return f"snowflake://{segment(organization)}/organization"
 
 
-def whole(iri: str, base: str) -> str:
-    """An IRI as nodes have it (a path or whole) -> the whole IRI."""
+def absolute_iri(iri: str, base: str) -> str:
+    """An IRI as nodes have it (a path, or absolute) -> the absolute IRI (RFC 3987, section 2.2)."""
     return iri if "://" in iri else base + iri

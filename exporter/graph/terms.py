@@ -88,8 +88,12 @@ class NodeClass:
 
     @cached_property
     def types(self) -> tuple[str, ...]:
-        """The classes of a node, for node classes that are not ``typed``."""
+        """The classes of a node, for node classes that are not ``typed``; for others those of the plainest node."""
         return (self.name, *self.also)
+
+    def node(self, iri: str, values: Values) -> Node:
+        """A node with these classes."""
+        return Node(self, iri, self.types, values)
 
 
 Value = str | int | bool
@@ -126,6 +130,11 @@ class Node(NamedTuple):
 def one(term: str, range_: str = "xsd:string") -> Property:
     """Exactly one value."""
     return Property(term, range_, required=True)
+
+
+def some(term: str, range_: str = "xsd:string") -> Property:
+    """One value at least."""
+    return Property(term, range_, required=True, many=True)
 
 
 def maybe(term: str, range_: str = "xsd:string") -> Property:
@@ -189,10 +198,7 @@ SETTING_CLASSES: Final[Mapping[str, str]] = {
 """The class of a setting by the property that it sets; an atomic property is an ah:PropertySetting, another compound
 one an ah:Setting."""
 
-VERSION_TYPES: Final = ("ah:Version", "prov:Entity")
-UNRECORDED_VERSION_TYPES: Final = ("ah:UnrecordedVersion", *VERSION_TYPES)
-"""The classes of a version that a recorded query made, and of one that is only known to have existed."""
-
-COLUMN_VERSION_TYPES: Final = ("ah:ColumnVersion", "prov:Entity")
-UNRECORDED_COLUMN_VERSION_TYPES: Final = ("ah:UnrecordedColumnVersion", *COLUMN_VERSION_TYPES)
-"""The classes of a version of a column, with the same two cases."""
+UNRECORDED_VERSION_TYPES: Final = ("ah:UnrecordedVersion", "ah:Version", "prov:Entity")
+UNRECORDED_COLUMN_VERSION_TYPES: Final = ("ah:UnrecordedColumnVersion", "ah:ColumnVersion", "prov:Entity")
+"""The classes of a version, of an object or of a column, that is only known to have existed: no recorded query made it.
+"""

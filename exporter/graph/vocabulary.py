@@ -5,21 +5,20 @@ write them. The drift test compares ontology, shapes and JSON-LD context with th
 with ``--reads daily``.
 
 ``range`` is a datatype (``xsd:…``) for literals, or the class of the node referred to. What may be a location outside
-of Snowflake has the range ``ah:SnowflakeObject``. ``required``: there is at least one value; ``many``: there may be
-more than one. Properties are written in the order of this table.
+of Snowflake has the range ``ah:SnowflakeObject``. Properties are written in the order of this table.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporter.graph.terms import NodeClass, Property, many, maybe, one
+from exporter.graph.terms import NodeClass, many, maybe, one, some
 
 _OF_DAILY_READ: Final = (
     one("prov:startedAtTime", "xsd:dateTime"),
     maybe("ah:lastStartedAtTime", "xsd:dateTime"),
     one("ah:queryCount", "xsd:integer"),
-    Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
+    some("prov:wasAssociatedWith", "prov:Agent"),
     maybe("ah:roleName"),
     maybe("ah:role", "ah:SnowflakeObject"),
     maybe("ah:accessedObject", "ah:SnowflakeObject"),
@@ -36,7 +35,7 @@ ACCESS_PATTERN: Final = NodeClass(
     (
         one("ah:accessedObject", "ah:SnowflakeObject"),
         many("ah:objectName"),
-        Property("ah:accessType", "xsd:string", required=True, many=True),
+        some("ah:accessType"),
         many("ah:readColumn", "ah:Column"),
     ),
 )
@@ -44,7 +43,7 @@ DERIVATION_PATTERN: Final = NodeClass(
     "ah:DerivationPattern",
     (),
     (
-        Property("ah:sourceType", "xsd:string", required=True, many=True),
+        some("ah:sourceType"),
         one("ah:sourceObject", "ah:SnowflakeObject"),
         maybe("ah:sourceName"),
         maybe("ah:sourceColumn", "ah:Column"),
@@ -55,6 +54,25 @@ DERIVATION_PATTERN: Final = NodeClass(
 )
 
 
+_OF_EXECUTION: Final = (
+    many("prov:used", "ah:Version"),
+    many("ah:madeVersion", "ah:Version"),
+    many("prov:qualifiedUsage", "ah:Access"),
+    many("ah:accessPattern", "ah:AccessPattern"),
+    many("ah:enforced", "ah:PolicyEnforcement"),
+    many("ah:hasJoin", "ah:Join"),
+    many("ah:hasChange", "ah:Change"),
+    many("ah:incomplete"),
+    many("ah:unknownColumns"),
+    maybe("ah:eventSource"),
+)
+"""What a query has, and the calls of a row of AGGREGATE_ACCESS_HISTORY: what the statement did."""
+_OF_ACCOUNT: Final = (
+    maybe("ah:account", "ah:Account"),
+    maybe("ah:organizationName"),
+    maybe("ah:accountName"),
+    maybe("ah:accountLocator"),
+)
 QUERY: Final = NodeClass(
     "ah:Query",
     ("prov:Activity",),
@@ -62,26 +80,14 @@ QUERY: Final = NodeClass(
         one("ah:queryId"),
         one("prov:startedAtTime", "xsd:dateTime"),
         maybe("prov:endedAtTime", "xsd:dateTime"),
-        Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
+        some("prov:wasAssociatedWith", "prov:Agent"),
         many("prov:qualifiedAssociation", "prov:Association"),
         maybe("dcterms:isPartOf", "ah:Statement"),
         maybe("ah:rootQuery", "ah:Statement"),
-        many("prov:used", "ah:Version"),
-        many("ah:madeVersion", "ah:Version"),
-        many("prov:qualifiedUsage", "ah:Access"),
-        many("ah:accessPattern", "ah:AccessPattern"),
-        many("ah:enforced", "ah:PolicyEnforcement"),
-        many("ah:hasJoin", "ah:Join"),
-        many("ah:hasChange", "ah:Change"),
-        many("ah:incomplete"),
-        many("ah:unknownColumns"),
-        maybe("ah:eventSource"),
+        *_OF_EXECUTION,
         maybe("ah:additionalProperties"),
         maybe("ah:invokerIdentity"),
-        maybe("ah:account", "ah:Account"),
-        maybe("ah:organizationName"),
-        maybe("ah:accountName"),
-        maybe("ah:accountLocator"),
+        *_OF_ACCOUNT,
         maybe("ah:queryText"),
         maybe("ah:queryType"),
         maybe("ah:queryTag"),
@@ -111,21 +117,9 @@ AGGREGATED_QUERIES: Final = NodeClass(
         one("ah:queryCount", "xsd:integer"),
         one("prov:startedAtTime", "xsd:dateTime"),
         one("prov:endedAtTime", "xsd:dateTime"),
-        Property("prov:wasAssociatedWith", "prov:Agent", required=True, many=True),
-        many("prov:used", "ah:Version"),
-        many("ah:madeVersion", "ah:Version"),
-        many("prov:qualifiedUsage", "ah:Access"),
-        many("ah:accessPattern", "ah:AccessPattern"),
-        many("ah:enforced", "ah:PolicyEnforcement"),
-        many("ah:hasJoin", "ah:Join"),
-        many("ah:hasChange", "ah:Change"),
-        many("ah:incomplete"),
-        many("ah:unknownColumns"),
-        maybe("ah:eventSource"),
-        maybe("ah:account", "ah:Account"),
-        maybe("ah:organizationName"),
-        maybe("ah:accountName"),
-        maybe("ah:accountLocator"),
+        some("prov:wasAssociatedWith", "prov:Agent"),
+        *_OF_EXECUTION,
+        *_OF_ACCOUNT,
         maybe("ah:queryParameterizedHash"),
     ),
 )
@@ -401,7 +395,7 @@ DECLARED_DATASET: Final = NodeClass(
         many("prov:alternateOf", "ah:SnowflakeObject"),
         many("prov:wasDerivedFrom", "ah:DeclaredDataset"),
         many("prov:wasAttributedTo", "ah:DeclaredJob"),
-        Property("prov:hadPrimarySource", "ah:Declaration", required=True, many=True),
+        some("prov:hadPrimarySource", "ah:Declaration"),
     ),
 )
 DECLARED_JOB: Final = NodeClass("ah:DeclaredJob", ("prov:SoftwareAgent", "prov:Agent"), (one("rdfs:label"),))
@@ -421,7 +415,7 @@ DECLARED_DERIVATION: Final = NodeClass(
         many("ah:evidenceQueryId"),
         maybe("ah:firstSeen", "xsd:dateTime"),
         maybe("ah:lastSeen", "xsd:dateTime"),
-        Property("ah:declaredIn", "ah:Declaration", required=True, many=True),
+        some("ah:declaredIn", "ah:Declaration"),
     ),
 )
 

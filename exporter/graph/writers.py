@@ -196,46 +196,37 @@ class Writer:
     Chunks of Turtle, N-Triples and N-Quads are documents by themselves.
     """
 
-    ending: str
     render: Render
     header: str = ""
     opening: str = ""
     between: str = ""
     footer: str = ""
 
-    def chunk(self, texts: Iterable[str], *, is_first: bool) -> str:
-        """One chunk of nodes as ``render`` gives them, at least one; without a newline at the end."""
-        before, between = "" if is_first else self.between, f"\n{self.between}"
-        return f"{before}{self.opening}{between.join(texts)}"
+    def chunk(self, texts: Iterable[bytes], *, is_first: bool) -> bytes:
+        """One chunk of nodes, at least one, after the header if it is the first; without a newline at the end.
+        ``texts``: as ``render`` gives them, in UTF-8.
+        """
+        before = (f"{self.header}\n" if self.header else "") if is_first else self.between
+        return f"{before}{self.opening}".encode() + f"\n{self.between}".encode().join(texts)
 
-    def document(self, chunks: Iterable[Iterable[str]]) -> Iterator[str]:
-        """The texts of a document, which the caller ends with a newline each; none where there are no nodes."""
-        is_first = True
-        for texts in chunks:
-            if is_first and self.header:
-                yield self.header
-            yield self.chunk(texts, is_first=is_first)
-            is_first = False
-        if self.footer and not is_first:
-            yield self.footer
+    def document(self, texts: Iterable[str]) -> str:
+        """A whole document of nodes as ``render`` gives them, with a newline at the end."""
+        return f"{self.chunk(map(str.encode, texts), is_first=True).decode()}\n" + (self.footer and f"{self.footer}\n")
 
 
 def writer_of(name: str, base: str, graph: str | None = None) -> Writer:
     """The writer of a syntax, one of :data:`~exporter.graph.terms.SYNTAXES`, for a graph below ``base``; ``graph``:
     the name of the load for a syntax that has it.
     """
-    ending = SYNTAXES[name].ending
     if name == "turtle":
-        return Writer(ending, turtle, opening=turtle_header(base), between="\n")
-    if name == "jsonld":
-        return jsonld_writer(base, _context())
-    return Writer(ending, ntriples_renderer(base, graph))
+        return Writer(turtle, opening=turtle_header(base), between="\n")
+    return jsonld_writer(base, _context()) if name == "jsonld" else Writer(ntriples_renderer(base, graph))
 
 
 def jsonld_writer(base: str, context: Context) -> Writer:
     """The writer of JSON-LD with a context."""
     header = f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['
-    return Writer(SYNTAXES["jsonld"].ending, _jsonld_renderer(base, context), header, between=",", footer="]}")
+    return Writer(_jsonld_renderer(base, context), header, between=",", footer="]}")
 
 
 @cache
@@ -268,9 +259,9 @@ SAID_ONCE: Final = "|".join(
     )
 )
 """The beginning of a line of N-Triples that one place of an export alone has: about reads of one day; or in
-``graph/things`` (:func:`exporter.graph.nodes.objects.lasting`) names of objects, and what views show. Most triples that
-an update removes are such. Any other may be in several days: about objects and accounts that each of them mentions,
-nodes that queries share, classes of what one day sets and another ends."""
+``graph/things`` (:func:`exporter.graph.nodes.objects.split_lasting`) names of objects, and what views show. Most
+triples that an update removes are such. Any other may be in several days: about objects and accounts that each of them
+mentions, nodes that queries share, classes of what one day sets and another ends."""
 _TRIPLES: Final = 5_000
 """How many triples one operation of an update has at most: stores hold a whole operation in memory."""
 

@@ -81,9 +81,9 @@ def policy_kind(kind: Text) -> str:
     return (normal_domain(text(kind)) or "POLICY").replace(" ", "_")
 
 
-How = frozenset[tuple[str, str | None]]
+Ways = frozenset[tuple[str, str | None]]
 """The ways in which a column was read (DIRECT, BASE, PROVIDER_BASE), each with the object's name in the row."""
-_rule: Final = attrgetter("policy_key", "policy_kind", "policy_name", "provider")
+_policy_of: Final = attrgetter("policy_key", "policy_kind", "policy_name", "provider")
 """What a policy is, wherever it is enforced."""
 
 
@@ -96,7 +96,7 @@ def only_reads(content: Content) -> bool:
     return bool(content.accesses) and not does_more and not is_call
 
 
-class Alike(NamedTuple):
+class ReadGroup(NamedTuple):
     """Columns of an object that a statement read in the same ways and with the same policies. Each column that was read
     is in exactly one group.
 
@@ -112,7 +112,7 @@ class Alike(NamedTuple):
     policies: tuple[PolicyReference, ...] = ()
 
 
-def reads(content: Content) -> list[Alike]:
+def read_groups(content: Content) -> list[ReadGroup]:
     """The reads of a statement, sorted by object."""
     accesses: dict[str, list[Access]] = defaultdict(list)
     for access in content.accesses:
@@ -124,7 +124,7 @@ def reads(content: Content) -> list[Alike]:
     return [alike for key in keys for alike in _of_object(key, accesses[key], policies[key])]
 
 
-def accessed(content: Content) -> list[Alike]:
+def access_groups(content: Content) -> list[ReadGroup]:
     """The accesses of a statement, sorted by object. Those of one object that list it under the same name and with the
     same columns are one, with several ways; nothing else is merged, so that each access can be found again.
     """
@@ -133,10 +133,10 @@ def accessed(content: Content) -> list[Alike]:
         names = () if access.thing.name is None else (access.thing.name,)
         columns = tuple(sorted({column.name for column in access.columns}))
         ways[access.thing.key, names, columns].add(access.access)
-    return sorted(Alike(key, names, tuple(sorted(each)), columns) for (key, names, columns), each in ways.items())
+    return sorted(ReadGroup(key, names, tuple(sorted(each)), columns) for (key, names, columns), each in ways.items())
 
 
-def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[Alike]:
+def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[ReadGroup]:
     on: dict[str | None, list[PolicyReference]] = defaultdict(list)
     for policy in policies:
         on[policy.column_name].append(policy)
@@ -144,9 +144,9 @@ def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]
     for access in accesses:
         for column in access.columns:
             by_column[column.name].add((access.access, access.thing.name))
-    found: dict[tuple[How, frozenset[Any]], list[str]] = defaultdict(list)
+    found: dict[tuple[Ways, frozenset[Any]], list[str]] = defaultdict(list)
     for name, how in by_column.items():
-        found[frozenset(how), frozenset(map(_rule, on[name]))].append(name)
+        found[frozenset(how), frozenset(map(_policy_of, on[name]))].append(name)
     for (how_alike, _), names in found.items():
         yield _alike(key, how_alike, names, [*on_object, *(policy for name in names for policy in on[name])])
     bare = frozenset((access.access, access.thing.name) for access in accesses if not access.columns)
@@ -157,7 +157,7 @@ def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]
         yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
 
 
-def _alike(key: str, how: How, columns: list[str], policies: list[PolicyReference]) -> Alike:
+def _alike(key: str, how: Ways, columns: list[str], policies: list[PolicyReference]) -> ReadGroup:
     names = {name for _, name in how if name is not None}
     ways = {way for way, _ in how}
-    return Alike(key, tuple(sorted(names)), tuple(sorted(ways)), tuple(sorted(set(columns))), tuple(policies))
+    return ReadGroup(key, tuple(sorted(names)), tuple(sorted(ways)), tuple(sorted(set(columns))), tuple(policies))

@@ -27,7 +27,7 @@ class SettingOfQuery(NamedTuple):
     tag or policy). ``names``: of the element; empty if the setting is unset. ``values``: of a tag, by each name; empty
     if none has one. Grants are settings too (:func:`exporter.model.grants.setting_of_grant`): their names are the key
     of the granted object, and the places of the revokes that also end the grant
-    (:func:`exporter.model.grants.places`).
+    (:func:`exporter.model.grants.covering_revokes`).
     """
 
     change_key: str
@@ -52,7 +52,7 @@ Tag = tuple[str, str, str | None]
 """Name and value of a tag (empty if it has none), and the column that it is on (None: the object itself)."""
 
 
-class Carried(NamedTuple):
+class CarriedSetting(NamedTuple):
     """A setting that follows its renamed column: the query that made it, the setting before and after, and since when
     it holds under the new name (microseconds since 1970; 0 in states of former versions).
     """
@@ -63,7 +63,7 @@ class Carried(NamedTuple):
     since: int = 0
 
 
-Spelled = tuple[str, str | None, str | None]
+ObjectSpelling = tuple[str, str | None, str | None]
 """An object key, with the object's name and account as in the row."""
 
 
@@ -97,7 +97,7 @@ class Ending(Struct, frozen=True, gc=False):
     at: int | None = None
 
 
-class Window(Struct, array_like=True, frozen=True, gc=False):
+class HelperWindow(Struct, array_like=True, frozen=True, gc=False):
     """A table's time from its CREATE to its DROP by the same session or request, on one day. ``start``: of the query
     that created it; ``end``: of the one that dropped it (microseconds since 1970). ``session``, ``request``: empty if
     they differ.
@@ -109,11 +109,13 @@ class Window(Struct, array_like=True, frozen=True, gc=False):
     request: str
 
 
-class Signs(Struct, array_like=True, frozen=True, gc=False):
-    """The signs of an object that its name does not show. ``temporary``: when it was first created as TEMPORARY."""
+class HelperSigns(Struct, array_like=True, frozen=True, gc=False):
+    """What shows, beside its name, that an object may be a helper. ``temporary``: when it was first created as
+    TEMPORARY; ``windows``: the times in which one session or request created and dropped it.
+    """
 
     temporary: int | None
-    windows: tuple[Window, ...]
+    windows: tuple[HelperWindow, ...]
 
 
 class Dataset(Struct, frozen=True, gc=False):
@@ -125,7 +127,7 @@ class Dataset(Struct, frozen=True, gc=False):
     namespace: str
     name: str
     facets: bytes
-    signs: Signs | None = None
+    signs: HelperSigns | None = None
 
 
 ColumnSource = tuple[str, str, str, bool]
@@ -182,10 +184,10 @@ class Answers(Struct, gc=False):
     column_priors: dict[tuple[str, str], str] = field(default_factory=dict)
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[SettingOfChange, int] = field(default_factory=dict)
-    carried: dict[str, list[Carried]] = field(default_factory=dict)
+    carried: dict[str, list[CarriedSetting]] = field(default_factory=dict)
     tags: dict[str, list[Tag]] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
-    datasets: dict[Spelled, Dataset] = field(default_factory=dict)
+    datasets: dict[ObjectSpelling, Dataset] = field(default_factory=dict)
     bridge: Bridge | None = None
     parent_job: str | None = None
     root_job: str | None = None

@@ -32,7 +32,7 @@ from exporter.input.row import ChangeDocument, text
 from exporter.model.facts import Change, Setting, Thing
 from exporter.model.grants import grants
 from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
-from exporter.model.objects import both, key_of, known_text, once, thing_of
+from exporter.model.objects import key_of, known_text, merged_things, thing_of, unique_by_key
 
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -197,7 +197,7 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     """One change per object, operation and properties. If several share the object and the operation, a hash of their
     properties makes their keys different.
     """
-    every = once(facts, _change_key, _merged_change)
+    every = unique_by_key(facts, _change_key, _merged_change)
     alike = Counter((change.thing.key, change.operation) for change in every)
     keyed = [change if alike[change.thing.key, change.operation] == 1 else _with_digest(change) for change in every]
     return tuple(sorted(keyed, key=attrgetter("change_key")))
@@ -208,7 +208,7 @@ def _change_key(fact: Change) -> tuple[str, ...]:
 
 
 def _merged_change(change: Change, other: Change) -> Change:
-    return replace(min(change, other, key=_rank), thing=both(change.thing, other.thing))
+    return replace(min(change, other, key=_rank), thing=merged_things(change.thing, other.thing))
 
 
 def _rank(fact: Change) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from exporter.input.properties import NULL
 from exporter.model.answers import SettingOfChange, SettingOfQuery
 from exporter.model.facts import Change, Content, Setting
-from exporter.model.grants import places, setting_of_grant
+from exporter.model.grants import covering_revokes, setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
 from exporter.model.settings_in_force import Rename
 from exporter.model.views import Shown, shown
@@ -84,7 +84,7 @@ def effects(content: Content) -> Mapping[str, Effect]:
     return _recent.keep(content, _effects(content)) if known is None else known
 
 
-def known_as(change: Change) -> str | None:
+def key_after_rename(change: Change) -> str | None:
     """The key of what a RENAME makes of an object that its row gives without an id: such an object is known by its name
     alone, so it ends, and another one begins. None for all other changes, and for objects that hold no data.
     """
@@ -143,7 +143,7 @@ def _change(change: Change, by_key: dict[str, Effect]) -> None:
         effect.policy_body = max(effect.policy_body or "", change.policy_body or "") or None
     if change.operation == "DROP":
         by_key[change.thing.key].drops = True
-    renamed = known_as(change)
+    renamed = key_after_rename(change)
     if renamed is not None:
         by_key[change.thing.key].drops = True
         by_key[renamed].makes = by_key[renamed].creates = True
@@ -153,7 +153,7 @@ def _change(change: Change, by_key: dict[str, Effect]) -> None:
         key = change.change_key, None, *setting_of_grant(grant, change.thing)
         names = by_key[change.thing.key].settings.setdefault(key, {})
         if not grant.is_revoked:
-            names.update(dict.fromkeys((grant.thing.key, *places(grant))))
+            names.update(dict.fromkeys((grant.thing.key, *covering_revokes(grant))))
 
 
 def _gives_body(change: Change) -> bool:

@@ -12,7 +12,18 @@ from typing import Any, Final
 from msgspec.structs import asdict, astuple, fields
 
 from exporter.input.times import iso_micros
-from exporter.model.facts import HISTORY_COLUMNS, TEXTS, Change, Column, History, QueryFacts, Thing
+from exporter.model.facts import (
+    HISTORY_COLUMNS,
+    TEXTS,
+    Change,
+    Column,
+    Derivation,
+    History,
+    PolicyReference,
+    QueryFacts,
+    Setting,
+    Thing,
+)
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import ATTRIBUTES, ObjectHistory, Profile
 
@@ -20,15 +31,18 @@ Table = Mapping[str, str]
 Fact = dict[str, Any]
 
 
-def ddl(table: Table) -> str:
-    """The table as a schema in Spark's DDL: ``query_id string, agents array<…>``."""
-    return ", ".join(f"`{name}` {kind}" for name, kind in table.items())
-
-
 def _fields(text: str) -> dict[str, str]:
     """Parse ``name type, name type`` into a table; types must not be nested."""
     pairs = (part.split(maxsplit=1) for part in text.replace("\n", " ").split(",") if part.strip())
     return {name: " ".join(kind.split()) for name, kind in pairs}
+
+
+_KINDS: Final = {str: "string not null", str | None: "string", bool: "boolean not null"}
+
+
+def _fields_of(fact: type[Any], *without: str) -> dict[str, str]:
+    """The plain values of a fact as columns of their names."""
+    return {one.name: _KINDS[one.type] for one in fields(fact) if one.type in _KINDS and one.name not in without}
 
 
 _QUERY = "account string not null, query_id string not null"
@@ -67,16 +81,14 @@ FACTS: Final[Mapping[str, Table]] = {
     "writes": {**_fields(f"{_TIMED}, {_OBJECT}"), **_COLUMNS},
     # One row per target column, ``source_type`` (DIRECT, BASE) and source; the object columns are the source's.
     # ``source_column`` is None where the source is a function or procedure.
-    "derivations": _fields(
-        f"""{_TIMED}, target_key string not null, target_name string, target_column string not null,
-    source_type string not null, {_OBJECT}, source_column string"""
-    ),
+    "derivations": {
+        **_fields(_TIMED),
+        **_fields_of(Derivation, "source_column"),
+        **_fields(f"{_OBJECT}, source_column string"),
+    },
     # One row per query, protected object or column (None: the whole object), and policy enforced. ``policy_kind``:
     # MASKING_POLICY, ROW_ACCESS_POLICY, or another that Snowflake adds.
-    "policy_references": _fields(
-        f"""{_TIMED}, {_OBJECT}, column_name string, column_id string, policy_key string not null,
-    policy_kind string not null, policy_id string, policy_name string, provider boolean not null"""
-    ),
+    "policy_references": {**_fields(f"{_TIMED}, {_OBJECT}"), **_fields_of(PolicyReference)},
     # One row per join in a query; ``left_*`` are of the object that lists the other, the object columns of the other.
     "joins": _fields(
         f"{_TIMED}, left_key string not null, left_name string, left_location string, left_account string, "
@@ -84,21 +96,15 @@ FACTS: Final[Mapping[str, Table]] = {
     ),
     # One row per DDL change. ``operation``: the view's word in upper case. ``properties``: the JSON of the row.
     # ``swap_*``: the other object of a SWAP; ``source_*``: the source of a CLONE or LIKE.
-    "ddl_changes": _fields(
-        f"""{_TIMED}, change_key string not null, {_OBJECT},
-    operation string not null, new_name string, swap_key string, swap_name string, swap_id string, swap_domain string,
-    source_key string, source_name string, source_id string, source_domain string,
-    policy_body string, comment string, properties string"""
-    ),
+    "ddl_changes": {
+        **_fields(f"{_TIMED}, change_key string not null, {_OBJECT}"),
+        **_fields_of(Change, "change_key", "normal"),
+    },
     # One row per atomic property of a change (``element`` is None), or per element of a compound property (tags,
     # maskingPolicies, rowAccessPolicies, allowedValues, columns …; ``element``: its name; ``sub_operation``: ADD, DROP,
     # ALTER). ``column_name``: the column it is set on, None for the object itself. ``element_key``: the object key of a
     # tag or policy.
-    "ddl_settings": _fields(
-        f"""{_TIMED},
-    change_key string not null, object_key string not null, column_name string, property string not null,
-    element string, element_key string, element_id string, sub_operation string, value string"""
-    ),
+    "ddl_settings": {**_fields(_TIMED), **_fields_of(Setting)},
     # One row per object. Each array has all values of an attribute that occur in rows, sorted. ``canonical_name``: only
     # if the name is the key.
     "objects": {

@@ -263,7 +263,7 @@ PAIRS: Final = 1_000_000
 """Most pairs of an object read and an object written."""
 
 
-def beyond(content: Content) -> str | None:
+def too_large(content: Content) -> str | None:
     """The reason why a query with this content is too large to be written; None if it is not."""
     reads, writes = len(content.accesses), len(content.writes)
     others = len(content.derivations) + len(content.policies) + len(content.joins)

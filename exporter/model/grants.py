@@ -53,7 +53,7 @@ def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
     out; its JSON stays in the settings.
     """
     found = {*_grants(changed, properties), *_to_accounts(changed, properties)}
-    return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, path_of(grant))))
+    return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, grant_path(grant))))
 
 
 def setting_of_grant(grant: Grant, changed: Thing) -> tuple[str, str]:
@@ -61,10 +61,10 @@ def setting_of_grant(grant: Grant, changed: Thing) -> tuple[str, str]:
     until the same setting occurs again, or until one of the two objects is dropped.
     """
     other = grant.grantee if grant.thing.key == changed.key else grant.thing
-    return f"{GRANTED}{path_of(grant)}", "" if other is None else other.key
+    return f"{GRANTED}{grant_path(grant)}", "" if other is None else other.key
 
 
-def path_of(grant: Grant) -> str:
+def grant_path(grant: Grant) -> str:
     """The key of a grant within its change: ``privilege/SELECT/on/VIEW/to/SHARE``, ``of/ROLE/to/SHARE``, and for all
     objects in a schema ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
     """
@@ -73,7 +73,7 @@ def path_of(grant: Grant) -> str:
     return f"{what}{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
 
 
-def places(grant: Grant) -> tuple[str, ...]:
+def covering_revokes(grant: Grant) -> tuple[str, ...]:
     """The paths of the REVOKE … ON ALL that also end a grant: for a table ``on-all/TABLE/in/schema/name/D.S`` and
     ``on-all/TABLE/in/database/name/D``. Derived from the name in the grant; empty if the row gives only an id.
     """
@@ -88,9 +88,10 @@ def is_of_several(revoked: str) -> bool:
     return ANY in revoked or _ON_ALL in revoked
 
 
-def takes_back(revoked: str, held: str, covered: Iterable[str]) -> bool:
+def ends_grant(revoked: str, held: str, covered: Iterable[str]) -> bool:
     """Whether a revoke ends a grant (both as property names of :func:`setting_of_grant`). ``covered``: the result of
-    :func:`places` for the grant. The privilege must be the same or all, the object the same or covered by an ON ALL.
+    :func:`covering_revokes` for the grant. The privilege must be the same or all, the object the same or covered by an
+    ON ALL.
     """
     match, other = _parts(revoked), _parts(held)
     if match is None or other is None:

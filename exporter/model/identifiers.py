@@ -114,7 +114,7 @@ def usable_id(text: str | None) -> str | None:
 
 def is_no_id(text: str | None) -> bool:
     """Whether a row gives no id by it: None, blank, 0, -1 or the sentinel of a truncated record (view, "objectId")."""
-    return text is None or named(text) is None or _gives_none(text) is not None
+    return text is None or known_name(text) is None or _gives_none(text) is not None
 
 
 def is_cut_id(text: str | None) -> bool:
@@ -122,23 +122,23 @@ def is_cut_id(text: str | None) -> bool:
     return text is not None and _is_cut_id(text) is not None
 
 
-def whole(text: str | None) -> str | None:
+def uncut(text: str | None) -> str | None:
     """The value of a column that is a text; None if it is missing, blank, or what Snowflake writes in place of a value
     that it cut: the sentinel, or -1.
 
     >>> whole("ACME"), whole("TRUNCATED"), whole("-1"), whole(" ")
     ('ACME', None, None, None)
     """
-    known = named(text)
+    known = known_name(text)
     return None if is_cut_id(known) else known
 
 
 def id_as_name(text: str | None) -> str | None:
     """The id if it is not a number: for a user stage it is the user's name. Otherwise None."""
-    return None if text is None or _is_no_id(text) else named(text)
+    return None if text is None or _is_no_id(text) else known_name(text)
 
 
-def named(text: str | None) -> str | None:
+def known_name(text: str | None) -> str | None:
     """The name; None if it is empty, only spaces (U+0020, as in Spark's ``trim``) or the sentinel."""
     return text if text and text != TRUNCATED and not (text[0] == " " == text[-1] and not text.strip(" ")) else None
 
@@ -250,7 +250,7 @@ def object_key(
     """The key of an object: ``kind/ID``, else ``kind/name/NAME`` (functions and procedures with their arguments),
     else ``location/URL``; None if the row has none of the three. A system view is no name.
 
-    ``object_id``: a result of :func:`usable_id`; ``name``, ``location``: results of :func:`named`.
+    ``object_id``: a result of :func:`usable_id`; ``name``, ``location``: results of :func:`known_name`.
     """
     if object_id is not None:
         return f"{kind}/{object_id}"

@@ -56,8 +56,8 @@ from exporter.model.identifiers import (
     is_no_id,
     normal_domain,
     parts_of,
+    uncut,
     usable_id,
-    whole,
 )
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, sources, thing_of
 
@@ -280,7 +280,7 @@ def not_understood(row: Row) -> tuple[str, ...]:
     ``event_source NAME``; sorted.
     """
     of_content = _of_content(row.content) if len(row.content) > _SHORT else _kept(row.content)
-    source = whole(row.event_source)
+    source = uncut(row.event_source)
     is_new = source is not None and source.strip(" ").lower() not in KNOWN_EVENT_SOURCES
     if row.unknown_columns is None and not is_new:
         return of_content

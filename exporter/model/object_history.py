@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.model.answers import (
-    Carried,
+    CarriedSetting,
     Ending,
     SettingOfQuery,
     Tag,
@@ -33,8 +33,14 @@ from exporter.model.answers import (
 from exporter.model.clones import Copies, Copy, FirstStateOutcome, Inferred, Moment
 from exporter.model.effects import HOLDERS, UseAtEnd, UseAtStart
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, NamePeriod, ObjectHistory, Restored, Take
-from exporter.model.settings_in_force import GoesOn, Outcome, Requester, SettingInForce, SettingsInForce
+from exporter.model.object_state import NEVER, Absence, Drop, NameHistory, ObjectHistory, Restored, SavedName, Take
+from exporter.model.settings_in_force import (
+    ContinuedSetting,
+    Requester,
+    SettingInForce,
+    SettingOutcome,
+    SettingsInForce,
+)
 from exporter.model.views import Definition, Sources
 
 
@@ -49,7 +55,7 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
     ending: Ending | None = None
     settings: list[tuple[SettingOfQuery, int]] | None = None
     life: int = 0
-    carried: list[Carried] | None = None
+    carried: list[CarriedSetting] | None = None
     tags: list[Tag] | None = None
 
 
@@ -75,7 +81,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     taken_elements: dict[str, Take] = {}
     unrecorded: dict[str, Ending | None] = {}
     unrecorded_columns: list[tuple[str, str]] = []
-    names: list[NamePeriod] = []
+    names: list[SavedName] = []
     definitions: list[Definition] = []
     taken: Take | None = None
     moments: dict[str, Moment] = {}
@@ -138,10 +144,10 @@ class VersionHistory:
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
-    def _of_settings(self, outcomes: Iterable[Outcome]) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def _of_settings(self, outcomes: Iterable[SettingOutcome]) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Answers to the queries whose settings have ended, or that renamed the column of one that goes on."""
         for outcome in outcomes:
-            if isinstance(outcome, GoesOn):
+            if isinstance(outcome, ContinuedSetting):
                 yield outcome.requester, ObjectAnswer(self.key, carried=[outcome.carried])
             else:
                 yield outcome.requester, ObjectAnswer(self.key, settings=[(outcome.setting, outcome.until)])

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from exporter.model.answers import Ending
 from exporter.model.identifiers import match_name
 
-NamePeriod = tuple[str, int, int, int | None]
+SavedName = tuple[str, int, int, int | None]
 """A name, the times when it was first and last seen, and when another object took it, if this one has it again later
 (microseconds since 1970).
 """
@@ -31,12 +31,12 @@ class NameHistory:
     the name is no other name: the first one stays.
     """
 
-    def __init__(self, names: Iterable[NamePeriod] = ()) -> None:
+    def __init__(self, names: Iterable[SavedName] = ()) -> None:
         self._at = 0
         self._pending: dict[str, int] = {}
         self._held = list(names)
 
-    def kept(self) -> list[NamePeriod]:
+    def kept(self) -> list[SavedName]:
         """The state for the next day: the names in order."""
         self._append_pending()
         return self._held
@@ -77,7 +77,7 @@ class NameHistory:
 
     def periods(
         self, seen: dict[str, tuple[int, int]], taken: int | None = None, dropped: int | None = None
-    ) -> list[Named]:
+    ) -> list[NamePeriod]:
         """The names with their periods. ``seen``: name -> when it was first and last seen. ``taken``: when another
         object took the last name; ``dropped``: when the object was dropped, which ends no name that is seen after that.
         The statement that takes it can read the object, so a name holds while it is seen.
@@ -96,12 +96,12 @@ class NameHistory:
         end = max(min(over), last_seen + 1) if over else None
         ends = [*(since for _, since, *_ in names[1:]), end]
         return [
-            Named(since, name, following if until is None else until, last)
+            NamePeriod(since, name, following if until is None else until, last)
             for (name, since, last, until), following in zip(names, ends, strict=True)
         ]
 
 
-def _whole(seen: dict[str, tuple[int, int]]) -> NamePeriod:
+def _whole(seen: dict[str, tuple[int, int]]) -> SavedName:
     """The spellings of one name as one: the first of them, and when any was first and last seen."""
     since, name = min((first, name) for name, (first, _) in seen.items())
     return name, since, max(last for _, last in seen.values()), None
@@ -279,7 +279,7 @@ ATTRIBUTES: Final = {
 """The fields of a thing that a profile has all values of -> the fields of the profile."""
 
 
-class Named(Struct, frozen=True, order=True, gc=False):
+class NamePeriod(Struct, frozen=True, order=True, gc=False):
     """A name of an object. ``since``: its start. ``until``: when the next name was seen, another object took the
     name, or the object was dropped; None for the current name. ``seen``: when it was last seen. All in microseconds
     since 1970.
@@ -328,7 +328,7 @@ class ObjectHistory(Struct, gc=False):
     no later row shows or restores it.
     """
 
-    names: list[Named] = field(default_factory=list)
+    names: list[NamePeriod] = field(default_factory=list)
     unrecorded: dict[str, Ending | None] = field(default_factory=dict)
     unrecorded_columns: set[tuple[str, str]] = field(default_factory=set)
     same_names: list[str] = field(default_factory=list)

@@ -38,7 +38,7 @@ from exporter.model.identifiers import (
     canonical_name,
     id_as_name,
     kind_of,
-    named,
+    known_name,
     normal_domain,
     object_key,
     parts_of,
@@ -93,7 +93,7 @@ def sources(column: SourcedColumnDocument) -> Iterator[SourceDocument | None]:
 
 def known_text(value: Text) -> str | None:
     """The text; None if it is missing, blank or the sentinel of a truncated record."""
-    return None if value is None else named(value if isinstance(value, str) else text(value))
+    return None if value is None else known_name(value if isinstance(value, str) else text(value))
 
 
 @lru_cache(maxsize=20_000, typed=True)
@@ -191,7 +191,7 @@ def _column_rank(column: Column) -> tuple[str, str]:
     return column.name, column.column_id or ""
 
 
-def both(thing: Thing, other: Thing) -> Thing:
+def merged_things(thing: Thing, other: Thing) -> Thing:
     """Two descriptions of the same thing as one."""
     if thing is other:
         return thing
@@ -200,13 +200,13 @@ def both(thing: Thing, other: Thing) -> Thing:
         first.key,
         first.kind,
         first.domain,
-        one_of(thing.object_id, other.object_id),
-        one_of(thing.name, other.name),
-        one_of(thing.signature, other.signature),
-        one_of(thing.data_type, other.data_type),
-        one_of(thing.stage_kind, other.stage_kind),
-        one_of(thing.location, other.location),
-        one_of(thing.account, other.account),
+        least_text(thing.object_id, other.object_id),
+        least_text(thing.name, other.name),
+        least_text(thing.signature, other.signature),
+        least_text(thing.data_type, other.data_type),
+        least_text(thing.stage_kind, other.stage_kind),
+        least_text(thing.location, other.location),
+        least_text(thing.account, other.account),
     )
 
 
@@ -214,14 +214,14 @@ def _kind_rank(thing: Thing) -> tuple[str, bool, str]:
     return thing.kind, thing.domain is None, thing.domain or ""
 
 
-def one_of(text: str | None, other: str | None) -> str | None:
+def least_text(text: str | None, other: str | None) -> str | None:
     """The least of two texts; the known one if the other is None."""
     if text is None or other is None:
         return other if text is None else text
     return min(text, other)
 
 
-def together(fact: Fact, other: Fact) -> Fact:
+def merged_facts(fact: Fact, other: Fact) -> Fact:
     """Two facts with the same key as one: their things as one, their columns of both, the least of other values."""
     pairs = [(name, getattr(fact, name), getattr(other, name)) for name in fact.__struct_fields__]
     return replace(fact, **{name: _of_both(value, of_other) for name, value, of_other in pairs if value != of_other})
@@ -229,16 +229,16 @@ def together(fact: Fact, other: Fact) -> Fact:
 
 def _of_both(value: Any, other: Any) -> Any:
     if isinstance(value, Thing):
-        return both(value, other)
+        return merged_things(value, other)
     if isinstance(value, tuple):
         return tuple(sorted({*value, *other}, key=_column_rank))
-    return one_of(value, other)
+    return least_text(value, other)
 
 
-def once(
+def unique_by_key(
     facts: Iterable[Fact],
     key: Callable[[Fact], tuple[str, ...]],
-    merge: Callable[[Fact, Fact], Fact] = together,
+    merge: Callable[[Fact, Fact], Fact] = merged_facts,
 ) -> tuple[Fact, ...]:
     """One fact per key, sorted by key. ``merge``: makes one of two facts with the same key."""
     kept: dict[tuple[str, ...], Fact] = {}
@@ -283,12 +283,12 @@ def runs_in(history: History) -> Iterator[Thing]:
 @lru_cache(maxsize=1_000)
 def role_of(name: str | None, kind: str | None) -> Thing | None:
     """The role of a query; None without a name. ``kind``: role_type, which distinguishes account roles from others."""
-    known = named(name)
+    known = known_name(name)
     return None if known is None else thing_of(normal_domain(kind) or "ROLE", None, stored_as(known))
 
 
 @lru_cache(maxsize=1_000)
 def warehouse_of(name: str | None) -> Thing | None:
     """The warehouse that a query ran on; None without a name."""
-    known = named(name)
+    known = known_name(name)
     return None if known is None else thing_of("WAREHOUSE", None, stored_as(known))

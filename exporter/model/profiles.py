@@ -15,10 +15,10 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from exporter.model.clones import Remade, remade
-from exporter.model.effects import CREATES, DROPS, effects, is_rename, known_as
+from exporter.model.effects import CREATES, DROPS, effects, is_rename, key_after_rename
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
 from exporter.model.grants import setting_of_grant
-from exporter.model.identifiers import ROUTINE_KINDS, named
+from exporter.model.identifiers import ROUTINE_KINDS, known_name
 from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile
 from exporter.model.objects import containers, runs_in
 from exporter.model.other_accounts import account_in
@@ -145,7 +145,7 @@ def _only_named(content: Content) -> Iterator[Thing]:
     for policy in content.policies:
         yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
     for change in content.changes:
-        renamed = known_as(change)
+        renamed = key_after_rename(change)
         if renamed is not None:
             yield _thing(renamed, change.thing.domain, None, change.new_name)
         if change.swap_key is not None:
@@ -157,7 +157,7 @@ def _only_named(content: Content) -> Iterator[Thing]:
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()
-                yield _thing(setting.element_key, domain, setting.element_id, named(setting.name_of_element()))
+                yield _thing(setting.element_key, domain, setting.element_id, known_name(setting.name_of_element()))
 
 
 def _thing(key: str, domain: str | None, object_id: str | None, name: str | None) -> Thing:
@@ -217,9 +217,6 @@ def _add_new_names(change: Change, attributes: Attributes) -> None:
         attributes.seen_as = _with(attributes.seen_as, (change.new_name, change.thing.account))
     if change.thing.object_id is not None:
         attributes.given = _with(_with(attributes.given, change.new_name), change.swap_name)
-
-
-Value = TypeVar("Value", str, "str | None")
 
 
 def add(
@@ -333,7 +330,7 @@ def _learn(profile: Profile, other: Profile | Attributes) -> None:
             getattr(profile, name).update(values)
 
 
-def _join(one: dict[str, set[Value]], other: Mapping[str, Collection[Value]]) -> None:
+def _join(one: dict[str, set[AttributeValue]], other: Mapping[str, Collection[AttributeValue]]) -> None:
     for name, values in other.items():
         known = one.get(name)
         if known is None:

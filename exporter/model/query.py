@@ -35,9 +35,17 @@ from exporter.model.facts import (
     Thing,
     Write,
 )
-from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, whole
+from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, uncut
 from exporter.model.incomplete import cut_columns, incomplete
-from exporter.model.objects import Fact, both, known_columns, known_text, objects_of_array, once, one_of
+from exporter.model.objects import (
+    Fact,
+    known_columns,
+    known_text,
+    least_text,
+    merged_things,
+    objects_of_array,
+    unique_by_key,
+)
 from exporter.model.other_accounts import with_accounts
 from exporter.model.views import may_have_system_views, with_streams
 from exporter.system.cache import Recent
@@ -90,27 +98,29 @@ def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bo
         (*incomplete(document, properties, may_be_cut=may_be_cut), *unknown),
     )
     is_shared = own or document.provider_base or document.provider_policies
-    return merged([with_accounts(content, own) if is_shared else content])
+    return merged_contents([with_accounts(content, own) if is_shared else content])
 
 
 def _agent(document: AgentDocument | None) -> Agent:
     if document is None:
         return Agent(None, None, None)
-    return Agent(known_text(document.agent_type), whole(text(document.agent_id)), known_text(document.agent_name))
+    return Agent(known_text(document.agent_type), uncut(text(document.agent_id)), known_text(document.agent_name))
 
 
-def merged(contents: Sequence[Content]) -> Content:
+def merged_contents(contents: Sequence[Content]) -> Content:
     """The contents of the rows of one query, in any order, as one content in which each key is there once. Of the lists
     of agents the greatest is kept.
     """
     every = chain.from_iterable
     whole = _completed(
         Content(
-            accesses=once(every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)),
-            writes=once(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
-            derivations=once(every(content.derivations for content in contents), _key_of_derivation),
-            policies=once(every(content.policies for content in contents), _key_of_reference),
-            joins=once(
+            accesses=unique_by_key(
+                every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)
+            ),
+            writes=unique_by_key(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
+            derivations=unique_by_key(every(content.derivations for content in contents), _key_of_derivation),
+            policies=unique_by_key(every(content.policies for content in contents), _key_of_reference),
+            joins=unique_by_key(
                 every(content.joins for content in contents),
                 lambda fact: (fact.left.key, fact.join_type or "", fact.right.key),
             ),
@@ -182,11 +192,11 @@ def _completed(content: Content) -> Content:
     for thing in objects(content):
         other = known.setdefault(thing.key, thing)
         if other is not thing and other != thing:
-            known[thing.key] = both(other, thing)
+            known[thing.key] = merged_things(other, thing)
             differ = True
     rules: dict[str, str | None] = {}
     for policy in content.policies:
-        rules[policy.policy_key] = one_of(rules.get(policy.policy_key), policy.policy_name)
+        rules[policy.policy_key] = least_text(rules.get(policy.policy_key), policy.policy_name)
     if not differ and all(policy.policy_name == rules[policy.policy_key] for policy in content.policies):
         return content
 
@@ -230,7 +240,7 @@ def account_of(row: Row, default: str) -> str:
     cut one of its names. Organization names have no hyphen; one in the data is escaped, so that two different pairs
     never give the same account.
     """
-    organization, account = whole(row.organization_name), whole(row.account_name)
+    organization, account = uncut(row.organization_name), uncut(row.account_name)
     if organization is None or account is None:
         return default
     if "-" in organization or "%" in organization:
@@ -238,19 +248,19 @@ def account_of(row: Row, default: str) -> str:
     return f"{organization}-{account}"
 
 
-def disagree(rows: Sequence[Row]) -> bool:
+def contradict_each_other(rows: Sequence[Row]) -> bool:
     """Whether the rows of one query name different users, or those of the same calls (AGGREGATE_ACCESS_HISTORY) give
     different numbers of them. They contradict each other, so the query is quarantined.
     """
     return len(rows) > 1 and len({(row.user_name, row.calls) for row in rows}) > 1
 
 
-def distinct(rows: Sequence[Row]) -> list[Row]:
-    """The rows of one query without duplicates: one of each group of :func:`alike`, the same in any order of rows."""
-    return [least(group) for group in alike(rows)]
+def without_duplicates(rows: Sequence[Row]) -> list[Row]:
+    """The rows of one query, one of each group of :func:`duplicate_groups`; the same in any order of rows."""
+    return [representative(group) for group in duplicate_groups(rows)]
 
 
-def alike(rows: Sequence[Row]) -> list[list[Row]]:
+def duplicate_groups(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of one query in groups of duplicates: rows equal in all columns that are read, however their JSON is
     written. A null and an empty array are equal, because some tools write one for the other; and so are the forms of
     DDL properties (:mod:`exporter.input.properties`).
@@ -270,7 +280,7 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def least(group: Sequence[Row]) -> Row:
+def representative(group: Sequence[Row]) -> Row:
     """The row that stands for duplicates: the first, or the least where the JSON of their properties differs."""
     return group[0] if len(group) == 1 else min(group, key=_properties)
 
@@ -293,16 +303,16 @@ def _plain(value: Any) -> Hashable:
 
 
 def query_facts(account: str, rows: Sequence[Row], history: History = NO_HISTORY) -> QueryFacts:
-    """The facts of a query from its :func:`distinct` rows: at least one, in any order."""
+    """The facts of a query from its rows (:func:`without_duplicates`): at least one, in any order."""
     row, content = rows[0], content_of(rows[0].content, account)
     kept = {row.unknown_columns for row in rows if row.unknown_columns is not None}
     if len(rows) > 1:
-        row, content = _as_one(rows), merged([content_of(row.content, account) for row in rows])
-        kept |= {unknown for values in not_kept(rows) if (unknown := unknown_columns(values)) is not None}
-    texts = dict(zip(TEXTS, map(whole, _texts_of(row)), strict=True))
+        row, content = _as_one(rows), merged_contents([content_of(row.content, account) for row in rows])
+        kept |= {unknown for values in contradicting_values(rows) if (unknown := unknown_columns(values)) is not None}
+    texts = dict(zip(TEXTS, map(uncut, _texts_of(row)), strict=True))
     content = _with_history(_with_cut(content, cut_columns(rows, texts)), history)
     if row.calls is not None:  # QUERY_HISTORY has no line for them
-        hash_ = whole(row.query_parameterized_hash)
+        hash_ = uncut(row.query_parameterized_hash)
         history = History(query_parameterized_hash=hash_, end_time=row.interval_end)
     return QueryFacts(
         account,
@@ -329,14 +339,14 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
-    return min([one for one in map(whole, texts) if one is not None], default=None)
+    return min([one for one in map(uncut, texts) if one is not None], default=None)
 
 
 _AGENT: Final = ("agentType", "agentId", "agentName")
 
 
-def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """Of each of the :func:`distinct` rows of a query the values, as texts by column, that the facts do not have,
+def contradicting_values(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Of each row of a query (:func:`without_duplicates`) the values, as texts by column, that the facts do not have,
     because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
     agree.
     """
@@ -347,7 +357,7 @@ def not_kept(rows: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
-    texts = {name: value for name, value in zip(TEXTS, map(whole, _texts_of(row)), strict=True) if value is not None}
+    texts = {name: value for name, value in zip(TEXTS, map(uncut, _texts_of(row)), strict=True) if value is not None}
     texts["query_start_time"] = iso_micros(row.start)
     if agents:
         documents = [dict(zip(_AGENT, astuple(agent), strict=True)) for agent in agents]

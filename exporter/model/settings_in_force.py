@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.model.answers import Carried, SettingKey, SettingOfQuery, Tag
-from exporter.model.grants import is_of_several, takes_back
+from exporter.model.answers import CarriedSetting, SettingKey, SettingOfQuery, Tag
+from exporter.model.grants import ends_grant, is_of_several
 from exporter.model.identifiers import usable_id
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Requester(NamedTuple):
     address: str
 
 
-class Held(NamedTuple):
+class HeldSetting(NamedTuple):
     """The query that made a setting, the setting, its time (microseconds since 1970)."""
 
     requester: Requester
@@ -46,28 +46,28 @@ class Held(NamedTuple):
 
 
 class SettingInForce(NamedTuple):
-    """A setting in force, as :class:`Held`. ``formers``: the same under the former names of its column, in their order,
-    if the tag or policy was dropped, or away, when the column was renamed: whether it holds under the new name is known
-    only once an UNDROP restores the tag or policy, or the setting ends.
+    """A setting in force, as :class:`HeldSetting`. ``formers``: the same under the former names of its column, in their
+    order, if the tag or policy was dropped, or away, when the column was renamed: whether it holds under the new name
+    is known only once an UNDROP restores the tag or policy, or the setting ends.
     """
 
     requester: Requester
     setting: SettingOfQuery
     since: int
-    formers: tuple[Held, ...] = ()
+    formers: tuple[HeldSetting, ...] = ()
 
     @property
     def begin(self) -> int:
         """Since when its tag or policy can be dropped."""
         return self.formers[0].since if self.formers else self.since
 
-    def periods(self, until: int | None) -> Iterator[tuple[Held, int | None]]:
+    def periods(self, until: int | None) -> Iterator[tuple[HeldSetting, int | None]]:
         """Under each name of its column, with the end."""
-        each = (*self.formers, Held(self.requester, self.setting, self.since))
+        each = (*self.formers, HeldSetting(self.requester, self.setting, self.since))
         yield from zip(each, (*(later.since for later in each[1:]), until), strict=True)
 
 
-class Over(NamedTuple):
+class EndedSetting(NamedTuple):
     """A setting has ended: the query that made it, the setting, its end (microseconds since 1970)."""
 
     requester: Requester
@@ -75,14 +75,14 @@ class Over(NamedTuple):
     until: int
 
 
-class GoesOn(NamedTuple):
+class ContinuedSetting(NamedTuple):
     """A setting goes on under a new name of its column: the query that renames it, the setting."""
 
     requester: Requester
-    carried: Carried
+    carried: CarriedSetting
 
 
-Outcome = Over | GoesOn
+SettingOutcome = EndedSetting | ContinuedSetting
 """What became of a setting."""
 
 
@@ -117,7 +117,7 @@ class SettingsInForce:
         if taken is not None:
             self._taken[element] = taken
 
-    def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[Outcome]:
+    def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[SettingOutcome]:
         """Apply a setting. Gives the settings that it ends."""
         setting = self._named(setting)
         for key in self._replaced(requester, setting):
@@ -146,15 +146,15 @@ class SettingsInForce:
         if setting.names or not is_of_several(revoked):
             return [setting.key] if setting.key in self._held else []
         held = [in_force.setting for in_force in self._held.values()]
-        return [each.key for each in held if takes_back(revoked, each.property_name, each.names)]
+        return [each.key for each in held if ends_grant(revoked, each.property_name, each.names)]
 
-    def lose(self, columns: Iterable[str], at: int) -> Iterator[Outcome]:
+    def lose(self, columns: Iterable[str], at: int) -> Iterator[SettingOutcome]:
         """Apply the drop of columns. Gives the settings that it ends."""
         lost = set(columns)
         for key in [key for key in self._held if key[0] in lost]:
             yield from self._end(key, at)
 
-    def rename(self, requester: Requester, at: int, renames: Iterable[Rename]) -> Iterator[Outcome]:
+    def rename(self, requester: Requester, at: int, renames: Iterable[Rename]) -> Iterator[SettingOutcome]:
         """Apply the rename of columns: their settings end, and hold from then on under the new names. What does not
         hold because its tag or policy is dropped does so once that is restored.
         """
@@ -162,7 +162,7 @@ class SettingsInForce:
         moved = [(in_force, *names[key[0]]) for key, in_force in self._held.items() if key[0] in names]
         going_on = list[SettingInForce]()
         for in_force, new, change in moved:
-            formers: tuple[Held, ...] = ()
+            formers: tuple[HeldSetting, ...] = ()
             if self._is_there(in_force, at):
                 yield from self._end(in_force.setting.key, at)
             else:
@@ -186,7 +186,7 @@ class SettingsInForce:
         """When the object was dropped last, None if it was not dropped since its last version."""
         return self._drops[-1][0] if self._drops else None
 
-    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[Outcome]:
+    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[SettingOutcome]:
         """Apply a new version. If it is created anew after a drop, or ``replaces`` another object that was known by the
         same name, gives the former settings, which end.
         """
@@ -215,7 +215,7 @@ class SettingsInForce:
         absences = self._absences.get(in_force.setting.element or "", ())
         return self._gone(in_force, at) is None and not any(one.covers(in_force.begin, at) for one in absences)
 
-    def over(self, taken: Take | None = None) -> Iterator[Outcome]:
+    def over(self, taken: Take | None = None) -> Iterator[SettingOutcome]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
         object took the name of this one (``taken``), or of the tag or policy, but may hold if that one is shown again.
         Also those that hold under a new name since an UNDROP.
@@ -224,7 +224,7 @@ class SettingsInForce:
             take = None if taken is None or taken[0] < in_force.begin else taken[0]
             yield from _outcomes(in_force, _first(self._gone(in_force), take), None)
 
-    def _end(self, key: SettingKey, at: int) -> Iterator[Outcome]:
+    def _end(self, key: SettingKey, at: int) -> Iterator[SettingOutcome]:
         in_force = self._held.pop(key)
         gone = self._gone(in_force, at) if in_force.formers else self._dropped(in_force, at)
         yield from _outcomes(in_force, gone, at)
@@ -242,11 +242,11 @@ class SettingsInForce:
         return _first(*(_dropped(drop, in_force.begin, until) for drop in drops))
 
 
-def _outcomes(in_force: SettingInForce, gone: int | None, at: int | None) -> Iterator[Outcome]:
+def _outcomes(in_force: SettingInForce, gone: int | None, at: int | None) -> Iterator[SettingOutcome]:
     """What became of a setting under each name of its column. ``gone``: when it ended by a drop, None if it did not;
     ``at``: when it ended otherwise, None if it is in force.
     """
-    former: Held | None = None
+    former: HeldSetting | None = None
     for held, end in in_force.periods(at):
         if former is not None:
             if gone is not None and gone <= held.since:
@@ -254,12 +254,14 @@ def _outcomes(in_force: SettingInForce, gone: int | None, at: int | None) -> Ite
             yield _goes_on(former, held)
         until = _first(gone, end)
         if until is not None:
-            yield Over(held.requester, held.setting, until)
+            yield EndedSetting(held.requester, held.setting, until)
         former = held
 
 
-def _goes_on(former: Held | SettingInForce, now: Held | SettingInForce) -> GoesOn:
-    return GoesOn(now.requester, Carried(former.requester.query_id, former.setting, now.setting, now.since))
+def _goes_on(former: HeldSetting | SettingInForce, now: HeldSetting | SettingInForce) -> ContinuedSetting:
+    return ContinuedSetting(
+        now.requester, CarriedSetting(former.requester.query_id, former.setting, now.setting, now.since)
+    )
 
 
 def _first(*times: int | None) -> int | None:

@@ -150,7 +150,7 @@ class Helpers:
             return False
         content = HelperContent() if fill.empties else state.content
         if not state.is_plain:
-            content = _together(content, _content(fill, step, from_helpers))
+            content = _merged(content, _content(fill, step, from_helpers))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
         kept = content if not is_plain or fill.empties else state.content
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
@@ -271,7 +271,7 @@ def _content(fill: Fill, step: HelperStep, from_helpers: ReadFromHelpers) -> Hel
     return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 
-def _together(content: HelperContent, other: HelperContent) -> HelperContent:
+def _merged(content: HelperContent, other: HelperContent) -> HelperContent:
     columns = {
         column: sorted({*content.columns.get(column, ()), *other.columns.get(column, ())})
         for column in sorted({*content.columns, *other.columns})

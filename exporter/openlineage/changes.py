@@ -11,8 +11,8 @@ from msgspec import Raw
 from exporter.model.answers import Tag
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import json_grants
-from exporter.model.identifiers import TRUNCATED, canonical_name, named, usable_id
-from exporter.openlineage.facets import Json, in_order, nothing_first, without_none
+from exporter.model.identifiers import TRUNCATED, canonical_name, known_name, usable_id
+from exporter.openlineage.facets import Json, none_first, sorted_objects, without_none
 from exporter.openlineage.inputs_and_outputs import Datasets, changes_dataset, dataset_of, is_rename
 
 _LISTED_APART: Final = frozenset(
@@ -46,7 +46,7 @@ def subject(change: Change, datasets: Datasets) -> str | None:
 
 def change_details(content: Content, datasets: Datasets) -> list[Json]:
     """The changes, each with its settings one by one, and its grants."""
-    changes = sorted(content.changes, key=lambda change: nothing_first(_order(change, datasets)))
+    changes = sorted(content.changes, key=lambda change: none_first(_order(change, datasets)))
     return [_change_facet(change) for change in changes]
 
 
@@ -60,7 +60,7 @@ def _change_facet(change: Change) -> Json:
         (grants_of(setting) for setting in change.settings if _is_grant(setting)), key=_order_of_grants
     )
     grants = [without_none(grant) for of_setting in of_settings for grant in of_setting]
-    settings = in_order(_setting(setting) for setting in change.settings if not _is_listed_apart(setting))
+    settings = sorted_objects(_setting(setting) for setting in change.settings if not _is_listed_apart(setting))
     return without_none({**_fields(change), "settings": settings or None, "grants": grants or None})
 
 
@@ -130,7 +130,7 @@ def tags(of_objects: Iterable[Tag]) -> list[Json]:
     by_tag = {(canonical_name(name), value, field) for name, value, field in of_objects if usable_id(name) is None}
     return [
         without_none({"key": key, "value": value, "source": "SNOWFLAKE", "field": field})
-        for key, value, field in sorted(by_tag, key=nothing_first)
+        for key, value, field in sorted(by_tag, key=none_first)
     ]
 
 
@@ -175,8 +175,8 @@ def _as_text(value: bytes) -> str | None:
     """A text; other JSON as its text without white space; None for null, an empty text, and one that Snowflake cut."""
     if value in {b"null", _SENTINEL}:
         return None
-    return named(_text(value)) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
+    return known_name(_text(value)) if value.startswith(b'"') else msgspec.json.format(value, indent=-1).decode()
 
 
 def _order_of_grants(grants: list[Json]) -> Any:
-    return nothing_first([tuple(grant.values()) for grant in grants])
+    return none_first([tuple(grant.values()) for grant in grants])

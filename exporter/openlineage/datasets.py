@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
 
 
-def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None:
+def note_changes(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts) -> None:
     """Records the change in the objects that the query writes or changes, under the names that they have as its
     outputs, and the comments that it sets. Of two comments of one query the greater is taken.
 
@@ -130,7 +130,6 @@ def as_thing(profile: Profile) -> Thing:
 
 _NO_CHANGE: Final = Fate(NEVER, "", "", "")
 _NO_FATE: Final = (0, "", "", "", "")
-_NEVER_SEEN: Final = (NEVER, NEVER)
 _NO_COMMENT: Final = Comment(NEVER, "", "")
 
 
@@ -296,7 +295,7 @@ def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
         **facets.dataset_type(shown.domain, shown.stage_kind, shown.location, producer),
         **facets.hierarchy(dataset.name, shown.domain, producer),
         **facets.catalog(dataset.name, shown.domain, dataset.namespace, producer),
-        **facets.of_one("documentation", "description", dataset.comment, producer),
+        **facets.single_field("documentation", "description", dataset.comment, producer),
     }
 
 
@@ -319,7 +318,7 @@ def dataset_event(
     """
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
     known = [one for one in objects if one]
-    objects_facet = facets.of_one("accessHistory_objects", "objects", known, settings.producer)
+    objects_facet = facets.single_field("accessHistory_objects", "objects", known, settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso_micros(begun),
         "producer": settings.producer,

@@ -18,7 +18,7 @@ from exporter.model.answers import Answers, Bridge
 from exporter.model.facts import History, QueryFacts
 from exporter.openlineage import facets
 from exporter.openlineage.changes import tags
-from exporter.openlineage.facets import Json, together
+from exporter.openlineage.facets import Json, joined_json
 from exporter.openlineage.inputs_and_outputs import Datasets, dataset_uses
 from exporter.openlineage.naming import Job, account_namespace, job_description, job_name, job_namespace, run_id
 from exporter.openlineage.statement import (
@@ -69,7 +69,7 @@ def events_of(
     start = {**common, "run": _run(run, first), "inputs": [], "outputs": []}
     complete = {
         **common,
-        "run": _run(run, together(first, of_statement.facets)),
+        "run": _run(run, joined_json(first, of_statement.facets)),
         "inputs": Fragment(of_statement.inputs),
         "outputs": Fragment(_outputs(query, of_statement, answers, settings)),
     }
@@ -118,7 +118,7 @@ def _relative(query: QueryFacts, query_id: str | None, job: str | None, settings
 def _job(query: QueryFacts, name: str, description: str, settings: OpenLineageSettings) -> Json:
     history, producer = query.history, settings.producer
     of_job = {
-        **facets.of_one("job documentation", "description", description, producer),
+        **facets.single_field("job documentation", "description", description, producer),
         **facets.tags_of_run(query, "job", producer),
         **facets.job_type(history.query_type, producer),
         **facets.sql(history.query_text if settings.sql else None, producer),

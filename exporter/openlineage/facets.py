@@ -31,12 +31,12 @@ def greatest(values: Iterable[str | None]) -> str | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def in_order(each: Iterable[Json]) -> list[Json]:
+def sorted_objects(each: Iterable[Json]) -> list[Json]:
     """The objects in the order of their values, without the fields that are None."""
-    return [without_none(one) for one in sorted(each, key=lambda one: nothing_first(tuple(one.values())))]
+    return [without_none(one) for one in sorted(each, key=lambda one: none_first(tuple(one.values())))]
 
 
-def nothing_first(value: Any) -> Any:
+def none_first(value: Any) -> Any:
     """A sort key for values that may be None or hold None at any depth; None comes first.
 
     >>> sorted([("b", None), ("a", "x"), ("a", None)], key=nothing_first)
@@ -44,10 +44,10 @@ def nothing_first(value: Any) -> Any:
     """
     if value is None:
         return (0,)
-    return 1, tuple(map(nothing_first, value)) if isinstance(value, (tuple, list)) else value
+    return 1, tuple(map(none_first, value)) if isinstance(value, (tuple, list)) else value
 
 
-def together(data: bytes, other: bytes) -> bytes:
+def joined_json(data: bytes, other: bytes) -> bytes:
     """The texts of two JSON objects -> the text of one object with the members of both.
 
     >>> together(b'{"a":1}', b'{"b":2}'), together(b"{}", b'{"b":2}')
@@ -124,7 +124,7 @@ def facet(name: str, fields: Mapping[str, Any], producer: str) -> Json:
     return {name.rpartition(" ")[2]: {**_heads(producer)[name], **fields}}
 
 
-def of_one(name: str, field: str, value: Any, producer: str) -> Json:
+def single_field(name: str, field: str, value: Any, producer: str) -> Json:
     """A facet with one field; ``{}`` where its value is empty or None."""
     return facet(name, {field: value}, producer) if value else {}
 
@@ -198,7 +198,7 @@ def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> 
         ("warehouse", query.history.warehouse_name),
     )
     tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in tags_of_query if value is not None]
-    return of_one(f"{of} tags", "tags", tags, producer)
+    return single_field(f"{of} tags", "tags", tags, producer)
 
 
 def job_type(query_type: str | None, producer: str) -> Json:
@@ -228,7 +228,7 @@ def _uri(namespace: str) -> str:
 
 def schema(columns: Iterable[str], kind: str, producer: str) -> Json:
     """The columns, all with one type, since the view does not give types."""
-    return of_one("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
+    return single_field("schema", "fields", [{"name": column, "type": kind} for column in columns], producer)
 
 
 def dataset_type(domain: str | None, stage_kind: str | None, location: str | None, producer: str) -> Json:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from exporter.errors import UsageError
-from exporter.model.answers import Dataset, Signs, Window
+from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
 from exporter.model.facts import QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
@@ -40,7 +40,7 @@ _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-def check(patterns: tuple[str, ...]) -> None:
+def check_patterns(patterns: tuple[str, ...]) -> None:
     """Raises UsageError for a pattern that cannot match a name."""
     for pattern in patterns:
         of_pattern = pattern.split(".")
@@ -61,13 +61,10 @@ def is_named(name: str, patterns: tuple[str, ...]) -> bool:
     """
     given = plain_parts(name)
     return any(
-        len(given) >= len(pattern) and all(map(_fits, given[-len(pattern) :], pattern))
+        len(given) >= len(pattern)
+        and all(part.fullmatch(text) for part, text in zip(pattern, given[-len(pattern) :], strict=True))
         for pattern in _compiled(patterns)
     )
-
-
-def _fits(part: str, pattern: re.Pattern[str]) -> bool:
-    return pattern.fullmatch(part) is not None
 
 
 @lru_cache(maxsize=16)
@@ -123,7 +120,7 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
     yield from (change.thing for change in content.changes if change.source_key is not None)
 
 
-def note(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:
+def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:
     """Record the signs in the objects that the query creates, drops or writes. ``profiles``: by account and object key;
     they are changed in place.
     """
@@ -152,15 +149,15 @@ def request_of(facts: QueryFacts) -> str:
     return facts.root_query_id or facts.query_id
 
 
-def signs_of(profile: Profile) -> Signs | None:
+def signs_of(profile: Profile) -> HelperSigns | None:
     """The signs that queries need to know; None without any."""
     if profile.kind not in KINDS:
         return None
     windows = tuple(_windows(profile))
-    return Signs(profile.temporary, windows) if windows or profile.temporary is not None else None
+    return HelperSigns(profile.temporary, windows) if windows or profile.temporary is not None else None
 
 
-def _windows(profile: Profile) -> Iterator[Window]:
+def _windows(profile: Profile) -> Iterator[HelperWindow]:
     """Each CREATE with the DROP that follows, if they belong to the same session or request and the same day."""
     made: Sign | None = None
     for sign in sorted(profile.signs):
@@ -170,7 +167,7 @@ def _windows(profile: Profile) -> Iterator[Window]:
             same_session = sign.session if sign.session == made.session else ""
             same_request = sign.request if sign.request == made.request else ""
             if (same_session or same_request) and made.start // DAY == sign.end // DAY:
-                yield Window(made.start, sign.end, same_session, same_request)
+                yield HelperWindow(made.start, sign.end, same_session, same_request)
             made = None
 
 

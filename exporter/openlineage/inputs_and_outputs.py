@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge, Dataset, Spelled
+from exporter.model.answers import Bridge, Dataset, ObjectSpelling
 from exporter.model.facts import Access, Change, Content, Derivation, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 from exporter.openlineage.facets import Json, greatest, without_none
@@ -23,7 +23,7 @@ from exporter.openlineage.naming import DatasetName
 if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
 
-Datasets = Mapping[Spelled, Dataset]
+Datasets = Mapping[ObjectSpelling, Dataset]
 
 CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
 """Kinds of things that are outputs where DDL changes them; changes of other kinds are in the ``ddl`` facet alone."""

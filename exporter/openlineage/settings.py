@@ -12,7 +12,7 @@ import msgspec
 from exporter import __version__
 from exporter.errors import UsageError
 from exporter.model.facts import History
-from exporter.openlineage.helpers import check
+from exporter.openlineage.helpers import check_patterns
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 """``producer`` and ``_producer``: the program that made an event or a facet."""
@@ -68,6 +68,6 @@ class OpenLineageSettings:
         unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
             raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is not a text column of QUERY_HISTORY")
-        check(self.helpers)
+        check_patterns(self.helpers)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
             raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")

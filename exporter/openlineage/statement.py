@@ -15,7 +15,7 @@ from exporter.model.answers import Bridge
 from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
 from exporter.openlineage import facets
 from exporter.openlineage.changes import change_details, changes_tags, subject, verb
-from exporter.openlineage.facets import Json, in_order, nothing_first, of_one, together, without_none
+from exporter.openlineage.facets import Json, joined_json, none_first, single_field, sorted_objects, without_none
 from exporter.openlineage.inputs_and_outputs import (
     ColumnEdge,
     Datasets,
@@ -62,16 +62,16 @@ def output_text(output: Output, uses: DatasetUses, settings: OpenLineageSettings
     fields = {column: {"inputFields": fields} for column, fields in columns.items()}
     routines = routines_by_column(output.keys, uses.made_by)
     own = {
-        **of_one("columnLineage", "fields", fields, producer),
+        **single_field("columnLineage", "fields", fields, producer),
         **(facets.lineage(uses.made_from(sources), columns, producer) if output.is_written else {}),
-        **of_one("accessHistory_columnRoutines", "fields", routines, producer),
+        **single_field("accessHistory_columnRoutines", "fields", routines, producer),
         **facets.lifecycle(output.state, _previous(output, uses), producer),
     }
     return orjson.dumps(
         {
             "namespace": output.dataset.namespace,
             "name": output.dataset.name,
-            "facets": Fragment(together(output.dataset.facets, orjson.dumps(own))),
+            "facets": Fragment(joined_json(output.dataset.facets, orjson.dumps(own))),
             "outputFacets": facets.facet("accessHistory_write", accessed(output.writes), producer),
         }
     )
@@ -245,7 +245,7 @@ def _as_source(columns: Iterable[str]) -> Json:
 
 def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
     content = uses.content
-    policies = in_order(_policy(reference, datasets) for reference in content.policies)
+    policies = sorted_objects(_policy(reference, datasets) for reference in content.policies)
     joins = [_join(join, datasets) for join in sorted(content.joins, key=_order_of_join)]
     routines = [_called(uses.routines[label]) for label in sorted(uses.routines)]
     helpers = [
@@ -253,12 +253,12 @@ def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
         for (namespace, name), accesses in sorted(uses.helpers.items())
     ]
     return {
-        **of_one("accessHistory_incompleteness", "places", content.incomplete, producer),
-        **of_one("accessHistory_policies", "policies", policies, producer),
-        **of_one("accessHistory_joins", "joins", joins, producer),
-        **of_one("accessHistory_ddl", "changes", change_details(content, datasets), producer),
-        **of_one("accessHistory_helpers", "helpers", helpers, producer),
-        **of_one("accessHistory_routines", "routines", routines, producer),
+        **single_field("accessHistory_incompleteness", "places", content.incomplete, producer),
+        **single_field("accessHistory_policies", "policies", policies, producer),
+        **single_field("accessHistory_joins", "joins", joins, producer),
+        **single_field("accessHistory_ddl", "changes", change_details(content, datasets), producer),
+        **single_field("accessHistory_helpers", "helpers", helpers, producer),
+        **single_field("accessHistory_routines", "routines", routines, producer),
     }
 
 
@@ -295,7 +295,7 @@ def _called(accesses: Sequence[Access]) -> Json:
 
 
 def _order_of_routine(thing: Thing) -> Any:
-    return nothing_first((thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type))
+    return none_first((thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type))
 
 
 def _order_of_derivation(derivation: Derivation) -> Any:

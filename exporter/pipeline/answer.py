@@ -11,12 +11,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exporter.graph import nodes
-from exporter.graph.catalog import entry
-from exporter.graph.nodes.agents import Standing
-from exporter.graph.nodes.changes import ended
-from exporter.graph.nodes.objects import copies
-from exporter.graph.nodes.versions import unrecorded
+from exporter.graph.catalog import catalog_entry
+from exporter.graph.nodes import agents
+from exporter.graph.nodes.agents import AccountDescription
+from exporter.graph.nodes.changes import ending_nodes
+from exporter.graph.nodes.objects import copy_nodes, of_object, split_lasting
+from exporter.graph.nodes.queries import of_unrecorded_query
+from exporter.graph.nodes.versions import unrecorded_versions
 from exporter.graph.terms import Node
 from exporter.model.clones import Copy, FirstStateOutcome
 from exporter.model.effects import UseAtEnd, UseAtStart
@@ -29,38 +30,28 @@ from exporter.openlineage import helpers
 from exporter.openlineage.datasets import DatasetKey, as_thing, spellings
 from exporter.pipeline.clones import own_outcome, read_absences, read_copy, to_copies
 from exporter.pipeline.messages import (
-    ABSENCES,
-    ANSWER,
     AT_RANK,
-    BEFORE,
-    CLONES,
-    COPIES,
-    DATASETS,
-    DROPS,
-    KNOWN,
-    SAME_NAMES,
-    TAKEN,
     THINGS,
-    USE,
     Known,
     Message,
+    ObjectRank,
     To,
+    WrittenRank,
+    account_key,
     by_receiver,
     decode,
     encode,
-    is_later,
     order,
-    parts,
     read_known,
     requester_from,
+    split_key,
     time_and_query,
-    within,
     written_at,
 )
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.outcome import Counts
-from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refused_key
-from exporter.pipeline.updates import later, snapshot
+from exporter.pipeline.texts import NodeWriter, facts_output, needs_neighbourhoods, refused_key
+from exporter.pipeline.updates import now_or_later, snapshot
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -68,8 +59,9 @@ if TYPE_CHECKING:
 _read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[ContainerEvent]).decode
 _read_ends: Final = msgspec.msgpack.Decoder(tuple[str, list[Drop], Take | None, list[Absence]]).decode
+_read_take: Final = msgspec.msgpack.Decoder(Take | None).decode
 _read_agent: Final = msgspec.msgpack.Decoder(Agent).decode
-_read_standing: Final = msgspec.msgpack.Decoder(Standing).decode
+_read_account: Final = msgspec.msgpack.Decoder(AccountDescription).decode
 
 
 def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -91,18 +83,18 @@ def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
 def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) -> list[Node]:
     """The nodes of a user, a software agent, an account, an organization, or a query that has no row."""
     if to == To.ORGANIZATION:
-        return [nodes.of_organization(key)]
+        return [agents.of_organization(key)]
     if to == To.ACCOUNT:
-        of_account = nodes.of_account(key, map(_read_standing, bodies))
+        of_account = agents.of_account(key, map(_read_account, bodies))
         return [] if of_account is None else [of_account]
-    account, name = parts(key)
+    account, name = split_key(key)
     iris = node_writer.iris(account)
     if to == To.USER:
-        return [nodes.of_user(name, iris)]
+        return [agents.of_user(name, iris)]
     if to == To.STATEMENT:
-        return [nodes.of_unrecorded_query(name, iris)]
-    agents = list(map(_read_agent, bodies))
-    return [nodes.of_agent(agents[0], [agent.agent_name for agent in agents if agent.agent_name is not None], iris)]
+        return [of_unrecorded_query(name, iris)]
+    every = list(map(_read_agent, bodies))
+    return [agents.of_agent(every[0], [agent.agent_name for agent in every if agent.agent_name is not None], iris)]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -111,10 +103,10 @@ def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) 
 def _object(
     key: str, group: Iterator[Message], job: ExportJob, node_writer: NodeWriter, to_objects: ToObjects | None
 ) -> Iterator[Message]:
-    account, object_key = parts(key)
+    account, object_key = split_key(key)
     version_history, received = VersionHistory(object_key), _Received()
     for message in _to_queries(account, _answers(group, version_history, received)):
-        yield later(message) if job.day and is_later(message.key, job.day) else message
+        yield now_or_later(message, message.key, job.day)
     yield from received.datasets_for_queries(job, node_writer.counts)
     profile = received.known.profile
     object_history = version_history.result(profile.names)
@@ -126,16 +118,16 @@ def _object(
         endings = _without_restored(endings, object_history)
         if taken is not None:
             object_history.unrecorded[taken[0]] = taken[1]
-    own = list(nodes.of_object(profile, object_history, iris)) if node_writer.is_asked else []
+    own = list(of_object(profile, object_history, iris)) if node_writer.is_asked else []
     inferred = version_history.inferred(profile.columns)
-    copied = list(copies(profile, inferred, iris)) if inferred else []
+    copied = list(copy_nodes(profile, inferred, iris)) if inferred else []
     outcome = version_history.outcome()
     yield from to_copies(profile, version_history.copies.keys, inferred, iris)
     yield from own_outcome(profile, outcome, received.outcome, job)
     if job.day:
-        passing = [node for requester, ending in endings for node in ended(requester.query_id, [ending], iris)]
+        passing = [node for requester, ending in endings for node in ending_nodes(requester.query_id, [ending], iris)]
         if taken is not None:
-            passing += unrecorded(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
+            passing += unrecorded_versions(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
         now = _Before(version_history.saved_history(), profile, object_history.same_names, outcome)
         yield from _of_day(key, own, passing + copied, received.digest, now, node_writer)
     else:
@@ -144,11 +136,11 @@ def _object(
         yield from node_writer.of_thing(To.OBJECT, key, own)
     if to_objects is not None:
         yield from to_objects.of_object(key, own)
-    if job.catalog and (catalog_entry := entry(profile, object_history)) is not None:
-        yield Message(To.ENTRY, "", b"", encode((account, catalog_entry, None)))
+    if job.catalog and (entry := catalog_entry(profile, object_history)) is not None:
+        yield Message(To.ENTRY, "", b"", encode((account, entry, None)))
     if job.facts:
         for table, row in rows_of_object(profile, object_history):
-            yield Message(facts_of(table), "", b"", msgspec.json.encode(row))
+            yield Message(facts_output(table), "", b"", msgspec.json.encode(row))
 
 
 def _answers(
@@ -156,7 +148,7 @@ def _answers(
 ) -> Iterator[tuple[Requester, ObjectAnswer]]:
     """The answers to the uses of an object, in the order of time. Before them it receives all other messages."""
     for message in group:
-        if message.order[0] != USE:
+        if message.order[0] != ObjectRank.USE:
             received.add(message, version_history)
             continue
         at, query = time_and_query(message.order)
@@ -189,7 +181,8 @@ def _without_restored(
 
 def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
     for (query_id, address), object_answer in answers:
-        yield Message(To.WRITTEN, written_at(address, account, query_id), AT_RANK[ANSWER], encode(object_answer))
+        query = written_at(address, account, query_id)
+        yield Message(To.WRITTEN, query, AT_RANK[WrittenRank.ANSWER], encode(object_answer))
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
@@ -199,19 +192,14 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
     day before. Statements that may change are kept in the snapshot and written on the last day. ``passing``: more of
     these, such as ends of settings by a drop, which an UNDROP may revert.
     """
-    validated, lasting, changing = node_writer.of_day(To.OBJECT, key, *nodes.lasting(own))
+    validated, lasting, changing = node_writer.of_day(To.OBJECT, key, *split_lasting(own))
     yield from validated
     now.digest = blake2b(b"".join(message.body for message in lasting), digest_size=16).digest()
     if now.digest != digest:
         yield from lasting
     for message in changing + node_writer.more(passing):
         yield snapshot(Message(message.to, refused_key(To.OBJECT, key), b"", message.body))
-    yield snapshot(Message(To.OBJECT, key, AT_RANK[BEFORE], encode(now)))
-
-
-def _take(decoded: list[int | str] | None) -> Take | None:
-    """A time and a query id from a message; None if nobody took the name."""
-    return None if decoded is None else (int(decoded[0]), str(decoded[1]))
+    yield snapshot(Message(To.OBJECT, key, AT_RANK[ObjectRank.BEFORE], encode(now)))
 
 
 class _Before(Struct, array_like=True, gc=False):
@@ -247,29 +235,29 @@ class _Received:
 
     def add(self, message: Message, version_history: VersionHistory) -> None:
         what = message.order[0]
-        if what == BEFORE:
+        if what == ObjectRank.BEFORE:
             before = read_before(message.body)
             version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
             self.digest, self.outcome = before.digest, before.outcome
-        elif what == KNOWN:
+        elif what == ObjectRank.KNOWN:
             self.known = read_known(message.body)
-        elif what == DATASETS:
+        elif what == ObjectRank.DATASETS:
             dataset, facets = decode(message.body)
             self._datasets[tuple(dataset)] = facets
-        elif what == SAME_NAMES:
+        elif what == ObjectRank.SAME_NAMES:
             self.same_names.update(decode(message.body))
-        elif what == DROPS:
+        elif what == ObjectRank.DROPS:
             element, drops, taken, absences = _read_ends(message.body)
             version_history.element_dropped(element, drops, taken, absences)
-        elif what == TAKEN:
-            version_history.name_taken(_take(decode(message.body)))
-        elif what == ABSENCES:
+        elif what == ObjectRank.TAKEN:
+            version_history.name_taken(_read_take(message.body))
+        elif what == ObjectRank.ABSENCES:
             version_history.absent(read_absences(message.body))
-        elif what == CLONES:
+        elif what == ObjectRank.CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
-        elif what == COPIES:
+        elif what == ObjectRank.COPIES:
             self.copies.append(read_copy(message.body))
 
     def pass_by(
@@ -303,10 +291,10 @@ class _Received:
             counts.numbers["helpers"] += 1
         body = encode((profile.key, datasets, signs))
         named = [
-            Message(To.NAMED_FOR_QUERY, within(profile.account, bucket), order(0, job.until), body)
+            Message(To.NAMED_FOR_QUERY, account_key(profile.account, bucket), order(0, job.until), body)
             for bucket in sorted(buckets)
         ]
         return [
-            *(later(message) if job.day and is_later(message.key, job.day) else message for message in named),
+            *(now_or_later(message, message.key, job.day) for message in named),
             *(Message(To.NAMED_FOR_PARENT, parent, b"", body) for parent in sorted(parents)),
         ]

@@ -12,6 +12,7 @@ the objects that had it. They know what they were at the time of the CLONE.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 
 from exporter.graph.iri import Iris
 from exporter.graph.nodes.objects import version_of_copy, with_outcome
-from exporter.graph.terms import UNRECORDED_VERSION_TYPES, VERSION_TYPES, Node, Values
+from exporter.graph.terms import UNRECORDED_VERSION_TYPES, Node, Values
 from exporter.graph.vocabulary import VERSION
 from exporter.model.clones import (
     BEGINS,
@@ -43,16 +44,17 @@ from exporter.model.objects import containers
 from exporter.model.other_accounts import account_in
 from exporter.pipeline.messages import (
     AT_RANK,
-    CLONES,
-    COPIES,
     Message,
+    NameRank,
+    ObjectRank,
     To,
+    account_key,
     by_receiver,
     encode,
+    for_each,
     order,
-    parts,
+    split_key,
     time_and_query,
-    within,
 )
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.texts import NodeWriter, needs_neighbourhoods, refused_key
@@ -66,10 +68,6 @@ _MADE, _OUTCOME = range(2)
 _NOW: Final = 1
 """The phase of a message of this day to a copy; the state of the day before comes first."""
 _DAY: Final = 86_400_000_000
-COPY_OF, ENDED_BEFORE, ENDED = 2, 3, 4
-"""Ranks among the messages to a name: a copy; what ended the schema or database of an object that has it, as
-known on the day before and now.
-"""
 
 
 class _Member(Struct, array_like=True, frozen=True, gc=False):
@@ -117,7 +115,7 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
         for event in sorted(profile.remade):
             for text in sorted({database(name) for name in (event.target, event.source) if name}):
                 for to in (To.CLONED, To.CLONED_FROM):
-                    message = Message(to, within(profile.account, text), AT_RANK[_EVENT], encode(event))
+                    message = Message(to, account_key(profile.account, text), AT_RANK[_EVENT], encode(event))
                     if job.clones:
                         yield message
                     if job.day:
@@ -135,24 +133,24 @@ def _member(profile: Profile) -> Iterator[Message]:
     if not creates and since == start and schema_and_database(name):
         no_event = ContainerEvent(0, "", 0, "", "", "", "")
         copy = Copy(profile.key, name, query_id, sorted(profile.columns), no_event, "", NEVER)
-        key = within(account, database(schema_and_database(name)[-1]))
+        key = account_key(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
     for text in sorted({database(each) for each in member.within}):
-        yield Message(To.CLONED_FROM, within(account, text), order(_MEMBER, 0, profile.key), encode(member))
+        yield Message(To.CLONED_FROM, account_key(account, text), order(_MEMBER, 0, profile.key), encode(member))
 
 
 def clones_into(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """Tables that came by a CLONE are sent to the database that was cloned. Other messages pass through."""
-    for (to, key), group in groupby(messages, by_receiver):
-        if to != To.CLONED:
-            yield from group
-            continue
-        events: list[ContainerEvent] = []
-        for message in dict.fromkeys(group):
-            if message.order[0] == _EVENT:
-                events.append(_read_event(message.body))
-            else:
-                yield from _arrived(parts(key)[0], _read_member(message.body), events)
+    """Tables that came by a CLONE are sent to the database that was cloned."""
+    return for_each(To.CLONED, messages, _into)
+
+
+def _into(key: str, group: Iterator[Message]) -> Iterator[Message]:
+    account, events = split_key(key)[0], list[ContainerEvent]()
+    for message in dict.fromkeys(group):
+        if message.order[0] == _EVENT:
+            events.append(_read_event(message.body))
+        else:
+            yield from _arrived(account, _read_member(message.body), events)
 
 
 def _arrived(account: str, member: _Member, events: list[ContainerEvent]) -> Iterator[Message]:
@@ -165,26 +163,24 @@ def _arrived(account: str, member: _Member, events: list[ContainerEvent]) -> Ite
     last = max(before, default=None)
     if last is not None and last.source:
         arrived = replace(copy, event=last, source=in_source(copy.name, last.target, last.source))
-        key = within(account, database(last.source))
+        key = account_key(account, database(last.source))
         yield Message(To.CLONED_FROM, key, order(_COPY, 0, copy.key), encode(arrived))
 
 
 def clones_from(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source. Other
-    messages pass through.
-    """
-    for (to, key), group in groupby(messages, by_receiver):
-        if to != To.CLONED_FROM:
-            yield from group
-            continue
-        account, events = parts(key)[0], list[ContainerEvent]()
-        for message in dict.fromkeys(group):
-            if message.order[0] == _EVENT:
-                events.append(_read_event(message.body))
-            elif message.order[0] == _MEMBER:
-                yield from _clones_of(account, _read_member(message.body), events, job)
-            else:
-                yield _to_source(account, read_copy(message.body), events)
+    """Tables learn which CLONEs copied them, and those that came by a CLONE go to the name of their source."""
+    return for_each(To.CLONED_FROM, messages, partial(_from, job=job))
+
+
+def _from(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
+    account, events = split_key(key)[0], list[ContainerEvent]()
+    for message in dict.fromkeys(group):
+        if message.order[0] == _EVENT:
+            events.append(_read_event(message.body))
+        elif message.order[0] == _MEMBER:
+            yield from _clones_of(account, _read_member(message.body), events, job)
+        else:
+            yield _to_source(account, read_copy(message.body), events)
 
 
 def _clones_of(account: str, member: _Member, events: list[ContainerEvent], job: ExportJob) -> Iterator[Message]:
@@ -200,7 +196,7 @@ def _clones_of(account: str, member: _Member, events: list[ContainerEvent], job:
             if any(later > clone and later.target == clone.target and later.end < began for later in events)
         }
         still = sorted(clone for clone in clones if clone not in over)
-        yield Message(To.OBJECT, within(account, member.key), AT_RANK[CLONES], encode(still))
+        yield Message(To.OBJECT, account_key(account, member.key), AT_RANK[ObjectRank.CLONES], encode(still))
 
 
 def _to_source(account: str, copy: Copy, events: list[ContainerEvent]) -> Message:
@@ -208,7 +204,7 @@ def _to_source(account: str, copy: Copy, events: list[ContainerEvent]) -> Messag
     inside = schema_and_database(copy.source)
     since = max((event.end for event in events if event.target in inside and event < copy.event), default=NEVER)
     body = encode(replace(copy, since=since))
-    return Message(To.NAME, within(account, f"{COPIED}/{copy.source}"), order(COPY_OF, 0, copy.key), body)
+    return Message(To.NAME, account_key(account, f"{COPIED}/{copy.source}"), order(NameRank.COPY, 0, copy.key), body)
 
 
 def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) -> Iterator[Message]:
@@ -217,7 +213,7 @@ def to_holders(account: str, copies: Iterable[Message], holders: Iterable[str]) 
         copy = read_copy(message.body)
         for key in holders:
             if key != copy.key:
-                yield Message(To.OBJECT, within(account, key), order(COPIES, 0, copy.key), message.body)
+                yield Message(To.OBJECT, account_key(account, key), order(ObjectRank.COPIES, 0, copy.key), message.body)
 
 
 class _Version(Struct, array_like=True, gc=False):
@@ -240,7 +236,7 @@ def to_copies(profile: Profile, keys: Iterable[str], inferred: Iterable[Inferred
         made, found = version_of_copy(profile.key, each, iris)
         versions[each.copy.key].append(_Version((made.iri, made.values), (found.iri, found.values)))
     for key, of_copy in sorted(versions.items()):
-        yield Message(To.COPY, within(profile.account, key), order(_MADE, 0, profile.key, _NOW), encode(of_copy))
+        yield Message(To.COPY, account_key(profile.account, key), order(_MADE, 0, profile.key, _NOW), encode(of_copy))
 
 
 def own_outcome(
@@ -250,7 +246,7 @@ def own_outcome(
     sent that CLONEs made of it. The table itself does not know whether one did.
     """
     if job.clones and profile.kind == COPIED and not profile.first[2] and outcome != before:
-        key = within(profile.account, profile.key)
+        key = account_key(profile.account, profile.key)
         yield Message(To.COPY, key, order(_OUTCOME, 0, "", _NOW), encode(outcome))
 
 
@@ -267,10 +263,10 @@ def end_copies(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
                 versions += _read_versions(message.body)
             else:
                 outcome = _read_outcome(message.body)
-        iris, nodes = node_writer.iris(parts(key)[0]), list[Node]()
+        iris, nodes = node_writer.iris(split_key(key)[0]), list[Node]()
         for version in versions:
-            made = Node(VERSION, version.made[0], VERSION_TYPES, version.made[1])
-            found = Node(VERSION, version.found[0], UNRECORDED_VERSION_TYPES, version.found[1])
+            made = VERSION.node(*version.made)
+            found = VERSION.node(*version.found)._replace(types=UNRECORDED_VERSION_TYPES)
             nodes += with_outcome(made, found, outcome, iris)
         if not nodes:
             continue
@@ -300,31 +296,32 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
             if event.operation == RESTORES and event.key:  # its database may have had another name before
                 texts.update(database(canonical_name(name)) for name in names)
             messages += [
-                Message(To.CONTAINED, within(account, text), AT_RANK[_EVENT], encode(event)) for text in sorted(texts)
+                Message(To.CONTAINED, account_key(account, text), AT_RANK[_EVENT], encode(event))
+                for text in sorted(texts)
             ]
     is_own = profile.object_id is not None and not account_in(profile.key)
     own = sorted({canonical_name(name) for name in names} if is_own else ())
     content = encode(_Content(profile.key, own, profile.shown))
     for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
-        messages.append(Message(To.CONTAINED, within(account, text), order(_MEMBER, 0, profile.key), content))
+        messages.append(Message(To.CONTAINED, account_key(account, text), order(_MEMBER, 0, profile.key), content))
     if job.ends:
         yield from messages
     if job.day:
         yield from map(snapshot, messages)
 
 
-def end(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """What ended schemas and databases is sent to the names in them. Other messages pass through."""
-    for (to, key), group in groupby(messages, by_receiver):
-        if to != To.CONTAINED:
-            yield from group
-            continue
-        account, events = parts(key)[0], set[ContainerEvent]()
-        for what, of_object in groupby(group, _read_end):
-            if isinstance(what, ContainerEvent):
-                events.add(what)
-            elif events:
-                yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
+def end_contents(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """What ended schemas and databases is sent to the names in them."""
+    return for_each(To.CONTAINED, messages, _ended)
+
+
+def _ended(key: str, group: Iterator[Message]) -> Iterator[Message]:
+    account, events = split_key(key)[0], set[ContainerEvent]()
+    for what, of_object in groupby(group, _read_end):
+        if isinstance(what, ContainerEvent):
+            events.add(what)
+        elif events:
+            yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
 
 
 def _read_end(message: Message) -> ContainerEvent | str:
@@ -348,9 +345,9 @@ def _to_names(
         own = sorted(named.union(event for event in events if event.operation == RESTORES and event.key in keys))
         if named:
             undone = taken_back(own)
-            key = within(account, f"{kind}/{name}")
+            key = account_key(account, f"{kind}/{name}")
             ended = Ended(object_key, _ends(own, undone, shown), list(_absences(own, undone, name)))
-            yield Message(To.NAME, key, order(ENDED, 0, object_key), encode(ended))
+            yield Message(To.NAME, key, order(NameRank.ENDED, 0, object_key), encode(ended))
 
 
 def _ends(

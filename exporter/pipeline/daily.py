@@ -18,15 +18,15 @@ from exporter.graph.iri import Iris
 from exporter.graph.nodes import daily
 from exporter.graph.nodes.agents import agent_path, named_agents
 from exporter.graph.nodes.changes import setting_types
-from exporter.graph.nodes.daily import DailyReadPart, Read, shared_patterns
+from exporter.graph.nodes.daily import DailyRead, DailyReadPart, shared_patterns
 from exporter.graph.nodes.versions import QueryContext
 from exporter.graph.terms import Node
 from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING
-from exporter.model.accesses import Alike, only_reads, reads
+from exporter.model.accesses import ReadGroup, only_reads, read_groups
 from exporter.model.facts import Content
 from exporter.model.objects import role_of
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
-from exporter.pipeline.texts import NodeWriter, daily_in, refusal
+from exporter.pipeline.texts import NodeWriter, daily_output, refusal
 from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
 
@@ -40,16 +40,16 @@ _CONTENTS: Final = 6_000
 REFUSED: Final = "refused_days"
 """Name of a count: nodes of days that a shape refuses."""
 _CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)}
-_read: Final = msgspec.msgpack.Decoder(tuple[str, Read]).decode
+_read: Final = msgspec.msgpack.Decoder(tuple[str, DailyRead]).decode
 
 
 class Sharing:
     """The reads of the queries in one partition, and the nodes that queries share."""
 
     def __init__(self) -> None:
-        self._reads: dict[str, Read] = {}
+        self._reads: dict[str, DailyRead] = {}
         self._shared: dict[str, Node] = {}
-        self._alike: dict[str, Recent[list[tuple[Alike, Node | None]]]] = {}
+        self._alike: dict[str, Recent[list[tuple[ReadGroup, Node | None]]]] = {}
         self._written: dict[str, Recent[dict[str, Node]]] = {}
 
     @staticmethod
@@ -69,7 +69,7 @@ class Sharing:
         for key, of_object in self._parts(query).items():
             iri = daily.read_iri(day, user, daily.role_path(history.role_name, role), key, query.iris)
             thing, at = query.iris.object(key), query.start
-            read = Read(thing, history.role_name, runs_as, set(agents), query.facts.calls or 1, at, at, of_object)
+            read = DailyRead(thing, history.role_name, runs_as, set(agents), query.facts.calls or 1, at, at, of_object)
             known = self._reads.setdefault(iri, read)
             if known is not read:
                 known.add(read)
@@ -90,13 +90,15 @@ class Sharing:
             by_key.setdefault(key, []).append(part)
         return by_key
 
-    def _patterns(self, query: QueryContext) -> list[tuple[Alike, Node | None]]:
+    def _patterns(self, query: QueryContext) -> list[tuple[ReadGroup, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""
         iris: Iris = query.iris
         recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
         known = recent.get(query.content)
         if known is None:
-            known = recent.keep(query.content, [(read, daily.pattern(read, iris)) for read in reads(query.content)])
+            known = recent.keep(
+                query.content, [(read, daily.access_pattern(read, iris)) for read in read_groups(query.content)]
+            )
         for _, node in known:
             if node is not None:
                 self._shared[node.iri] = node
@@ -134,13 +136,13 @@ def to_days(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The nodes of the reads of a day, and the nodes that queries share."""
-    node_writer = NodeWriter(job, daily_in)
+    node_writer = NodeWriter(job, daily_output)
     for (to, key), group in groupby(messages, by_receiver):
         if to == To.READ:
             _, read = _read(next(group).body)
             for message in group:
                 read.add(_read(message.body)[1])
-            nodes = list(daily.of_read(key, read))
+            nodes = list(daily.daily_read_nodes(key, read))
         else:
             nodes = [_node(*decode(next(group).body))]
         results = node_writer.checked(nodes)

@@ -14,32 +14,41 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from exporter.graph.nodes.agents import agent_path, named_agents, organizations, standing
+from exporter.graph.nodes.agents import account_description, agent_path, named_agents, organizations
 from exporter.input.query_history import joined
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
-from exporter.model.facts import History, QueryFacts, beyond
+from exporter.model.facts import History, QueryFacts, too_large
 from exporter.model.incomplete import is_account_cut
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, attributes_of
-from exporter.model.query import account_of, alike, disagree, distinct, least, not_kept, query_facts
+from exporter.model.query import (
+    account_of,
+    contradict_each_other,
+    contradicting_values,
+    duplicate_groups,
+    query_facts,
+    representative,
+    without_duplicates,
+)
 from exporter.openlineage import helpers
-from exporter.openlineage.datasets import note
+from exporter.openlineage.datasets import note_changes
 from exporter.openlineage.events import parent_id, root_id
 from exporter.pipeline.messages import (
     AT_RANK,
-    CHILD_OF,
-    FACTS_OF,
-    PARENT_JOB,
-    USE,
     Addresses,
     Known,
     Message,
+    ObjectRank,
+    ParentRank,
+    QueryRank,
     QueryRecord,
     To,
+    WrittenRank,
+    account_key,
     bucket,
     by_receiver,
     decode,
@@ -47,24 +56,17 @@ from exporter.pipeline.messages import (
     is_later,
     order,
     requester_of,
-    within,
     written_at,
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import (
     AS_PARENT,
     AS_ROOT,
-    CHILD,
-    CONTEXT,
-    HOLD,
-    JOB_OF,
-    LINE,
-    ROW,
     Place,
     file_of,
     quarantined_row,
 )
-from exporter.pipeline.updates import OPEN_DAY, day_of, later
+from exporter.pipeline.updates import OPEN_DAY, day_of, now_or_later
 from exporter.system.cache import Recent
 
 if TYPE_CHECKING:
@@ -100,28 +102,28 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
     lines: list[History] = []
     for message in group:
         what = message.order[0]
-        if what in {ROW, CONTEXT}:
+        if what in {QueryRank.ROW, QueryRank.CONTEXT}:
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
             query_messages = by_account.setdefault(account_of(row, job.account), QueryMessages())
-            if what == ROW:
+            if what == QueryRank.ROW:
                 query_messages.rows.append((row, place, text))
             else:
                 query_messages.context.append(row)
-        elif what == LINE:
+        elif what == QueryRank.LINE:
             lines.append(_history(message.body))
-        elif what == CHILD:
+        elif what == QueryRank.CHILD:
             account, child, role, wants_name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
-        elif what == HOLD:
+        elif what == QueryRank.HOLD:
             account, child, reason = decode(message.body)
             query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
                 query_messages.without.add(child)
             else:
                 query_messages.reasons.append(reason)
-        elif what == JOB_OF:
+        elif what == QueryRank.JOB:
             account, name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).job = name
     return by_account, lines
@@ -132,9 +134,9 @@ def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[M
     for message in messages:
         if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, AT_RANK[QueryRank.HOLD], encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(To.QUERY, relative, AT_RANK[HOLD], encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, AT_RANK[QueryRank.HOLD], encode((account, query_id, None)))
 
 
 def count_start(counts: Counts, day: str, job: ExportJob) -> None:
@@ -147,7 +149,7 @@ def quarantine_query(facts: QueryFacts, reason: str) -> Message:
     """The message that quarantines a query. The rounds are then repeated without it, so it is in neither output."""
     relatives = [text for text in (facts.parent_query_id, facts.root_query_id) if text is not None]
     body = facts.account, facts.query_id, relatives, reason, day_of(facts.start)
-    return Message(To.QUARANTINED, within(facts.account, facts.query_id), b"", encode(body))
+    return Message(To.QUARANTINED, account_key(facts.account, facts.query_id), b"", encode(body))
 
 
 class People:
@@ -174,9 +176,9 @@ def people(facts: QueryFacts) -> list[Message]:
     """The messages of a query to its user, agents, account and organizations."""
     agents = [agent for _, agent in named_agents(facts.content)]
     return [
-        Message(To.USER, within(facts.account, facts.user_name), b"", b""),
-        *[Message(To.AGENT, within(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
-        Message(To.ACCOUNT, facts.account, b"", encode(standing(facts))),
+        Message(To.USER, account_key(facts.account, facts.user_name), b"", b""),
+        *[Message(To.AGENT, account_key(facts.account, agent_path(agent)), b"", encode(agent)) for agent in agents],
+        Message(To.ACCOUNT, facts.account, b"", encode(account_description(facts))),
         *[Message(To.ORGANIZATION, name, b"", b"") for name in organizations(facts)],
     ]
 
@@ -222,15 +224,17 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
     for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
         if relative is not None:
             body = encode((role, written_at(address, facts.account, facts.query_id)))
-            yield Message(To.PARENT, within(facts.account, relative), order(CHILD_OF, 0, facts.query_id), body)
+            yield Message(
+                To.PARENT, account_key(facts.account, relative), order(ParentRank.CHILD, 0, facts.query_id), body
+            )
 
 
 def _of_context(account: str, rows: list[Row], history: History) -> QueryFacts | None:
     """The facts of a query of another day; None if it has no rows there, or is quarantined because of them alone."""
-    if not rows or disagree(rows):
+    if not rows or contradict_each_other(rows):
         return None
     facts = query_facts(account, rows, history)
-    return None if beyond(facts.content) else facts
+    return None if too_large(facts.content) else facts
 
 
 class _Extractor:
@@ -249,26 +253,27 @@ class _Extractor:
         """The messages of a query; only its quarantined rows if it is quarantined."""
         children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
         if not query_messages.rows:
-            context = [] if query_messages.reasons else distinct(query_messages.context)
+            context = [] if query_messages.reasons else without_duplicates(query_messages.context)
             facts = _of_context(account, context, history)
             if facts is not None:
                 yield from self._context(facts, children, query_messages.job)
             elif children:
-                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
             return
         rows = [row for row, _, _ in query_messages.rows]
-        groups = alike(rows)
-        distinct_rows = [least(group) for group in groups]
-        known = {id(row) for row, place, _ in query_messages.rows if not self._is_new(place)}
+        groups = duplicate_groups(rows)
+        distinct_rows = [representative(group) for group in groups]
+        run = self._job.run
+        known = {id(row) for row, place, _ in query_messages.rows if file_of(place[0])[1] != run}
         new = sum(known.isdisjoint(map(id, group)) for group in groups)
         doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
         self.counts.numbers["duplicates"] += doubled
         self.counts.numbers["aggregate_duplicates"] += doubled * is_aggregate
         if query_messages.reasons:
             if children:
-                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
             yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
-        elif len(distinct_rows) > 1 and disagree(distinct_rows):
+        elif len(distinct_rows) > 1 and contradict_each_other(distinct_rows):
             self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(
                 query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
@@ -280,13 +285,13 @@ class _Extractor:
             is_parent = any(wants for _, _, wants in children)
             yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job, is_parent=is_parent)
             if children and self._is_by_day(facts):
-                yield Message(To.STATEMENT, within(account, query_id), b"", b"")
+                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
 
     def _context(self, facts: QueryFacts, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
         """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
         if that day knows it.
         """
-        parent = within(facts.account, facts.query_id)
+        parent = account_key(facts.account, facts.query_id)
         if children and self._is_by_day(facts):
             yield Message(To.STATEMENT, parent, b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
@@ -299,22 +304,19 @@ class _Extractor:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.counts.numbers["parents"] += 1
         return (
-            Message(To.PARENT, key, AT_RANK[FACTS_OF], encoded)
+            Message(To.PARENT, key, AT_RANK[WrittenRank.FACTS], encoded)
             if job is None
-            else Message(To.PARENT, key, AT_RANK[PARENT_JOB], encode(job))
+            else Message(To.PARENT, key, AT_RANK[ParentRank.JOB], encode(job))
         )
 
     def _is_by_day(self, facts: QueryFacts) -> bool:
         """Whether a query has no node of its own in the graph."""
         return self._job.daily and only_reads(facts.content)
 
-    def _is_new(self, place: Place) -> bool:
-        return file_of(place[0])[1] == self._job.run
-
     def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
-        each = {id(row) for row in distinct([row for row, _, _ in in_order])}
+        each = {id(row) for row in without_duplicates([row for row, _, _ in in_order])}
         self.counts.numbers["rows_of_quarantined"] += len(each)
         for row, place, text in in_order:
             if id(row) in each:
@@ -322,7 +324,7 @@ class _Extractor:
 
     def _contradictions(self, rows: list[Placed], distinct_rows: list[Row]) -> Iterator[Message]:
         """Count the rows of this run of a query whose rows contradict each other, by column."""
-        names = {name for values in not_kept(distinct_rows) for name in values}
+        names = {name for values in contradicting_values(distinct_rows) for name in values}
         each = {id(row) for row in distinct_rows}
         for row, (file, block, number, unit), _ in rows if names else ():
             if id(row) in each and file_of(file)[1] == self._job.run:
@@ -336,7 +338,7 @@ class _Extractor:
         """The messages of a query. ``new``: how many of its rows came with this run; ``content``: that of its first
         row; ``job``: the name of its job, if another day knows it.
         """
-        too_much = beyond(facts.content)
+        too_much = too_large(facts.content)
         if too_much is not None:
             self.counts.numbers["quarantined_queries"] += 1
             yield quarantine_query(facts, too_much)
@@ -345,12 +347,11 @@ class _Extractor:
         body = encode(QueryRecord.of(facts, new, self._job.run))
         ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
         address = self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
-        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[FACTS_OF], body)
+        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[WrittenRank.FACTS], body)
         if is_later(address, self._job.day):
             self.counts.named(f"{OPEN_DAY}{day_of(facts.end)}")
-            written = later(written)
-        yield written
-        parent = within(account, facts.query_id) if is_parent and self._job.events else None
+        yield now_or_later(written, address, self._job.day)
+        parent = account_key(account, facts.query_id) if is_parent and self._job.events else None
         if parent is not None:
             yield self._parent(parent, body, job)
         if self._job.events:
@@ -364,8 +365,8 @@ class _Extractor:
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(account, object_key, at, parent)
         if self._job.events:
-            note(self._profiles, facts)
-        helpers.note(self._profiles, facts, self._job.openlineage)
+            note_changes(self._profiles, facts)
+        helpers.note_signs(self._profiles, facts, self._job.openlineage)
         yield from self._uses(facts, address, uses)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
@@ -381,16 +382,16 @@ class _Extractor:
 
     def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
         asks, end = requester_of(facts.query_id, address), facts.end
-        begins, ends = order(USE, facts.start, asks, 0), order(USE, end, asks, 1)
+        begins, ends = order(ObjectRank.USE, facts.start, asks, 0), order(ObjectRank.USE, end, asks, 1)
         at_once = end == facts.start
         for object_key, started, ended, both in uses:
-            key = within(facts.account, object_key)
+            key = account_key(facts.account, object_key)
             if ended is None or at_once:
                 yield Message(To.OBJECT, key, begins, both)
             else:
                 yield Message(To.OBJECT, key, begins, started)
                 at_end = Message(To.OBJECT, key, ends, ended)
-                yield later(at_end) if is_later(address, self._job.day) else at_end
+                yield now_or_later(at_end, address, self._job.day)
 
     @staticmethod
     def _prepare(facts: QueryFacts) -> Prepared:
@@ -408,7 +409,7 @@ class _Extractor:
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():
             known = self._known.get((account, object_key)) or Known(profile, set(), set())
-            yield Message(To.PROFILE, within(account, object_key), b"", encode(known))
+            yield Message(To.PROFILE, account_key(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()
         self._learned = Recent(_PREPARED)

@@ -20,28 +20,22 @@ from exporter.openlineage.helper_steps import HelperStep, Mark, step_of
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     AT_RANK,
-    BEFORE,
-    BRIDGE,
-    FACTS_OF,
-    JOB_NAME,
-    MARK,
-    PARENT_BRIDGE,
-    PARENT_JOB,
-    USE,
+    HelpersRank,
     Message,
+    ParentRank,
     To,
+    WrittenRank,
+    account_key,
     by_receiver,
     decode,
     encode,
-    is_later,
     open_bucket,
     order,
     read_bridge,
     read_query_record,
-    within,
     written_of,
 )
-from exporter.pipeline.updates import later, snapshot
+from exporter.pipeline.updates import now_or_later, snapshot
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -57,18 +51,18 @@ def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         for message in group:
             if to == To.NAMED_FOR_PARENT:
                 spellings.add(key, message.body)
-            elif message.order[0] == FACTS_OF:
+            elif message.order[0] == WrittenRank.FACTS:
                 facts = read_query_record(message.body).facts()
-            elif message.order[0] == PARENT_BRIDGE:
+            elif message.order[0] == ParentRank.BRIDGE:
                 bridge = read_bridge(message.body)
-            elif message.order[0] == PARENT_JOB:
+            elif message.order[0] == ParentRank.JOB:
                 name = decode(message.body)
             elif facts is not None or name is not None:
                 if name is None and facts is not None:
                     name = name_of(facts, spellings.of(facts.account), job.openlineage, bridge)
                 role, child = decode(message.body)
-                named_for = Message(To.WRITTEN, child, AT_RANK[JOB_NAME], encode((role, name)))
-                yield later(named_for) if is_later(child, job.day) else named_for
+                named_for = Message(To.WRITTEN, child, AT_RANK[WrittenRank.JOB_NAME], encode((role, name)))
+                yield now_or_later(named_for, child, job.day)
 
 
 _read_step: Final = msgspec.msgpack.Decoder(tuple[str, HelperStep]).decode
@@ -83,15 +77,16 @@ def trace_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
         for message in group:
             if to == To.NAMED_FOR_QUERY:
                 spellings.add(key, message.body, open_bucket(key))
-            elif to == To.WRITTEN and message.order[0] == FACTS_OF:
+            elif to == To.WRITTEN and message.order[0] == WrittenRank.FACTS:
                 facts = read_query_record(message.body).facts()
                 step_and_marks = step_of(facts, spellings.of(facts.account, open_bucket(key)), job.openlineage)
                 if step_and_marks is not None:
                     step, marks = step_and_marks
-                    account = within(facts.account, To.HELPERS)
+                    account, query_id = account_key(facts.account, To.HELPERS), facts.query_id
                     if marks:
-                        yield Message(To.HELPERS, account, order(MARK, 0, facts.query_id), encode(marks))
-                    yield Message(To.HELPERS, account, order(USE, step.end, facts.query_id), encode((key, step)))
+                        yield Message(To.HELPERS, account, order(HelpersRank.MARK, 0, query_id), encode(marks))
+                    at = order(HelpersRank.STEP, step.end, query_id)
+                    yield Message(To.HELPERS, account, at, encode((key, step)))
 
 
 def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -105,16 +100,17 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
     before, marks, helpers = SavedHelpers(), list[Mark](), None
     for message in group:
         what = message.order[0]
-        if what == BEFORE:
+        if what == HelpersRank.BEFORE:
             before = _read_state(message.body)
-        elif what == MARK:
+        elif what == HelpersRank.MARK:
             marks += _read_marks(message.body)
         else:
             helpers = helpers or Helpers(before, marks)
             address, step = _read_step(message.body)
             body = encode(helpers.bridge(step))
             account, query_id = written_of(address)
-            yield Message(To.WRITTEN, address, AT_RANK[BRIDGE], body)
-            yield Message(To.PARENT, within(account, query_id), AT_RANK[PARENT_BRIDGE], body)
+            yield Message(To.WRITTEN, address, AT_RANK[WrittenRank.BRIDGE], body)
+            yield Message(To.PARENT, account_key(account, query_id), AT_RANK[ParentRank.BRIDGE], body)
     if job.day:
-        yield snapshot(Message(To.HELPERS, key, AT_RANK[BEFORE], encode(helpers.kept() if helpers else before)))
+        now = helpers.kept() if helpers else before
+        yield snapshot(Message(To.HELPERS, key, AT_RANK[HelpersRank.BEFORE], encode(now)))

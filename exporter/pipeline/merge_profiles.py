@@ -9,6 +9,7 @@ that started on an earlier day of an update has what that day knew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exporter.graph.nodes.agents import owners
-from exporter.model.answers import Dataset, Signs, Spelled
+from exporter.model.answers import Dataset, HelperSigns, ObjectSpelling
 from exporter.model.clones import COPIED, RESTORES
 from exporter.model.identifiers import UNKNOWN_KIND, canonical_name
 from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take
@@ -28,9 +29,6 @@ from exporter.openlineage.events import problems
 from exporter.openlineage.facets import Json, lifecycle
 from exporter.openlineage.inputs_and_outputs import DATASET_KINDS
 from exporter.pipeline.clones import (
-    COPY_OF,
-    ENDED,
-    ENDED_BEFORE,
     Ended,
     read_absences,
     read_ended,
@@ -39,23 +37,20 @@ from exporter.pipeline.clones import (
     to_holders,
 )
 from exporter.pipeline.messages import (
-    ABSENCES,
     AT_RANK,
-    DATASETS,
-    DROPS,
-    KNOWN,
-    SAME_NAMES,
-    TAKEN,
     Known,
     Message,
+    NameRank,
+    ObjectRank,
     To,
+    account_key,
     by_receiver,
     decode,
     encode,
+    for_each,
     order,
-    parts,
     read_known,
-    within,
+    split_key,
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.updates import snapshot
@@ -65,29 +60,28 @@ if TYPE_CHECKING:
 
 Named = tuple[str | None, str | None, str, str, bytes]
 """Name and account as in rows; namespace, name and facets of the dataset."""
-_read_named: Final = msgspec.msgpack.Decoder(tuple[str, list[Named], Signs | None]).decode
+_read_named: Final = msgspec.msgpack.Decoder(tuple[str, list[Named], HelperSigns | None]).decode
 
 
 class Spellings:
     """The datasets of a partition, by account and spelling, apart for each bucket of queries of earlier days."""
 
     def __init__(self) -> None:
-        self._datasets: dict[tuple[str, str], dict[Spelled, Dataset]] = {}
+        self._datasets: dict[tuple[str, str], dict[ObjectSpelling, Dataset]] = {}
 
     def add(self, key: str, body: bytes, bucket: str = "") -> None:
         """Add the datasets that an object sends. ``key``: a key of its account; ``bucket``: as in :meth:`of`."""
-        account, _ = parts(key)
+        account, _ = split_key(key)
         object_key, named, signs = _read_named(body)
         of_account = self.of(account, bucket)
         for name, owner, namespace, dataset, facets in named:
             of_account[object_key, name, owner] = Dataset(namespace, dataset, facets, signs)
 
-    def of(self, account: str, bucket: str = "") -> dict[Spelled, Dataset]:
+    def of(self, account: str, bucket: str = "") -> dict[ObjectSpelling, Dataset]:
         """The datasets of an account by spelling; ``bucket``: of a query that started on an earlier day."""
         return self._datasets.setdefault((account, bucket), {})
 
 
-_NAMELESS, _HAS_ID = range(2)
 _SET_ON, _DROPPED, _WAS_TAKEN, _TAKEN, _ABSENT = range(5)
 _NOW: Final = 1
 """The phase of a message of this day to a name; the state of the day before comes first."""
@@ -99,28 +93,28 @@ read_dataset: Final = msgspec.msgpack.Decoder(tuple[str, DatasetProfile]).decode
 
 def merge_profiles(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Merge what all partitions know about an object; send it to the object, its datasets, its names and its owner."""
-    for (to, key), group in groupby(messages, by_receiver):
-        if to != To.PROFILE:
-            yield from group
-            continue
-        known = _together(read_known(message.body) for message in group)
-        profile = known.profile
-        yield Message(To.OBJECT, key, AT_RANK[KNOWN], encode(known))
-        if job.day:
-            lasting = replace(profile, drops=set(), elements=set(), signs=set(), takes=set(), remade=set())
-            yield snapshot(Message(To.PROFILE, key, b"", encode(Known(lasting, set(), set()))))
-        if job.events:
-            yield from _to_datasets(profile, job)
-        yield from _to_names(profile)
-        if job.day or job.clones:
-            yield from to_databases(profile, job)
-        if job.day or job.ends:
-            yield from to_ends(profile, _had(profile), job)
-        yield from _to_elements(profile)
-        yield from _to_owners(profile)
+    return for_each(To.PROFILE, messages, partial(_merged, job=job))
 
 
-def _together(each: Iterator[Known]) -> Known:
+def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
+    known = _merged_messages(read_known(message.body) for message in group)
+    profile = known.profile
+    yield Message(To.OBJECT, key, AT_RANK[ObjectRank.KNOWN], encode(known))
+    if job.day:
+        lasting = replace(profile, drops=set(), elements=set(), signs=set(), takes=set(), remade=set())
+        yield snapshot(Message(To.PROFILE, key, b"", encode(Known(lasting, set(), set()))))
+    if job.events:
+        yield from _to_datasets(profile, job)
+    yield from _to_names(profile)
+    if job.day or job.clones:
+        yield from to_databases(profile, job)
+    if job.day or job.ends:
+        yield from to_ends(profile, _had(profile), job)
+    yield from _to_elements(profile)
+    yield from _to_owners(profile)
+
+
+def _merged_messages(each: Iterator[Known]) -> Known:
     whole = next(each)
     for known in each:
         merge(whole.profile, known.profile)
@@ -132,7 +126,7 @@ def _together(each: Iterator[Known]) -> Known:
 def _to_datasets(profile: Profile, job: ExportJob) -> list[Message]:
     account, at = profile.account, order(0, 0, profile.key)
     return [
-        Message(To.DATASET, within(account, encode(key).hex()), at, encode((profile.key, dataset)))
+        Message(To.DATASET, account_key(account, encode(key).hex()), at, encode((profile.key, dataset)))
         for key, dataset in profiles_of(profile, job.openlineage).items()
     ]
 
@@ -144,9 +138,9 @@ def _to_names(profile: Profile) -> list[Message]:
     kind, by = profile.key.split("/", 2)[:2]
     kinds = sorted(DATASET_KINDS) if (kind, by) == (UNKNOWN_KIND, "name") else [kind]
     if by == "name":
-        names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], _NAMELESS
+        names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], NameRank.NAMELESS
     elif profile.object_id is not None:
-        names, known_by = sorted({canonical_name(name) for name in _had(profile)}), _HAS_ID
+        names, known_by = sorted({canonical_name(name) for name in _had(profile)}), NameRank.HAS_ID
     else:
         return []
     last, messages = canonical_name(profile.called[2]), list[Message]()
@@ -155,7 +149,7 @@ def _to_names(profile: Profile) -> list[Message]:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
         holder = _Holder(profile.key, profile.shown, last == name, takes, undrops=undrops)
         at, body = order(known_by, 0, profile.key, _NOW), encode(holder)
-        keys = (within(profile.account, f"{one}/{name}{account_in(profile.key)}") for one in kinds)
+        keys = (account_key(profile.account, f"{one}/{name}{account_in(profile.key)}") for one in kinds)
         messages += [Message(To.NAME, key, at, body) for key in keys]
     return messages
 
@@ -172,33 +166,29 @@ def _to_elements(profile: Profile) -> list[Message]:
     """
     account, key = profile.account, profile.key
     messages = [
-        Message(To.ELEMENT, within(account, element), order(_SET_ON, 0, key), encode(key))
+        Message(To.ELEMENT, account_key(account, element), order(_SET_ON, 0, key), encode(key))
         for element in sorted(profile.elements)
     ]
     if profile.drops:
-        messages.append(Message(To.ELEMENT, within(account, key), AT_RANK[_DROPPED], encode(sorted(profile.drops))))
+        messages.append(
+            Message(To.ELEMENT, account_key(account, key), AT_RANK[_DROPPED], encode(sorted(profile.drops)))
+        )
     return messages
 
 
 def _to_owners(profile: Profile) -> list[Message]:
     """The messages of an object to the accounts that own it, and to organizations that no row may belong to."""
-    standings = owners(profile)
-    organizations = [owner.organization for owner in standings if owner.organization is not None]
+    descriptions = owners(profile)
+    organizations = [owner.organization for owner in descriptions if owner.organization is not None]
     return [
-        *[Message(To.ACCOUNT, owner.account, b"", encode(owner)) for owner in standings],
+        *[Message(To.ACCOUNT, owner.account, b"", encode(owner)) for owner in descriptions],
         *[Message(To.ORGANIZATION, name, b"", b"") for name in organizations],
     ]
 
 
 def resolve_names(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """The replies of names: objects that may be the same, and the end of an object whose name another one took.
-    Messages for other receivers pass through.
-    """
-    for (to, key), group in groupby(messages, by_receiver):
-        if to == To.NAME:
-            yield from _name(key, group, job)
-        else:
-            yield from group
+    """The replies of names: objects that may be the same, and the end of an object whose name another one took."""
+    return for_each(To.NAME, messages, partial(_name, job=job))
 
 
 def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -215,16 +205,16 @@ def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Me
 
 
 def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts) -> list[Message]:
-    account, bodies, settings = parts(key)[0], [message.body for message in group], job.openlineage
+    account, bodies, settings = split_key(key)[0], [message.body for message in group], job.openlineage
     each = [read_dataset(body) for body in bodies]
     before = None if each[0][0] else read_dataset(bodies[0])[1]
     dataset = each[0][1]
     for _, other in each[1:]:
         dataset.add(other)
     facets = facets_of(dataset, settings)
-    body, at = encode((dataset.key, facets_for_runs(facets))), AT_RANK[DATASETS]
+    body, at = encode((dataset.key, facets_for_runs(facets))), AT_RANK[ObjectRank.DATASETS]
     messages = [
-        Message(To.OBJECT, within(account, object_key), at, body)
+        Message(To.OBJECT, account_key(account, object_key), at, body)
         for object_key in sorted({object_key for object_key, _ in each if object_key})
     ]
     if job.day:
@@ -275,31 +265,32 @@ _NOT_ENDED: Final = Ended("", [], [])
 
 
 def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
-    account = parts(key)[0]
+    account = split_key(key)[0]
     by_rank: dict[int, list[Message]] = {}
     for message in dict.fromkeys(group):
         by_rank.setdefault(message.order[0], []).append(message)
-    nameless = {_read_holder(message.body).key for message in by_rank.get(_NAMELESS, ())}
+    nameless = {_read_holder(message.body).key for message in by_rank.get(NameRank.NAMELESS, ())}
     known: dict[str, _Holder] = {}
-    for message in by_rank.get(_HAS_ID, ()):
+    for message in by_rank.get(NameRank.HAS_ID, ()):
         holder = _read_holder(message.body)
         known[holder.key] = _after(known[holder.key], holder) if holder.key in known else holder
-    now = [read_ended(message.body) for message in by_rank.get(ENDED, ())]
-    before = [read_ended(message.body) for message in by_rank.get(ENDED_BEFORE, ())]
+    now = [read_ended(message.body) for message in by_rank.get(NameRank.ENDED, ())]
+    before = [read_ended(message.body) for message in by_rank.get(NameRank.ENDED_BEFORE, ())]
     ends = {ended.key: ended for ended in (*before, *now)}
     messages = [*_taken(account, known, ends), *_absent(key, known, now)]
-    if COPY_OF in by_rank:
+    if NameRank.COPY in by_rank:
         of_kind = {one for one in nameless if one.startswith(f"{COPIED}/")}
-        messages += to_holders(account, by_rank[COPY_OF], sorted(of_kind | known.keys()))
+        messages += to_holders(account, by_rank[NameRank.COPY], sorted(of_kind | known.keys()))
     if job.day:
-        state = [(ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
+        state = [(NameRank.ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
         unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]
-        state += [(_NAMELESS, holder.key, encode(holder)) for holder in unnamed]
-        state += [(_HAS_ID, object_key, encode(replace(known[object_key], undrops=[]))) for object_key in sorted(known)]
+        state += [(NameRank.NAMELESS, holder.key, encode(holder)) for holder in unnamed]
+        kept = [replace(known[object_key], undrops=[]) for object_key in sorted(known)]
+        state += [(NameRank.HAS_ID, holder.key, encode(holder)) for holder in kept]
         messages += [snapshot(Message(To.NAME, key, order(what, 0, by), body)) for what, by, body in state]
     if known and nameless:
-        at, same = AT_RANK[SAME_NAMES], encode(sorted(known))
-        messages += [Message(To.OBJECT, within(account, object_key), at, same) for object_key in sorted(nameless)]
+        at, same = AT_RANK[ObjectRank.SAME_NAMES], encode(sorted(known))
+        messages += [Message(To.OBJECT, account_key(account, object_key), at, same) for object_key in sorted(nameless)]
     return messages
 
 
@@ -320,8 +311,8 @@ def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, Ended]) ->
         if taken != holder.taken:
             holder.taken = taken
             # A former name may say on the same day that it was not taken after all. The last message counts.
-            phase, of_object = int(taken is not None), within(account, key)
-            messages.append(Message(To.OBJECT, of_object, order(TAKEN, phase=phase), encode(taken)))
+            phase, of_object = int(taken is not None), account_key(account, key)
+            messages.append(Message(To.OBJECT, of_object, order(ObjectRank.TAKEN, phase=phase), encode(taken)))
             messages.append(Message(To.ELEMENT, of_object, order(_TAKEN, phase=phase), encode(taken)))
     return messages
 
@@ -355,7 +346,7 @@ def _absent(key: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Mes
     """Send to objects when nothing of their name was there, and who took it before; and who took it before an UNDROP of
     their own: it proves that the first of these after they were shown ended them.
     """
-    (account, named), takes, absences = parts(key), _takes(holders), dict[str, list[Absence]]()
+    (account, named), takes, absences = split_key(key), _takes(holders), dict[str, list[Absence]]()
     name = named.split("/", 1)[1]
     for ended in now:
         if ended.absences and ended.key in holders:
@@ -370,10 +361,10 @@ def _absent(key: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Mes
             if take < undrop
         )
     return [
-        Message(to, within(account, object_key), AT_RANK[rank], encode(each))
+        Message(to, account_key(account, object_key), AT_RANK[rank], encode(each))
         for object_key, each in sorted(absences.items())
         if each
-        for to, rank in ((To.OBJECT, ABSENCES), (To.ELEMENT, _ABSENT))
+        for to, rank in ((To.OBJECT, ObjectRank.ABSENCES), (To.ELEMENT, _ABSENT))
     ]
 
 
@@ -381,7 +372,7 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
     """A tag, policy or grantee sends its ends to the objects on which it is set: the settings end with them. Also when
     it was not there for a time with its schema or database, or since another one had its name.
     """
-    account, element = parts(key)
+    account, element = split_key(key)
     objects: dict[str, Message] = {}
     drops: set[Drop] = set()
     take: list[int | str] | None = None
@@ -404,4 +395,4 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
     if drops or take is not None or is_news or absences:
         data = encode((element, sorted(drops), take, absences))
         for object_key in objects:
-            yield Message(To.OBJECT, within(account, object_key), AT_RANK[DROPS], data)
+            yield Message(To.OBJECT, account_key(account, object_key), AT_RANK[ObjectRank.DROPS], data)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -65,7 +66,7 @@ class To:
     GRAPH: Final = "graph"
     DAILY: Final = "daily"  # reads by day, a part of the graph in separate files
     CATALOG: Final = "catalog"
-    ENTRY: Final = "entry"  # an entry or a remark for the catalog
+    ENTRY: Final = "entry"  # an entry or a note for the catalog
     FACTS: Final = "facts"
     QUARANTINE: Final = "quarantine"  # a quarantined row with its line or row number
 
@@ -131,14 +132,14 @@ bucket reaches all of them. First a query's bucket is its id; when it is written
 
 
 @lru_cache(maxsize=50_000)
-def within(account: str, key: str) -> str:
+def account_key(account: str, key: str) -> str:
     """A key within an account. Its bucket is the one of ``key``; different pairs give different keys."""
     return f"{key}{BUCKET_END}{account}{BUCKET_END}{len(account)}"
 
 
 @lru_cache(maxsize=50_000)
-def parts(key: str) -> tuple[str, str]:
-    """Account and key from a result of :func:`within`."""
+def split_key(key: str) -> tuple[str, str]:
+    """Account and key from a result of :func:`account_key`."""
     rest, _, length = key.rpartition(BUCKET_END)
     start = len(rest) - int(length)
     return rest[start:], rest[: start - 1]
@@ -148,21 +149,63 @@ by_receiver: Final = itemgetter(0, 1)
 """The key by which :func:`itertools.groupby` puts sorted messages in groups: the receiver."""
 
 
-BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, USE = range(10)
-"""Ranks of the messages to an object: its state of the day before, its attributes, its datasets, objects with its name,
-drops of tags and policies set on it, who took its name, when its schema or database was dropped and restored, the
-CLONEs of its schema and database, its copies that these made, its uses in order of time.
-"""
-FACTS_OF, ANSWER, JOB_NAME, BRIDGE = range(4)
-"""Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root, what
-its event says in place of helpers.
-"""
-PARENT_BRIDGE, PARENT_JOB, CHILD_OF = 1, 2, 3
-"""Ranks of the messages to a parent after its facts: what its event says in place of helpers; the name of its job, if
-another day made it; and the address of a child that needs the name.
-"""
-MARK: Final = 1
-"""Rank of the marks of the helpers of an account, between their state of the day before and the steps of queries."""
+def for_each(
+    to: str, messages: Iterable[Message], step: Callable[[str, Iterator[Message]], Iterable[Message]]
+) -> Iterator[Message]:
+    """Run a step on the key and the messages of each receiver of a kind. Messages for other receivers pass through."""
+    for (receiver, key), group in groupby(messages, by_receiver):
+        if receiver == to:
+            yield from step(key, group)
+        else:
+            yield from group
+
+
+class QueryRank:
+    """Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined,
+    (CONTEXT) its rows if it is of another day and only the name of its job is needed, and (JOB) that name if another
+    day made it.
+    """
+
+    ROW, LINE, CHILD, HOLD, CONTEXT, JOB = range(6)
+
+
+class ObjectRank:
+    """Ranks of the messages to an object: its state of the day before, its attributes, its datasets, objects with its
+    name, drops of tags and policies set on it, who took its name, when its schema or database was dropped and restored,
+    the CLONEs of its schema and database, its copies that these made, its uses in order of time.
+    """
+
+    BEFORE, KNOWN, DATASETS, SAME_NAMES, DROPS, TAKEN, ABSENCES, CLONES, COPIES, USE = range(10)
+
+
+class NameRank:
+    """Ranks of the messages to a name: objects that are known only by it, objects with an id that have or had it,
+    copies of what had it, and what ended the schema or database of such an object, as known on the day before and now.
+    """
+
+    NAMELESS, HAS_ID, COPY, ENDED_BEFORE, ENDED = range(5)
+
+
+class WrittenRank:
+    """Ranks of the messages to a query that is written: its facts, answers of objects, job names of parent and root,
+    what its event says in place of helpers.
+    """
+
+    FACTS, ANSWER, JOB_NAME, BRIDGE = range(4)
+
+
+class ParentRank:
+    """Ranks of the messages to a parent: its facts, what its event says in place of helpers, the name of its job, if
+    another day made it, and the address of a child that needs the name.
+    """
+
+    FACTS, BRIDGE, JOB, CHILD = range(4)
+
+
+class HelpersRank:
+    """Ranks of the messages to the helpers of an account: their state of the day before, marks, steps of queries."""
+
+    BEFORE, MARK, STEP = 0, 1, 9
 
 
 class QueryRecord(Struct, array_like=True, gc=False):
@@ -183,10 +226,10 @@ class QueryRecord(Struct, array_like=True, gc=False):
         """The facts; queries of one statement share their content."""
         return replace(self.run_facts, content=decoded(self.content))
 
-    def fresh(self, run: int) -> Fresh:
+    def fresh(self, run: int) -> NewRows:
         """What of it came with a run."""
         rows = self.new if self.run == run else 0
-        return Fresh(rows, is_query=rows == self.run_facts.row_count)
+        return NewRows(rows, is_query=rows == self.run_facts.row_count)
 
 
 _NO_CONTENT: Final = Content()
@@ -214,7 +257,7 @@ def decoded(content: bytes) -> Content:
     return _decoded(content) if len(content) <= _SHORT else _read_content(content)
 
 
-class Fresh(NamedTuple):
+class NewRows(NamedTuple):
     """What of a query came with this run: its ``rows``, and whether all of them did (``is_query``)."""
 
     rows: int
@@ -286,12 +329,12 @@ def bucket(address: str) -> str:
 
 def written_at(address: str, account: str, query_id: str) -> str:
     """The key of a query at an address."""
-    return f"{address[:-_KEY_DIGITS]}{BUCKET_END}{address[-_KEY_DIGITS:]}{within(account, query_id)}"
+    return f"{address[:-_KEY_DIGITS]}{BUCKET_END}{address[-_KEY_DIGITS:]}{account_key(account, query_id)}"
 
 
 def written_of(key: str) -> tuple[str, str]:
     """The account and the query id of a key that :func:`written_at` made."""
-    account, rest = parts(key)
+    account, rest = split_key(key)
     return account, rest.partition(BUCKET_END)[2][_KEY_DIGITS:]
 
 

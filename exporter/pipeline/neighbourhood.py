@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, json, msgpack
 
 from exporter.errors import UsageError
-from exporter.graph.iri import whole
-from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OWN, REFERRED, named, object_of
+from exporter.graph.iri import absolute_iri
+from exporter.graph.shapes.neighbourhood import BEHIND, BETWEEN_OBJECTS, OWN, REFERRED, class_named, object_of
 from exporter.graph.shapes.on_graph import Result
 from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT
 from exporter.model.facts import QueryFacts
 from exporter.pipeline.extract import count_start
-from exporter.pipeline.messages import AT_RANK, Message, To, by_receiver, encode, within
+from exporter.pipeline.messages import AT_RANK, Message, To, account_key, by_receiver, encode
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
@@ -34,7 +34,7 @@ REQUEST, OWN_NODE, OTHER_NODE = range(3)
 """Ranks of the messages to an object: requests of other objects for its nodes, its own nodes, other nodes of its
 neighbourhood.
 """
-_LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in LINKS.items()))
+_LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in BETWEEN_OBJECTS.items()))
 
 
 class NodeOwner(Struct, array_like=True, frozen=True, order=True, gc=False):
@@ -61,7 +61,7 @@ class SentNode(Struct, array_like=True, gc=False):
 
     def node(self) -> Node:
         """The node."""
-        return Node(named(self.of), self.iri, self.types, self.values)
+        return Node(class_named(self.of), self.iri, self.types, self.values)
 
 
 _read_node: Final = msgpack.Decoder(SentNode).decode
@@ -136,7 +136,7 @@ def _letter(iri: str, rank: int, body: bytes) -> Message:
     return Message(To.AROUND, "", b"", encode((iri, rank, body)))
 
 
-def deliver(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+def deliver_nodes(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Stored letters -> messages to objects."""
     for message in messages:
         iri, rank, body = _read_letter(message.body)
@@ -154,7 +154,7 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
                 continue
             yield message
             if requests and message.order[0] == OWN_NODE:
-                of = named(_read_node(message.body).of)
+                of = class_named(_read_node(message.body).of)
                 for requester, ring in sorted(requests):
                     if requester != iri and shapes.needs(of, ring):
                         yield Message(To.AROUND, requester, AT_RANK[OTHER_NODE], message.body)
@@ -171,7 +171,7 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
             sent = _read_node(message.body)
             if message.order[0] == OWN_NODE:
                 own.append(sent.node())
-                owners.setdefault(whole(sent.iri, job.base), set()).add(sent.owner)
+                owners.setdefault(absolute_iri(sent.iri, job.base), set()).add(sent.owner)
             else:
                 others.append(sent.node())
         by_owner: dict[NodeOwner, list[Result]] = {}
@@ -198,4 +198,4 @@ def _quarantine(by_owner: dict[NodeOwner, list[Result]], counts: Counts, job: Ex
             counts.numbers["quarantined_queries"] += 1
             count_start(counts, owner.day, job)
             body = owner.account, owner.query_id, owner.relatives, reason, owner.day
-            yield Message(To.QUARANTINED, within(owner.account, owner.query_id), b"", encode(body))
+            yield Message(To.QUARANTINED, account_key(owner.account, owner.query_id), b"", encode(body))

@@ -17,7 +17,7 @@ from exporter.graph.store import load_digest
 from exporter.model.facts import QueryFacts
 from exporter.model.identifiers import TRUNCATED
 from exporter.model.views import UNKNOWN_STREAM
-from exporter.pipeline.messages import Fresh, Message, To
+from exporter.pipeline.messages import Message, NewRows, To
 
 Example = tuple[str, int, str]
 """A place: file, number of the line or row, and which of both it is."""
@@ -76,7 +76,7 @@ class Counts(Struct):
         self.last = facts.start if self.last is None else max(facts.start, self.last)
         self.load ^= load_digest(facts.account, facts.query_id)
 
-    def written(self, facts: QueryFacts, fresh: Fresh) -> None:
+    def written(self, facts: QueryFacts, fresh: NewRows) -> None:
         """Count a query that is exported, with what of it is new."""
         rows = fresh.rows
         self.numbers["exported"] += rows
@@ -123,13 +123,14 @@ class Counts(Struct):
 
     def violations(self) -> dict[str, int]:
         """The number of results that refuse a node, by shape."""
-        severities = sorted(self.shapes.keys() - ALLOWED)
-        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
+        return self._by_shape(self.shapes.keys() - ALLOWED)
 
     def warnings(self) -> dict[str, int]:
         """The number of results that are only warnings, by shape."""
-        severities = sorted(self.shapes.keys() & ALLOWED)
-        return {shape: number for severity in severities for shape, number in self.shapes[severity].items()}
+        return self._by_shape(self.shapes.keys() & ALLOWED)
+
+    def _by_shape(self, severities: Iterable[str]) -> dict[str, int]:
+        return {shape: number for severity in sorted(severities) for shape, number in self.shapes[severity].items()}
 
 
 def _counter(_: type, read: dict[Any, int]) -> Counter[Any]:
@@ -169,11 +170,11 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
     return in_order(set(map(_read_result, bodies)))[:LIMIT]
 
 
-def total(counts: Counts, refused: dict[str, int]) -> Message:
+def total_message(counts: Counts, refused: dict[str, int]) -> Message:
     """The counts of a whole export as a message."""
     return Message(To.TALLY, "", b"", _encode((counts, refused)))
 
 
 def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
-    """The outcome from the body of :func:`total` and the bodies of the messages of results."""
+    """The outcome from the body of :func:`total_message` and the bodies of the messages of results."""
     return Outcome(*_read_total(tally), results_of(results))

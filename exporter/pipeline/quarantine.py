@@ -15,7 +15,7 @@ import orjson
 from exporter.model.facts import QueryFacts
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
-from exporter.pipeline.messages import Message, To, by_receiver, decode, encode, order, read_query_record, within
+from exporter.pipeline.messages import Message, To, account_key, by_receiver, decode, encode, order, read_query_record
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
@@ -36,12 +36,12 @@ def name_users_of_objects(messages: Iterable[Message], _: ExportJob) -> Iterator
 
 def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
     for object_key in keys(facts):
-        yield To.OBJECT, within(facts.account, object_key)
+        yield To.OBJECT, account_key(facts.account, object_key)
     for message in people(facts):
         yield message.to, message.key
     for relative in (facts.parent_query_id, facts.root_query_id):
         if relative is not None:
-            yield To.STATEMENT, within(facts.account, relative)
+            yield To.STATEMENT, account_key(facts.account, relative)
 
 
 def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -59,7 +59,7 @@ def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Mess
     yield counts.message()
 
 
-def number(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def number_lines(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """For each file: first the number of records in its blocks, then its quarantined rows, and what is not
     understood. Gives lines in which rows are numbered over all blocks of the file, from 1.
     """

@@ -21,10 +21,10 @@ from exporter.input.reading import read_line, read_row
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
 from exporter.model.facts import History
-from exporter.model.identifiers import whole
+from exporter.model.identifiers import uncut
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
-from exporter.pipeline.messages import Message, To, encode, order
+from exporter.pipeline.messages import Message, QueryRank, To, encode, order
 from exporter.pipeline.outcome import Counts, Unknown
 from exporter.privacy import earlier_users, known_users
 from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
@@ -249,10 +249,6 @@ def _columns(text: str) -> dict[str, str | None]:
 _OF_FILTERS: Final = frozenset({"user_name", "query_start_time", "interval_start_time"})
 
 
-ROW, LINE, CHILD, HOLD, CONTEXT, JOB_OF = range(6)
-"""Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined,
-(CONTEXT) its rows if it is of another day and only the name of its job is needed, and that name if another day made it.
-"""
 _NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
 AS_PARENT, AS_ROOT = "parent", "root"
 
@@ -295,7 +291,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                     kept_line = history if job.query_text else structs.replace(history, query_text=None)
                     screened_line = kept_line if screen is None else screened.line(screen.line(kept_line, record.text))
                     if screened_line is not None:
-                        yield Message(To.QUERY, query_id, order(LINE, job.run), encode(screened_line))
+                        yield Message(To.QUERY, query_id, order(QueryRank.LINE, job.run), encode(screened_line))
             continue
         place = labelled(record.file, job.run), record.block
         places[place] += 1
@@ -379,7 +375,7 @@ def quarantined_row(place: Place, reason: str, text: str, *, is_aggregate: bool)
 
 def _row(row: Row, place: Place, text: str, job: ExportJob) -> Iterator[Message]:
     # Only the text is sent: reading it again costs less than sending the row with it.
-    yield Message(To.QUERY, row.query_id, order(ROW, job.run), encode((place, _writable(text))))
+    yield Message(To.QUERY, row.query_id, order(QueryRank.ROW, job.run), encode((place, _writable(text))))
     yield from children_of(row, job)
 
 
@@ -390,10 +386,10 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
     account = account_of(row, job.account)
     for role, query_id in relatives(row):
         note = account, row.query_id, role, query_id != row.query_id
-        yield Message(To.QUERY, query_id, order(CHILD, job.run, row.query_id), encode(note))
+        yield Message(To.QUERY, query_id, order(QueryRank.CHILD, job.run, row.query_id), encode(note))
 
 
 def relatives(row: Row) -> list[tuple[str, str]]:
     """Role and id of the parent and the root in a row."""
-    each = (AS_PARENT, whole(row.parent_query_id)), (AS_ROOT, whole(row.root_query_id))
+    each = (AS_PARENT, uncut(row.parent_query_id)), (AS_ROOT, uncut(row.root_query_id))
     return [(role, query_id) for role, query_id in each if query_id is not None]

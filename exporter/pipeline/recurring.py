@@ -17,7 +17,7 @@ from msgspec import structs
 from exporter.graph.nodes.queries import Links
 from exporter.graph.nodes.versions import QueryContext
 from exporter.graph.terms import Node
-from exporter.model.answers import Answers, Dataset, Spelled
+from exporter.model.answers import Answers, Dataset, ObjectSpelling
 from exporter.model.facts import Content
 from exporter.model.identifiers import segment
 from exporter.openlineage.statement import StatementParts, statement
@@ -77,7 +77,7 @@ class Recurring:
         known.templates.keep(content, template if is_right else False)
 
     def statement(
-        self, content: Content, account: str, datasets: Mapping[Spelled, Dataset], settings: OpenLineageSettings
+        self, content: Content, account: str, datasets: Mapping[ObjectSpelling, Dataset], settings: OpenLineageSettings
     ) -> StatementParts:
         """The parts that all events of the statement share."""
         known = self._of(account).statements

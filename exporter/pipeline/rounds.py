@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.answer import answer
-from exporter.pipeline.clones import clones_from, clones_into, end, end_copies
+from exporter.pipeline.clones import clones_from, clones_into, end_contents, end_copies
 from exporter.pipeline.daily import REFUSED as REFUSED_DAYS
 from exporter.pipeline.daily import daily_reads, to_days
 from exporter.pipeline.extract import STARTED, exclude_quarantined, extract
@@ -31,14 +31,14 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.merge_profiles import merge_profiles, resolve_datasets, resolve_names
 from exporter.pipeline.messages import THINGS, Message, To
 from exporter.pipeline.neighbourhood import (
-    deliver,
+    deliver_nodes,
     looks_at_others,
     share_nodes,
     validate_neighbourhoods,
 )
 from exporter.pipeline.outcome import Counts
-from exporter.pipeline.quarantine import name_users_of_objects, number, quarantine_users
-from exporter.pipeline.texts import catalogue, needs_neighbourhoods, texts_of
+from exporter.pipeline.quarantine import name_users_of_objects, number_lines, quarantine_users
+from exporter.pipeline.texts import catalog_texts, needs_neighbourhoods, texts_of
 from exporter.pipeline.write import write
 from exporter.system.progress import Progress
 
@@ -236,37 +236,39 @@ class _Turn(Generic[Messages]):
         """The answers of things: attributes of objects are merged; names reply to them, then datasets and elements
         (what an object is that loses its name); then things receive their uses in order of time.
         """
-        return self.counted(self._at_once() if self.before is None else self._after(self.before), "answered")
+        return self.counted(self._answered(), "answered")
 
-    def _at_once(self) -> Messages:
-        engine, job = self.engine, self.job
+    def _answered(self) -> Messages:
+        engine, job, before = self.engine, self.job, self.before
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
-        merged = engine.shuffle([profiles], merge_profiles, job)
-        if job.ends:
-            merged = engine.shuffle([merged], end, job)
-        if job.clones:
-            merged = engine.shuffle([engine.shuffle([merged], clones_into, job)], clones_from, job)
-        named = engine.shuffle([merged], resolve_names, job)
-        resolved = engine.shuffle([named], resolve_datasets, job)
-        return engine.shuffle([things, resolved], answer, job)
-
-    def _after(self, before: Before[Messages]) -> Messages:
-        """The same after the days before."""
-        engine, job = self.engine, self.job
-        profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
-        state = before.knew([profiles])
-        merged = engine.persist(engine.shuffle([profiles, state], merge_profiles, job), f"{job.day}merged")
-        ending = [(To.CONTAINED, end)] if job.ends else []
+        merged = self._after([profiles, *self._knew([profiles])], merge_profiles, "merged")
+        ending = [(To.CONTAINED, end_contents)] if job.ends else []
         cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
         for what, step in (*ending, *cloning):
-            of_databases = before.happened([merged], [what])
-            merged = engine.persist(engine.shuffle([merged, of_databases], step, job), f"{job.day}{what}")
-        names = engine.filter(before.knew([merged]), [To.NAME])
-        named = engine.persist(engine.shuffle([merged, names], resolve_names, job), f"{job.day}named")
-        others = engine.filter(before.knew([named]), [To.DATASET, To.ELEMENT])
-        resolved = engine.persist(engine.shuffle([named, others], resolve_datasets, job), f"{job.day}resolved")
-        every = [things, resolved, engine.filter(before.due, THINGS)]
-        return engine.shuffle([*every, before.knew(every)], answer, job)
+            happened = [] if before is None else [before.happened([merged], [what])]
+            merged = self._after([merged, *happened], step, what)
+        named = self._after([merged, *self._knew([merged], To.NAME)], resolve_names, "named")
+        others = self._knew([named], To.DATASET, To.ELEMENT)
+        resolved = self._after([named, *others], resolve_datasets, "resolved")
+        due = [] if before is None else [engine.filter(before.due, THINGS)]
+        every = [things, resolved, *due]
+        return engine.shuffle([*every, *self._knew(every)], answer, job)
+
+    def _knew(self, messages: Sequence[Messages], *to: str) -> list[Messages]:
+        """The state of the receivers of these messages at the end of the day before, only of those in ``to`` if it
+        names any; nothing if there is no day before.
+        """
+        if self.before is None:
+            return []
+        state = self.before.knew(messages)
+        return [self.engine.filter(state, to) if to else state]
+
+    def _after(self, messages: Sequence[Messages], step: Step, what: str) -> Messages:
+        """The messages of a step; in an update stored, because they are read twice: also to find the state of their
+        receivers.
+        """
+        made = self.engine.shuffle(messages, step, self.job)
+        return made if self.before is None else self.engine.persist(made, f"{self.job.day}{what}")
 
     def ended(self, answered: Messages) -> list[Messages]:
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
@@ -275,7 +277,7 @@ class _Turn(Generic[Messages]):
         if not self.job.clones:
             return []
         messages = self.engine.filter(answered, [To.COPY])
-        state = [] if self.before is None else [self.engine.filter(self.before.knew([messages]), [To.COPY])]
+        state = self._knew([messages], To.COPY)
         return [self.counted(self.engine.shuffle([messages, *state], end_copies, self.job), "copies")]
 
     def with_bridges(self, inputs: list[Messages]) -> list[Messages]:
@@ -287,11 +289,8 @@ class _Turn(Generic[Messages]):
             return inputs
         with self.progress.stage("bridge"):
             written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in self._and_due(inputs)]
-            steps, state = engine.shuffle(written, trace_helpers, job), list[Messages]()
-            if before is not None:
-                steps = engine.persist(steps, f"{job.day}steps")
-                state = [before.knew([steps])]
-            bridged = engine.shuffle([steps, *state], bridge_helpers, job)
+            steps = self._after(written, trace_helpers, "steps")
+            bridged = engine.shuffle([steps, *self._knew([steps])], bridge_helpers, job)
             return [*inputs, engine.persist(bridged, self.name("bridged"))]
 
     def _and_due(self, inputs: list[Messages]) -> list[Messages]:
@@ -308,7 +307,7 @@ class _Turn(Generic[Messages]):
         if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
             places = [self.before.places()] if self.before else []
             quarantined = engine.filter(self.extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
-            outputs.append(engine.shuffle([quarantined, *places], engine.output(number), job))
+            outputs.append(engine.shuffle([quarantined, *places], engine.output(number_lines), job))
         return outputs
 
     def _written(self, inputs: list[Messages]) -> Messages:
@@ -326,7 +325,7 @@ class _Turn(Generic[Messages]):
         if not job.catalog:
             return {}
         entries = [engine.filter(messages, [To.ENTRY]) for messages in (answered, stored)]
-        return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalogue), job)], "catalog")}
+        return {"catalog": engine.write_texts([engine.together(entries, engine.output(catalog_texts), job)], "catalog")}
 
     def by_day(self, stored: Messages, results: list[Messages]) -> dict[str, Messages]:
         """The nodes of reads by day and the nodes that they share, by the name under which they are stored. Their
@@ -367,7 +366,7 @@ def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver, job) for messages in made]
+    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver_nodes, job) for messages in made]
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from exporter.errors import UsageError
-from exporter.graph.catalog import Entry, Remark, catalog_nodes, documents, tag_nodes
+from exporter.graph.catalog import CatalogEntry, CatalogNote, catalog_nodes, documents, tag_nodes
 from exporter.graph.iri import Iris
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.on_graph import ALLOWED, Result
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 PIECE: Final = 1 << 18
 """Approximate bytes of a piece: few messages are needed, and a dozen pieces fit in memory."""
-_PLAIN: Final = Writer("", lambda _: "")
+_PLAIN: Final = Writer(lambda _: "")
 
 
-def graph_in(syntax: str) -> str:
+def graph_output(syntax: str) -> str:
     """The name of the output with the graph in a syntax."""
     return f"{To.GRAPH}-{SYNTAXES[syntax].ending}"
 
 
-def daily_in(syntax: str) -> str:
+def daily_output(syntax: str) -> str:
     """The name of the output with reads by day in a syntax."""
     return f"{To.DAILY}-{SYNTAXES[syntax].ending}"
 
 
-def facts_of(table: str) -> str:
+def facts_output(table: str) -> str:
     """The name of the output with a table of facts as JSON."""
     return f"{To.FACTS}-{table}"
 
 
 def texts_of(job: ExportJob) -> list[str]:
     """The names of the outputs of a job that are texts."""
-    return [To.EVENTS, To.QUARANTINE, *map(graph_in, job.syntaxes), *map(facts_of, TABLES)]
+    return [To.EVENTS, To.QUARANTINE, *map(graph_output, job.syntaxes), *map(facts_output, TABLES)]
 
 
 @lru_cache(maxsize=16)
@@ -62,7 +62,9 @@ def pieces(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Join the texts of each output into larger pieces, in order. Messages that are not texts pass through. The
     messages of one output, one after the other, form a document of its syntax.
     """
-    writers = {of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_in, daily_in)}
+    writers = {
+        of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_output, daily_output)
+    }
     files: dict[str, _File] = {}
     for message in messages:
         if not is_text(message.to):
@@ -83,25 +85,20 @@ class _File:
     """The texts of one output that are not yet sent."""
 
     def __init__(self, to: str, writer: Writer) -> None:
-        self.to = to
+        self.to, self._writer, self._is_first = to, writer, True
         self.lines: list[bytes] = []
         self.size = 0
-        self._between = f"\n{writer.between}".encode()
-        self._before = f"{writer.header}\n".encode() if writer.header else b""
-        self._opening = writer.opening.encode()
-        self._next = writer.between.encode()
-        self._after = writer.footer.encode()
 
     def piece(self) -> Message:
-        body = self._before + self._opening + self._between.join(self.lines)
-        self.lines, self.size, self._before = [], 0, self._next
+        body = self._writer.chunk(self.lines, is_first=self._is_first)
+        self.lines, self.size, self._is_first = [], 0, False
         return Message(self.to, "", b"", body)
 
     def last(self) -> Iterator[Message]:
         if self.lines:
             yield self.piece()
-        if self._after:
-            yield Message(self.to, "", b"", self._after)
+        if self._writer.footer:
+            yield Message(self.to, "", b"", self._writer.footer.encode())
 
 
 @lru_cache(maxsize=4)
@@ -134,7 +131,7 @@ class NodeWriter:
     validated. ``output``: syntax -> name of the output.
     """
 
-    def __init__(self, job: ExportJob, output: Callable[[str], str] = graph_in) -> None:
+    def __init__(self, job: ExportJob, output: Callable[[str], str] = graph_output) -> None:
         self.counts = Counts()
         self._checks = checks(job.shapes) if job.validate else None
         self._base = job.base
@@ -237,25 +234,25 @@ def refusal(results: list[Result]) -> str | None:
     )
 
 
-_read_entry: Final = msgspec.msgpack.Decoder(tuple[str, Entry | None, Remark | None]).decode
+_read_entry: Final = msgspec.msgpack.Decoder(tuple[str, CatalogEntry | None, CatalogNote | None]).decode
 
 
-def catalogue(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def catalog_texts(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The two documents, for all accounts together."""
-    entries: dict[str, list[Entry]] = {}
-    remarks: dict[str, list[Remark]] = {}
+    entries: dict[str, list[CatalogEntry]] = {}
+    notes: dict[str, list[CatalogNote]] = {}
     for message in messages:
-        account, entry, remark = _read_entry(message.body)
+        account, entry, note = _read_entry(message.body)
         if entry is not None:
             entries.setdefault(account, []).append(entry)
-        if remark is not None:
-            remarks.setdefault(account, []).append(remark)
+        if note is not None:
+            notes.setdefault(account, []).append(note)
     catalog: list[Node] = []
     tags: list[Node] = []
     for account in sorted(job.begun):
         of_account = sorted(entries.get(account, ()), key=lambda entry: entry.key)
         iris = Iris(account, job.account, job.base)
-        catalog += catalog_nodes(of_account, remarks.get(account, ()), iris)
-        tags += tag_nodes(of_account, remarks.get(account, ()), iris)
+        catalog += catalog_nodes(of_account, notes.get(account, ()), iris)
+        tags += tag_nodes(of_account, notes.get(account, ()), iris)
     for name, text in documents(catalog, tags, job.base):
         yield Message(f"{To.CATALOG}-{name}", "", b"", text.removesuffix("\n").encode())

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from difflib import SequenceMatcher
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,16 +31,18 @@ from exporter.model.facts import History
 from exporter.pipeline.messages import (
     AT_RANK,
     Message,
+    QueryRank,
     To,
     by_receiver,
     decode,
     encode,
+    for_each,
     is_later,
     requester_from,
     time_and_query,
 )
 from exporter.pipeline.outcome import Counts
-from exporter.pipeline.read import CHILD, CONTEXT, HOLD, JOB_OF, LINE, ROW, children_of, relatives
+from exporter.pipeline.read import children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
 from exporter.privacy.pseudonyms import Key
 
@@ -56,13 +59,18 @@ def snapshot(message: Message) -> Message:
     return Message(To.SNAPSHOT, "", b"", encode(tuple(message)))
 
 
-def later(message: Message) -> Message:
+def kept_for_later(message: Message) -> Message:
     """Keep a message for a later day, because its query has not ended."""
     return Message(To.OPEN, "", b"", encode(tuple(message)))
 
 
+def now_or_later(message: Message, address: str, day: str) -> Message:
+    """The message, kept for a later day if ``address`` (or a bucket or key) belongs to a day after ``day``."""
+    return kept_for_later(message) if is_later(address, day) else message
+
+
 def unwrapped(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """The messages that :func:`snapshot` and :func:`later` kept."""
+    """The messages that :func:`snapshot` and :func:`kept_for_later` kept."""
     for message in messages:
         yield Message(*decode(message.body))
 
@@ -91,11 +99,7 @@ _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
 def assign_days(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """New rows under their days, new lines and new entries of the index. Known rows are only counted."""
     counts = Counts()
-    for (to, query_id), group in groupby(messages, by_receiver):
-        if to == To.QUERY:
-            yield from _of_query(query_id, list(group), job, counts)
-        else:
-            yield from group
+    yield from for_each(To.QUERY, messages, partial(_of_query, job=job, counts=counts))
     yield counts.message()
 
 
@@ -108,17 +112,18 @@ class _Known:
         self.children: set[str] = set()
         for entry in entries:
             what, day, digest = decode(entry.body)
-            if what == CHILD:
+            if what == QueryRank.CHILD:
                 self.children.add(day)
             else:
                 self.digests.add(digest)
-                self.day = day if what == ROW else self.day
+                self.day = day if what == QueryRank.ROW else self.day
 
 
-def _of_query(query_id: str, messages: list[Message], job: ExportJob, counts: Counts) -> Iterator[Message]:
+def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: Counts) -> Iterator[Message]:
+    messages = list(group)
     known = _Known(message for message in messages if message.order[0] == _INDEXED)
-    rows = list(_new(messages, ROW, known))
-    doubled = sum(message.order[0] == ROW for message in messages) - len(rows)
+    rows = list(_new(messages, QueryRank.ROW, known))
+    doubled = sum(message.order[0] == QueryRank.ROW for message in messages) - len(rows)
     counts.numbers["duplicates"] += doubled
     counts.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
     if rows:
@@ -128,16 +133,16 @@ def _of_query(query_id: str, messages: list[Message], job: ExportJob, counts: Co
         counts.numbers[MOVED] += known.day is not None and day != known.day
         yield from _dated(query_id, rows, known.day or day)
         for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
-            yield _entry(relative, CHILD, known.day or day, b"")
+            yield _entry(relative, QueryRank.CHILD, known.day or day, b"")
         counts.named(f"{DAY}{known.day or day}")
         # The run that read a row is in the place of the time in the message's order.
         new = sum(time_and_query(message.order)[0] == job.run for message, _ in rows)
         counts.numbers[f"{DAY}{known.day or day}"] += new
         for of_child in sorted(known.children):
             counts.named(f"{DAY}{of_child}")
-    for message, digest in _new(messages, LINE, known):
+    for message, digest in _new(messages, QueryRank.LINE, known):
         yield Message(LINES, query_id, message.order, message.body)
-        yield _entry(query_id, LINE, "", digest)
+        yield _entry(query_id, QueryRank.LINE, "", digest)
         if known.day is not None:
             counts.named(f"{DAY}{known.day}")
 
@@ -146,7 +151,7 @@ def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tupl
     """The messages of rank ``what`` that are not known yet, each once, with their digests."""
     for message in messages:
         if message.order[0] == what:
-            data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == ROW else message.body
+            data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == QueryRank.ROW else message.body
             digest = blake2b(data, digest_size=16, salt=bytes((what,))).digest()
             if digest not in known.digests:
                 known.digests.add(digest)
@@ -156,7 +161,7 @@ def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tupl
 def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> Iterator[Message]:
     for message, digest in rows:
         yield Message(day, query_id, message.order, message.body)
-        yield _entry(query_id, ROW, day, digest)
+        yield _entry(query_id, QueryRank.ROW, day, digest)
 
 
 def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
@@ -184,14 +189,14 @@ def rows_again(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
 def asks_for_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The queries that have children. If they are of another day, their rows are needed as context."""
     for message in messages:
-        if message.to == To.QUERY and message.order[0] == CHILD:
+        if message.to == To.QUERY and message.order[0] == QueryRank.CHILD:
             yield message
 
 
 def as_context(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Rows of other days as context for this one."""
     for message in messages:
-        yield Message(To.QUERY, message.key, AT_RANK[CONTEXT], message.body)
+        yield Message(To.QUERY, message.key, AT_RANK[QueryRank.CONTEXT], message.body)
 
 
 def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -202,10 +207,10 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
         if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(To.QUERY, query_id, AT_RANK[HOLD], encode((account, query_id, reason)))
+                yield Message(To.QUERY, query_id, AT_RANK[QueryRank.HOLD], encode((account, query_id, reason)))
         elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
-            yield Message(To.QUERY, query_id, AT_RANK[JOB_OF], encode((account, name)))
+            yield Message(To.QUERY, query_id, AT_RANK[QueryRank.JOB], encode((account, name)))
 
 
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
@@ -214,7 +219,7 @@ def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
         yield message._replace(order=AT_RANK[_BEFORE])
 
 
-def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def compare_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Count the other days with children of a query for which :func:`as_parents` gives something else than before.
     The messages of a query: those of now and before, and its entries in the index.
     """
@@ -233,11 +238,11 @@ def compare(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     yield counts.message()
 
 
-def due(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def due_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
         address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
-        yield later(message) if is_later(address, job.day) else message
+        yield now_or_later(message, address, job.day)
 
 
 _HAS, _NEAR = "user ", "near "
@@ -335,13 +340,13 @@ def _nearest(asked: ForgottenUser, users: Iterable[str]) -> list[str]:
 
 
 def _row_of(message: Message) -> Row | None:
-    if message.to != To.QUERY or message.order[0] != ROW:
+    if message.to != To.QUERY or message.order[0] != QueryRank.ROW:
         return None
     row = read_line(_row(message.body)[1])
     return row if isinstance(row, Row) else None
 
 
-def forget(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def forget_rows(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """The messages of the queries that are kept. Of a query with rows of several users those of the others are kept,
     without its lines of QUERY_HISTORY, which may be of the forgotten user.
     """
@@ -367,7 +372,7 @@ def _is_before(job: ExportJob, rows: Iterable[Row]) -> bool:
 
 def _is_of_nobody(message: Message, job: ExportJob) -> bool:
     """Whether it is a line of a query without a row that may belong to the removed queries."""
-    if message.to != To.QUERY or message.order[0] != LINE:
+    if message.to != To.QUERY or message.order[0] != QueryRank.LINE:
         return False
     end = _line(message.body).end_time
     return bool(job.forget_users) or end is None or day_of(end) < job.forget_before

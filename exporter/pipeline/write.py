@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 import orjson
 
-from exporter.graph.catalog import remarks
-from exporter.graph.nodes.changes import ended
+from exporter.graph.catalog import catalog_notes
+from exporter.graph.nodes.changes import ending_nodes
 from exporter.graph.nodes.daily import sharing_nodes, with_shared_settings, without_shared
 from exporter.graph.nodes.queries import Links, run_nodes, statement_nodes
 from exporter.graph.nodes.versions import QueryContext
@@ -25,13 +25,11 @@ from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
-    ANSWER,
-    BRIDGE,
-    FACTS_OF,
-    Fresh,
     Message,
+    NewRows,
     QueryRecord,
     To,
+    WrittenRank,
     by_receiver,
     decode,
     encode,
@@ -45,7 +43,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.read import AS_PARENT
 from exporter.pipeline.recurring import recurring_of
-from exporter.pipeline.texts import NodeWriter, facts_of, needs_neighbourhoods, refusal
+from exporter.pipeline.texts import NodeWriter, facts_output, needs_neighbourhoods, refusal
 from exporter.pipeline.updates import day_of
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def write(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
             for message in group:
                 spellings.add(key, message.body, open_bucket(key))
         elif to == To.WRITTEN:
-            if job.day and group[0].order[0] == ANSWER:
+            if job.day and group[0].order[0] == WrittenRank.ANSWER:
                 yield from writer.ended(key, [_read_answer(message.body) for message in group])
                 continue
             facts, answers, fresh = _together(group, job.run)
@@ -90,17 +88,17 @@ def _looking_ahead(messages: Iterable[Message]) -> Iterator[tuple[str, str, list
         yield *before, False
 
 
-def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, Fresh]:
+def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, NewRows]:
     """The facts and answers of a query, and what of it came with this run."""
     answers = Answers()
     query_record: QueryRecord | None = None
     for message in group:
         what = message.order[0]
-        if what == ANSWER:
+        if what == WrittenRank.ANSWER:
             _add(answers, _read_answer(message.body))
-        elif what == FACTS_OF:
+        elif what == WrittenRank.FACTS:
             query_record = read_query_record(message.body)
-        elif what == BRIDGE:
+        elif what == WrittenRank.BRIDGE:
             answers.bridge = read_bridge(message.body)
         else:
             role, name = decode(message.body)
@@ -149,7 +147,7 @@ class _Writer:
         self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.node_writer.rendered)
         self.sharing = Sharing() if job.daily else None
 
-    def query(self, facts: QueryFacts, answers: Answers, fresh: Fresh, *, recurs: bool) -> Iterator[Message]:
+    def query(self, facts: QueryFacts, answers: Answers, fresh: NewRows, *, recurs: bool) -> Iterator[Message]:
         """A query's nodes and events, or the reason why it is quarantined. ``fresh``: what of it is counted;
         ``recurs``: whether its statement is written again next.
         """
@@ -178,7 +176,7 @@ class _Writer:
     def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
         account, query_id = written_of(key)
-        yield from self.node_writer.more(list(ended(query_id, object_answers, self.node_writer.iris(account))))
+        yield from self.node_writer.more(list(ending_nodes(query_id, object_answers, self.node_writer.iris(account))))
 
     def _nodes(self, query: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:
         """The results of validating a query's nodes, and their texts."""
@@ -239,11 +237,11 @@ class _Writer:
 
     def _more(self, facts: QueryFacts, answers: Answers) -> Iterator[Message]:
         if self._job.catalog:
-            for remark in remarks(facts, answers):
-                yield Message(To.ENTRY, "", b"", encode((facts.account, None, remark)))
+            for note in catalog_notes(facts, answers):
+                yield Message(To.ENTRY, "", b"", encode((facts.account, None, note)))
         if self._job.facts:
             for table, row in rows_of(facts):
-                yield Message(facts_of(table), "", b"", orjson.dumps(row))
+                yield Message(facts_output(table), "", b"", orjson.dumps(row))
 
 
 def _fault(events: list[Event]) -> str | None:

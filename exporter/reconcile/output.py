@@ -179,8 +179,7 @@ def write_graph(comparison: Comparison, store: Store, path: Path) -> None:
     digest = hashlib.sha256("".join(digests).encode()).hexdigest()
     _validate(nodes, base)
     writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{digest[:20]}")
-    text = "".join(f"{part}\n" for part in writer.document([[writer.render(node) for node in nodes]] if nodes else []))
-    single.save(path, text)
+    single.save(path, writer.document(map(writer.render, nodes)) if nodes else "")
 
 
 def _is_declared(data: bytes) -> bool:

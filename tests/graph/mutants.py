@@ -17,7 +17,7 @@ import rdflib
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from exporter.graph.shapes import on_graph
-from exporter.graph.shapes.by_pyshacl import asked, graph_of, validate
+from exporter.graph.shapes.by_pyshacl import graph_of, run_pyshacl, validate
 from exporter.graph.shapes.constraints import LessThan
 from exporter.graph.shapes.model import RDFS, SUBCLASS, TYPE, XSD
 from exporter.graph.shapes.paths import Predicate
@@ -252,7 +252,7 @@ def compared(seed: int, count: int, form: Graph | None = None) -> Counter[str]:
 
 
 def by_pyshacl(graph: list[Triple], form: Graph | None) -> list[Result]:
-    return validate(graph, source()) if form is None else asked(graph, source(), form)
+    return validate(graph, source()) if form is None else run_pyshacl(graph, source(), form)
 
 
 def main() -> None:

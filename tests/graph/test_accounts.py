@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Store
 
 from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
-from exporter.graph.nodes import of_account, of_object, of_organization
-from exporter.graph.nodes.agents import Standing, organizations, owners, standing
+from exporter.graph.nodes.agents import (
+    AccountDescription,
+    account_description,
+    of_account,
+    of_organization,
+    organizations,
+    owners,
+)
+from exporter.graph.nodes.objects import of_object
 from exporter.graph.store import load
 from exporter.graph.terms import full
 from exporter.model.answers import Answers
@@ -49,7 +56,7 @@ def iris(account: str) -> Iris:
 
 
 def accounts() -> dict[str, Node]:
-    said = [standing(facts) for facts in FACTS]
+    said = [account_description(facts) for facts in FACTS]
     for facts in FACTS:
         said += owners(shared(facts.account))
     names = sorted({one.account for one in said})
@@ -76,16 +83,16 @@ def test_an_account_says_what_the_rows_say_of_it() -> None:
 
 
 def test_an_organization_is_named_by_the_row_or_in_the_name_of_its_account() -> None:
-    assert standing(FACTS[0]) == Standing("ACME-PROD", "ACME", "AB1")
+    assert account_description(FACTS[0]) == AccountDescription("ACME-PROD", "ACME", "AB1")
     unsaid = QueryFacts("ACME-PROD", "q", 0, "ETL", Content())
-    assert standing(unsaid) == Standing("ACME-PROD", "ACME", None)
+    assert account_description(unsaid) == AccountDescription("ACME-PROD", "ACME", None)
     both = QueryFacts("ACME-PROD", "q", 0, "ETL", Content(), organization_name="OTHER")
-    assert standing(both).organization == "OTHER"
+    assert account_description(both).organization == "OTHER"
     assert organizations(both) == ("OTHER", "ACME")
 
 
 def test_an_account_outside_of_the_organization_that_its_row_names_has_no_name() -> None:
-    made = of_account("ab12345.eu-west-1", [Standing("ab12345.eu-west-1", "ACME", None)])
+    made = of_account("ab12345.eu-west-1", [AccountDescription("ab12345.eu-west-1", "ACME", None)])
     assert made is not None
     assert made.values == {"rdfs:label": ("ab12345.eu-west-1",), "ah:memberOf": (ACME,)}
 

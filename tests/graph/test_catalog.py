@@ -8,13 +8,22 @@ import pytest
 from pyoxigraph import BlankNode, RdfFormat, parse
 from rdflib import CSVW, DCAT, DCTERMS, FOAF, RDF, SKOS, Graph, URIRef
 
-from exporter.graph.catalog import Entry, Remark, by_key, catalog_nodes, documents, entry, remarks, tag_nodes
+from exporter.graph.catalog import (
+    CatalogEntry,
+    CatalogNote,
+    catalog_entry,
+    catalog_nodes,
+    catalog_notes,
+    documents,
+    merged_notes,
+    tag_nodes,
+)
 from exporter.graph.iri import Iris
-from exporter.graph.nodes import of_object
+from exporter.graph.nodes.objects import of_object
 from exporter.graph.writers import writer_of
 from exporter.model.answers import Answers
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing, Write
-from exporter.model.object_state import Named, ObjectHistory, Profile
+from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from tests import exports
 from tests.graph import catalogs
 from tests.graph.samples import ACCOUNT, BASE, IRIS, NINE, TEN, by_iri, query, table
@@ -31,8 +40,8 @@ MAIL, TAG, ALLOWING = "table/501/column/EMAIL", "tag/7", "tag/8"
 
 def thing(key: str, *names: str, **known: Any) -> tuple[Profile, ObjectHistory]:
     """An object that had these names, the last of which holds."""
-    named = [Named(NINE + n, name, NINE + n + 1, NINE) for n, name in enumerate(names[:-1])]
-    named += [Named(TEN, name, None, TEN) for name in names[-1:]]
+    named = [NamePeriod(NINE + n, name, NINE + n + 1, NINE) for n, name in enumerate(names[:-1])]
+    named += [NamePeriod(TEN, name, None, TEN) for name in names[-1:]]
     seen = dict.fromkeys(names, (NINE, TEN))
     return Profile(ACCOUNT, key, names=seen, **known), ObjectHistory(named)
 
@@ -49,7 +58,7 @@ THINGS: Final = (
     thing(TAG, "GOVERNANCE.TAGS.DATA_CATEGORY"),
     thing(ALLOWING),
 )
-ENTRIES: Final = [made for profile, life in THINGS if (made := entry(profile, life)) is not None]
+ENTRIES: Final = [made for profile, life in THINGS if (made := catalog_entry(profile, life)) is not None]
 
 
 def tagged(change: str, key: str, tag: str, value: str | None, what: str = "ADD", column: str | None = None) -> Setting:
@@ -64,7 +73,7 @@ def altered(query_id: str, *settings: Setting, start: int = NINE) -> QueryFacts:
     return QueryFacts(ACCOUNT, query_id, start, "ETL", content)
 
 
-def said() -> Iterator[Remark]:
+def said() -> Iterator[CatalogNote]:
     """One tag was set to sensitive and then to public, another set and unset again; a third is on the table."""
     first = altered("q1", tagged("a", "table/501", TAG, "sensitive", column="EMAIL"), tagged("b", "view/502", TAG, "x"))
     later = altered(
@@ -73,14 +82,14 @@ def said() -> Iterator[Remark]:
     )  # fmt: skip
     allowed = Setting("d", ALLOWING, None, "allowedValues", "red", None, None, "ADD", None)
     over = {("a", "EMAIL", "tags", TAG): TEN, ("b", None, "tags", TAG): TEN}
-    yield from remarks(first, Answers(settings=over))
-    yield from remarks(later, Answers())
-    yield from remarks(altered("q3", allowed), Answers())
+    yield from catalog_notes(first, Answers(settings=over))
+    yield from catalog_notes(later, Answers())
+    yield from catalog_notes(altered("q3", allowed), Answers())
 
 
 def files() -> dict[str, str]:
     """Of two accounts, of which one has a table and a tag alone."""
-    few = [Entry("table/1", "A.B.C", "Table"), Entry("tag/1", "T", "Tag")]
+    few = [CatalogEntry("table/1", "A.B.C", "Table"), CatalogEntry("tag/1", "T", "Tag")]
     catalog = [*catalog_nodes(ENTRIES, said(), IRIS), *catalog_nodes(few, [], OTHER)]
     tags = [*tag_nodes(ENTRIES, said(), IRIS), *tag_nodes(few, [], OTHER)]
     by_iri(catalog)
@@ -171,8 +180,8 @@ def test_what_a_dataset_says_of_itself(catalog: Graph) -> None:
 
 
 def test_a_present_name_is_not_also_a_former_one() -> None:
-    names = [Named(1, "A", 2, 1), Named(2, "B", 3, 2), Named(3, "A", None, 3)]
-    made = entry(Profile(ACCOUNT, "table/1"), ObjectHistory(names))
+    names = [NamePeriod(1, "A", 2, 1), NamePeriod(2, "B", 3, 2), NamePeriod(3, "A", None, 3)]
+    made = catalog_entry(Profile(ACCOUNT, "table/1"), ObjectHistory(names))
     assert made is not None
     nodes = by_iri(catalog_nodes([made], [], IRIS))
     assert nodes["table/1"].values["dcterms:alternative"] == ("B",)
@@ -319,9 +328,13 @@ def test_only_what_holds_data_and_tags_have_an_entry() -> None:
 
 def test_remarks_are_the_same_in_any_order() -> None:
     every = list(said())
-    assert by_key(every) == by_key(reversed(every)) == by_key([*by_key(every[:2]).values(), *every[2:]])
-    assert by_key(every)["table/501"].modified == TEN
+    assert (
+        merged_notes(every)
+        == merged_notes(reversed(every))
+        == merged_notes([*merged_notes(every[:2]).values(), *every[2:]])
+    )
+    assert merged_notes(every)["table/501"].modified == TEN
 
 
 def test_a_query_that_says_nothing_for_the_catalog_has_no_remark() -> None:
-    assert remarks(query(), Answers()) == []
+    assert catalog_notes(query(), Answers()) == []

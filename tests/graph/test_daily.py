@@ -14,7 +14,7 @@ from exporter.cli import main
 from exporter.graph.store import load
 from exporter.input.reading import read_line
 from exporter.input.row import Row
-from exporter.model.accesses import only_reads, reads
+from exporter.model.accesses import only_reads, read_groups
 from exporter.model.facts import NO_HISTORY
 from exporter.model.query import query_facts
 from exporter.serve.site import OWN_QUESTIONS
@@ -246,7 +246,7 @@ def test_each_column_is_in_one_part_by_the_ways_in_which_it_was_read() -> None:
         named = [{"columnName": one} for one in columns]
         return {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columns": named}
 
-    found = reads(content(direct_objects_accessed=[table("A")], base_objects_accessed=[table("A", "B")]))
+    found = read_groups(content(direct_objects_accessed=[table("A")], base_objects_accessed=[table("A", "B")]))
     assert [(one.ways, one.columns) for one in found] == [(("BASE", "DIRECT"), ("A",)), (("BASE",), ("B",))]
 
 
@@ -256,7 +256,7 @@ def test_masked_and_unmasked_columns_are_in_different_parts() -> None:
     mask = {"policyId": 7, "policyName": "D.S.P", "policyKind": "MASKING_POLICY"}
     masked = [{"columnName": one, "policies": [mask]} for one in "AB"]
     said = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T", "columns": masked}
-    found = reads(content(direct_objects_accessed=[], base_objects_accessed=[table], policies_referenced=[said]))
+    found = read_groups(content(direct_objects_accessed=[], base_objects_accessed=[table], policies_referenced=[said]))
     assert sorted((one.columns, len(one.policies)) for one in found) == [(("A", "B"), 2), (("C",), 0)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.graph.store import load
-from exporter.model.accesses import accessed
+from exporter.model.accesses import access_groups
 from tests import exports
 from tests.ask import dense_histories
 from tests.graph.test_daily import asked, content, export
@@ -166,7 +166,7 @@ def test_accesses_are_merged_only_if_nothing_is_lost() -> None:
 
     def told(direct: Json, base: Json) -> list[tuple[Any, ...]]:
         row = {**GOOD, "direct_objects_accessed": [direct], "base_objects_accessed": [base]}
-        return [(one.names, one.ways, one.columns) for one in accessed(content(**row))]
+        return [(one.names, one.ways, one.columns) for one in access_groups(content(**row))]
 
     assert told(table("T", "B", "A"), table("T", "A", "B")) == [(("T",), ("BASE", "DIRECT"), ("A", "B"))]
     assert told(table("T", "A"), table("T", "B")) == [(("T",), ("BASE",), ("B",)), (("T",), ("DIRECT",), ("A",))]

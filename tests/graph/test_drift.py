@@ -18,14 +18,12 @@ from rdflib.namespace import DCTERMS
 from exporter.graph import reference
 from exporter.graph.terms import (
     AH,
-    COLUMN_VERSION_TYPES,
     DOMAIN_CLASSES,
     KIND_CLASSES,
     PREFIXES,
     SETTING_CLASSES,
     UNRECORDED_COLUMN_VERSION_TYPES,
     UNRECORDED_VERSION_TYPES,
-    VERSION_TYPES,
     NodeClass,
     Property,
 )
@@ -61,7 +59,7 @@ def emitted_classes() -> frozenset[str]:
     tables = (
         {node_class.name for node_class in NODE_CLASSES} | set(DOMAIN_CLASSES.values()) | set(SETTING_CLASSES.values())
     )
-    versions = (UNRECORDED_VERSION_TYPES, VERSION_TYPES, UNRECORDED_COLUMN_VERSION_TYPES, COLUMN_VERSION_TYPES)
+    versions = (UNRECORDED_VERSION_TYPES, UNRECORDED_COLUMN_VERSION_TYPES)
     of_kinds = {name for names in (*KIND_CLASSES.values(), *versions) for name in names}
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter" / "graph" / "nodes").glob("*.py"))
     named = set(re.findall(r'"(ah:[A-Z]\w+)"', code))

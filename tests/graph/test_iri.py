@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
-from exporter.graph.iri import STORAGE_SCHEMES, Iris, whole
+from exporter.graph.iri import STORAGE_SCHEMES, Iris, absolute_iri
 from exporter.model.identifiers import segment
 from exporter.settings import DEFAULT_ACCOUNT
 from tests.graph.samples import ACCOUNT, BASE, IRIS
@@ -30,7 +30,7 @@ def written(iris: list[str]) -> tuple[list[str], list[str]]:
 
 def assert_kept(iris: list[str]) -> None:
     """Nothing that an engine does to an IRI (resolving, normalising) changes it."""
-    in_full = [whole(one, BASE) for one in iris]
+    in_full = [absolute_iri(one, BASE) for one in iris]
     for read in written(iris):
         assert read == in_full
 
@@ -108,5 +108,5 @@ def test_another_account_is_below_its_own_namespace() -> None:
 def test_another_account_is_below_a_base_of_ones_own(base: str) -> None:
     others = [Iris(account, DEFAULT_ACCOUNT, base).object("table/7") for account in ("ACME-PROD", "A B", "A~B")]
     names = ("ACME-PROD", "A+B", "A%7EB")
-    assert [whole(one, base) for one in others] == [f"{base}account/{name}/table/7" for name in names]
+    assert [absolute_iri(one, base) for one in others] == [f"{base}account/{name}/table/7" for name in names]
     assert Iris(DEFAULT_ACCOUNT, DEFAULT_ACCOUNT, base).object("table/7") == "table/7"

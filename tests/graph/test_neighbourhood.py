@@ -18,7 +18,16 @@ from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import MemoryGraph
-from exporter.graph.shapes.neighbourhood import BEHIND, LINKS, OBJECT_OF, OWN, REFERRED, REFERRING, STAYS, types_of
+from exporter.graph.shapes.neighbourhood import (
+    BEHIND,
+    BETWEEN_OBJECTS,
+    OBJECT_OF,
+    OWN,
+    REFERRED,
+    REFERRING,
+    WITHIN_OBJECT,
+    types_of,
+)
 from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
 from exporter.graph.terms import short
@@ -117,12 +126,12 @@ def test_any_shapes_find_the_same_in_neighbourhoods_as_in_the_whole_graph(
 
 def test_the_vocabulary_says_which_nodes_belong_to_an_object() -> None:
     known = {(of, one.term) for of in NODE_CLASSES for one in of.properties if not one.is_literal}
-    assert known >= STAYS
-    assert known >= LINKS.keys()
-    assert known >= {(of, other) for (of, _), other in LINKS.items()}
-    assert not STAYS & LINKS.keys()
-    assert {of for of, _ in (*STAYS, *LINKS)} <= OBJECT_OF.keys()
-    assert {(of, term) for of, term in OBJECT_OF.items() if term is not None} <= STAYS
+    assert known >= WITHIN_OBJECT
+    assert known >= BETWEEN_OBJECTS.keys()
+    assert known >= {(of, other) for (of, _), other in BETWEEN_OBJECTS.items()}
+    assert not WITHIN_OBJECT & BETWEEN_OBJECTS.keys()
+    assert {of for of, _ in (*WITHIN_OBJECT, *BETWEEN_OBJECTS)} <= OBJECT_OF.keys()
+    assert {(of, term) for of, term in OBJECT_OF.items() if term is not None} <= WITHIN_OBJECT
 
 
 def test_properties_that_stay_at_an_object_lead_to_its_own_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +148,8 @@ def test_properties_that_stay_at_an_object_lead_to_its_own_nodes(monkeypatch: py
     for _, nodes in exported._sent:
         for node in nodes:
             assert set(node.types) <= set(types_of(node.of)), node.iri
-            for of, term in STAYS if node.of in OBJECT_OF else ():
+            for of, term in WITHIN_OBJECT if node.of in OBJECT_OF else ():
                 for value in node.values.get(term, ()) if of is node.of else ():
                     met[of.name, term] += 1
                     assert owners[str(value)] == owners[node.iri], (node.iri, term)
-    assert len(met) > len(STAYS) // 2
+    assert len(met) > len(WITHIN_OBJECT) // 2

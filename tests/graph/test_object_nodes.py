@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from exporter.graph.nodes import of_object
-from exporter.graph.nodes.objects import domain_label
+from exporter.graph.nodes.objects import domain_label, of_object
 from exporter.model.answers import Ending
-from exporter.model.object_state import Named, ObjectHistory, Profile
+from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from tests.graph.samples import ACCOUNT, IRIS, NINE, TEN, by_iri, of_class
 
 NOTHING: Final = ObjectHistory()
@@ -25,7 +24,7 @@ def types(key: str, *domains: str) -> tuple[str, ...]:
 
 def test_an_object_says_all_that_the_rows_say() -> None:
     life = ObjectHistory(
-        [Named(NINE, "B", TEN, TEN), Named(TEN, "A", None, TEN)], same_names=["table/name/A", "table/name/B"]
+        [NamePeriod(NINE, "B", TEN, TEN), NamePeriod(TEN, "A", None, TEN)], same_names=["table/name/A", "table/name/B"]
     )
     nodes = made(
         life=life,
@@ -65,7 +64,7 @@ def test_an_object_says_all_that_the_rows_say() -> None:
 
 
 def test_the_label_is_the_name_that_holds_else_the_place() -> None:
-    names = [Named(TEN, "GONE", TEN + 1, TEN), Named(NINE, "HOLDS", None, NINE)]
+    names = [NamePeriod(TEN, "GONE", TEN + 1, TEN), NamePeriod(NINE, "HOLDS", None, NINE)]
     assert made(life=ObjectHistory(names), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("HOLDS",)
     assert made(life=ObjectHistory(names[:1]), locations={"s3://b"})["table/1"].values["rdfs:label"] == ("GONE",)
     assert made(locations={"s3://b", "s3://a"})["table/1"].values["rdfs:label"] == ("s3://a",)

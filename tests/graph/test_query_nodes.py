@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from exporter.graph.nodes import of_agent, of_unrecorded_query, of_user
+from exporter.graph.nodes.agents import of_agent, of_user
+from exporter.graph.nodes.queries import of_unrecorded_query
 from exporter.model.answers import Answers, Ending
 from exporter.model.facts import (
     Access,

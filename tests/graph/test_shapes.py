@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 from rdflib import RDF, SH, BNode, Graph, URIRef
 
 from exporter.graph.shapes import on_graph
-from exporter.graph.shapes.by_pyshacl import asked, graph_of, validate
+from exporter.graph.shapes.by_pyshacl import graph_of, run_pyshacl, validate
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import SUBCLASS, TYPE, XSD, Documents
 from exporter.graph.vocabulary import NODE_CLASSES
@@ -72,7 +72,7 @@ def test_pyshacl_finds_exactly_the_same_in_every_example(tmp_path: Path) -> None
     graph = every_example(tmp_path)
     found = on_graph.validate(graph, shapes())
     assert found == validate(graph, source())
-    assert found == asked(graph, source(), FAST)
+    assert found == run_pyshacl(graph, source(), FAST)
     assert {local(one.shape) for one in found} == {path.name.split(".")[0] for path in INVALID}
 
 

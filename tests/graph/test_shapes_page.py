@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.components import COMPONENTS, PARAMETERS
-from exporter.graph.shapes.neighbourhood import LINKS, OBJECT_OF
+from exporter.graph.shapes.neighbourhood import BETWEEN_OBJECTS, OBJECT_OF
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.shape_graphs import ROOT
 
@@ -42,7 +42,7 @@ def test_the_page_says_how_far_an_export_looks() -> None:
     about = PAGE.partition("### What an export can check")[2].partition("### What a violation keeps out")[0]
     tables = "\n".join(line for line in about.splitlines() if line.startswith("|"))
     assert {of.name for of in OBJECT_OF} <= set(re.findall(r"`(ah:\w+)`", tables))
-    assert {term for _, term in LINKS} <= set(re.findall(r"`(ah:\w+)`", tables))
+    assert {term for _, term in BETWEEN_OBJECTS} <= set(re.findall(r"`(ah:\w+)`", tables))
     beyond = {of.name for of in NODE_CLASSES if of not in OBJECT_OF}
     assert beyond.isdisjoint(re.findall(r"`(ah:\w+)`", tables))
 

@@ -65,7 +65,7 @@ def test_in_lines(texts: list[str]) -> None:
 @example(HARD)
 def test_in_json(texts: list[str]) -> None:
     writer = jsonld_writer(BASE, CONTEXT)
-    document = "\n".join(writer.document([map(writer.render, nodes(texts))]))
+    document = writer.document(map(writer.render, nodes(texts)))
     assert found(document, RdfFormat.JSON_LD) == expected(texts)
 
 

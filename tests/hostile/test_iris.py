@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from exporter.graph.iri import Iris, whole
+from exporter.graph.iri import Iris, absolute_iri
 from exporter.input.row import Row
-from exporter.model.identifiers import kind_of, named, normal_domain, object_key
+from exporter.model.identifiers import kind_of, known_name, normal_domain, object_key
 from exporter.model.query import account_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Things:
 
     def table(self, domain: str, name: str) -> tuple[str, Identity]:
         spelt, parts = of_parts(name)
-        key = object_key(kind_of(domain), None, named(spelt))
+        key = object_key(kind_of(domain), None, known_name(spelt))
         assert key is not None
         return self.own.object(key), (domain, *parts)
 
@@ -131,7 +131,7 @@ def test_different_names_never_share_an_iri() -> None:
             pairs += 1
             assert iri != other_iri, (name, other)
         for one, of in ((iri, identity), (other_iri, other_identity)):
-            assert seen.setdefault(whole(one, BASE), of) == of, (one, of)
+            assert seen.setdefault(absolute_iri(one, BASE), of) == of, (one, of)
     assert len(seen) > PAIRS
 
 
@@ -141,4 +141,4 @@ def test_every_one_of_them_is_an_iri_that_no_reader_changes() -> None:
         iri, _ = rng.choice(things.makers)(drawn(rng))
         assert iri.isascii()
         assert not set(iri) & set(' <>"{}|\\^`\0\n')
-        assert not {".", ".."} & set(whole(iri, BASE).partition("://")[2].split("/")[1:])
+        assert not {".", ".."} & set(absolute_iri(iri, BASE).partition("://")[2].split("/")[1:])

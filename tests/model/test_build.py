@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from exporter.model.facts import Agent, History
-from exporter.model.query import account_of, disagree, distinct, objects, query_facts
+from exporter.model.query import account_of, contradict_each_other, objects, query_facts, without_duplicates
 from tests.histories import histories
 from tests.model.told import ACCOUNT, facts_of, micros, row, row_of
 
@@ -31,9 +31,9 @@ def test_the_account_of_a_row(columns: dict[str, str], account: str) -> None:
 
 
 def test_rows_of_different_users_disagree() -> None:
-    assert not disagree([row()])
-    assert not disagree([row(), row(event_source="x")])
-    assert disagree([row(), row(user_name="jsmith")])
+    assert not contradict_each_other([row()])
+    assert not contradict_each_other([row(), row(event_source="x")])
+    assert contradict_each_other([row(), row(user_name="jsmith")])
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_rows_of_different_users_disagree() -> None:
 )  # fmt: skip
 def test_rows_that_say_the_same_are_one_however_they_spell_it(columns: dict[str, Any]) -> None:
     one, other = row(**READ), row(**columns)
-    assert distinct([one, other]) == [one]
-    assert distinct([other, one, one, other]) == [other]
+    assert without_duplicates([one, other]) == [one]
+    assert without_duplicates([other, one, one, other]) == [other]
     assert facts_of(one, other) == facts_of(other)
     assert facts_of(one, other).row_count == 1
 
@@ -68,7 +68,7 @@ def test_rows_that_say_the_same_are_one_however_they_spell_it(columns: dict[str,
 )
 def test_rows_that_differ_are_kept(columns: dict[str, Any]) -> None:
     rows = [row(**READ), row(**columns)]
-    assert distinct(rows) == rows
+    assert without_duplicates(rows) == rows
     assert facts_of(*rows).row_count == 2
 
 
@@ -77,7 +77,7 @@ def test_properties_are_compared_as_json() -> None:
         row(object_modified_by_ddl={**TABLE, "operationType": "ALTER", "properties": text})
         for text in ('{"comment": {"value": "x"}}', {"comment": {"value": "x"}}, {"comment": {"value": "y"}})
     )
-    assert distinct([spaced, plain, other]) == [spaced, other]
+    assert without_duplicates([spaced, plain, other]) == [spaced, other]
 
 
 def test_a_query_says_what_its_rows_say() -> None:
@@ -195,10 +195,10 @@ def test_what_one_place_leaves_out_of_an_object_the_others_give() -> None:
 def test_rows_in_whatever_order_make_the_same_facts(rows: list[dict[str, Any]], rng: Any) -> None:
     """Also where their ids meet: all rows of the history are taken for one query's."""
     of_query = [replace(row_of(one), query_id="q", user_name="U", start=0) for one in rows]
-    facts = query_facts(ACCOUNT, distinct(of_query))
+    facts = query_facts(ACCOUNT, without_duplicates(of_query))
     rng.shuffle(of_query)
-    assert query_facts(ACCOUNT, distinct(of_query)) == facts
-    assert facts.row_count == len(distinct(of_query))
+    assert query_facts(ACCOUNT, without_duplicates(of_query)) == facts
+    assert facts.row_count == len(without_duplicates(of_query))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from exporter.cli import main
 from exporter.input.properties import canonical_form, read
-from exporter.model.query import distinct
+from exporter.model.query import without_duplicates
 from tests import golden
 from tests.hard_ddl import DDL_ROWS
 from tests.hard_objects import World
@@ -117,8 +117,8 @@ def test_one_change_in_two_forms_under_one_query_is_one_change(form: str) -> Non
     for one in drawn(3, 60):
         (other,) = rows_in(form, [one])
         rows = [row(**one), row(**other)]
-        assert len(distinct(rows)) == 1
-        assert distinct(rows) == distinct(rows[::-1])
+        assert len(without_duplicates(rows)) == 1
+        assert without_duplicates(rows) == without_duplicates(rows[::-1])
 
 
 def test_two_forms_of_one_row_are_a_duplicate_also_in_an_update(tmp_path: Path) -> None:

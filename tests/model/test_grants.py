@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from exporter.model.facts import Grant, Thing
-from exporter.model.grants import ANY, path_of, places, setting_of_grant, takes_back
+from exporter.model.grants import ANY, covering_revokes, ends_grant, grant_path, setting_of_grant
 from tests.model.told import facts_of, row
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def told(properties: Any, changed: Any = SHARE, operation: str = "GRANT") -> lis
     """The paths of the grants; with a minus where they are revoked."""
     ddl = {**changed, "operationType": operation, "properties": properties}
     (change,) = facts_of(row(object_modified_by_ddl=ddl)).content.changes
-    return ["-" * grant.is_revoked + path_of(grant) for grant in change.grants]
+    return ["-" * grant.is_revoked + grant_path(grant) for grant in change.grants]
 
 
 def granted(value: Any, changed: Any = SHARE, name: str = "grant") -> list[str]:
@@ -147,7 +147,7 @@ def test_to_revoke_on_all_tables_is_to_revoke_on_each(revoked: Any, held: Any, i
         one = grant({"PRIVILEGES": [given], **held})
         back = replace(grant({"PRIVILEGES": [ANY if taken == "ALL" else taken], **revoked}), is_revoked=True)
         told_of = [setting_of_grant(each, Thing("share/5", "share"))[0] for each in (back, one)]
-        assert takes_back(told_of[0], told_of[1], places(one)) is (is_over and is_one)
+        assert ends_grant(told_of[0], told_of[1], covering_revokes(one)) is (is_over and is_one)
 
 
 def test_a_share_is_opened_to_accounts_and_closed() -> None:

@@ -111,7 +111,7 @@ def test_an_id_that_is_no_number_is_a_name(text: str | None, name: str | None) -
 
 def test_sentinels_and_blanks_are_no_names() -> None:
     names = ["TRUNCATED", "", " ", "  ", None, "TRUNCATED_AT", "truncated", "T", " T", "T ", "\t", " \t "]
-    found = [identifiers.named(name) for name in names]
+    found = [identifiers.known_name(name) for name in names]
     assert found == [None, None, None, None, None, "TRUNCATED_AT", "truncated", "T", " T", "T ", "\t", " \t "]
 
 

@@ -7,18 +7,14 @@ from typing import Any, Final
 import pytest
 
 from exporter.input.times import iso_micros
-from exporter.model.fact_tables import FACTS, QUERY_HISTORY, ddl, rows_of, rows_of_object
+from exporter.model.fact_tables import FACTS, QUERY_HISTORY, rows_of, rows_of_object
 from exporter.model.facts import History
-from exporter.model.object_state import Named, ObjectHistory, Profile
+from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from exporter.model.profiles import add
 from exporter.model.query import query_facts
 from tests.model.told import ACCOUNT, facts_of, row
 
 NAMED: Final = {"objectDomain": "Function", "objectName": "d.s.f", "argumentSignature": "(N NUMBER)"}
-
-
-def test_a_table_as_spark_spells_it() -> None:
-    assert ddl({"a": "string not null", "b": "array<string>"}) == "`a` string not null, `b` array<string>"
 
 
 def test_a_query_with_its_history() -> None:
@@ -49,7 +45,7 @@ def test_an_object_its_names_and_its_columns() -> None:
     told = set("HGFEDCBA"), {"()"}, {"X"}, {"Y"}, {"s3://b"}, {"AB2", "AB1"}
     columns = {"B": {"2", "10"}, "A": set()}
     profile = Profile("O-A", "table/5", "5", *told, names={"T": (1, 2)}, columns=columns, renamed_from={"C": {"B"}})
-    life = ObjectHistory(names=[Named(1, "T", 5, 2), Named(5, "U", None, 7)])
+    life = ObjectHistory(names=[NamePeriod(1, "T", 5, 2), NamePeriod(5, "U", None, 7)])
     key = {"account": "O-A", "object_key": "table/5"}
     assert of_object(profile, life) == {
         "objects": [{**key, "kind": "table", "object_id": "5", "canonical_name": None, "domains": list("ABCDEFGH"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.input.row import STRUCTURED, Row
 from exporter.model.fact_tables import rows_of
-from exporter.model.query import account_of, distinct, query_facts
+from exporter.model.query import account_of, query_facts, without_duplicates
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def queries_of(rows: Iterable[Json]) -> list[QueryFacts]:
     found: dict[tuple[str, str], list[Row]] = {}
     for one in map(row_of, rows):
         found.setdefault((account_of(one, ACCOUNT), one.query_id), []).append(one)
-    return [query_facts(account, distinct(of_query)) for (account, _), of_query in found.items()]
+    return [query_facts(account, without_duplicates(of_query)) for (account, _), of_query in found.items()]
 
 
 def facts_of(*rows: Row) -> QueryFacts:
     """The facts of one query."""
-    return query_facts(ACCOUNT, distinct(rows))
+    return query_facts(ACCOUNT, without_duplicates(rows))
 
 
 def tables(queries: Iterable[QueryFacts]) -> dict[str, list[Json]]:

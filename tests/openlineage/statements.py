@@ -14,7 +14,7 @@ from exporter.openlineage.settings import OpenLineageSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from exporter.model.answers import Spelled, Tag
+    from exporter.model.answers import ObjectSpelling, Tag
     from exporter.model.facts import Change
 
 Json = dict[str, Any]
@@ -40,12 +40,12 @@ def derived(column: str, source: Thing, field: str | None, kind: str = "DIRECT",
     return Derivation(target, None, column, kind, source, field)
 
 
-def spoken(content: Content) -> dict[Spelled, None]:
+def spoken(content: Content) -> dict[ObjectSpelling, None]:
     """The spellings of what a statement reads, writes, changes, joins, takes data from and protects, each once."""
     return dict.fromkeys(_each(content))
 
 
-def _each(content: Content) -> Iterator[Spelled]:
+def _each(content: Content) -> Iterator[ObjectSpelling]:
     shown: Iterator[Access | Write | Change] = chain(content.accesses, content.writes, content.changes)
     for one in chain(
         (each.thing for each in shown),
@@ -61,7 +61,7 @@ def _each(content: Content) -> Iterator[Spelled]:
             yield change.swap_key, change.swap_name, None
 
 
-def datasets(content: Content, **named: str) -> dict[Spelled, Dataset]:
+def datasets(content: Content, **named: str) -> dict[ObjectSpelling, Dataset]:
     """A dataset for each spelling, called as the object is; ``named``: other names, by the name in the row."""
     return {
         one: Dataset(NS, named.get(one[1] or "", one[1] or one[0]), b'{"dataSource":{"name":"x"}}')

@@ -15,7 +15,7 @@ from exporter.cli import main
 from exporter.openlineage.push import command, http
 from exporter.openlineage.push.attempts import TRIES
 from exporter.openlineage.push.delivery import MOST_SUSPECTS
-from exporter.openlineage.push.secrecy import Kind
+from exporter.openlineage.push.secrecy import AnswerKind
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run_id
 from tests.openlineage.pushing import counted, kept, push, texts
 
@@ -243,7 +243,7 @@ def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
         code, counts, said = push(events, server.url, capsys)
         assert code == 3
         assert is_right(counts), counts
-        assert len(server.asked) <= TRIES[Kind.SICK] * (MOST_SUSPECTS + 8), (
+        assert len(server.asked) <= TRIES[AnswerKind.ERROR] * (MOST_SUSPECTS + 8), (
             "as many as go at once may come after the last"
         )
         assert ill == "400" or "are left for the next push" in said
@@ -297,7 +297,7 @@ def test_only_events_that_always_fail_are_set_aside(tmp_path: Path, capsys: pyte
     where = folder(tmp_path / "few", [dataset("T0")])
     with Hostile(lambda _: Reply(500, "ERROR: invalid byte sequence")) as server:
         assert push(where, server.url, capsys)[:2] == (3, counted(set_aside=1))
-        assert len(server.asked) == TRIES[Kind.SICK]
+        assert len(server.asked) == TRIES[AnswerKind.ERROR]
     assert kept(where)[0]["answer"] == "500 ERROR: invalid byte sequence"
 
 

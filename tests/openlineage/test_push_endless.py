@@ -15,7 +15,7 @@ import pytest
 from openlineage.client.transport.http import HttpConfig
 
 from exporter.openlineage.push.http import HttpSender
-from exporter.openlineage.push.secrecy import Kind, Secrets
+from exporter.openlineage.push.secrecy import AnswerKind, Secrets
 from tests.openlineage.hostile import folder, history
 from tests.openlineage.pushing import counted, push
 
@@ -106,7 +106,7 @@ def test_an_answer_of_the_api_without_an_end_is_not_waited_for(how: str) -> None
         answer, document = sender(server.url).read(["namespaces"], {}, "")
     assert time.monotonic() - begun < ENDS
     assert document == {}
-    assert answer.kind is (Kind.SICK if how.startswith("huge") else Kind.SILENT)
+    assert answer.kind is (AnswerKind.ERROR if how.startswith("huge") else AnswerKind.SILENT)
 
 
 @pytest.mark.parametrize("how", ENDLESS)
@@ -116,9 +116,9 @@ def test_an_answer_to_an_event_without_an_end_is_not_waited_for(how: str) -> Non
         answer = sender(server.url).send(b"{}")
     assert time.monotonic() - begun < ENDS
     if how == "headers":
-        assert answer.kind is Kind.SILENT
+        assert answer.kind is AnswerKind.SILENT
     else:  # the status counts
-        assert answer.kind is (Kind.SICK if how == "huge error" else Kind.TAKEN)
+        assert answer.kind is (AnswerKind.ERROR if how == "huge error" else AnswerKind.TAKEN)
 
 
 @pytest.mark.parametrize("how", ["body", "headers", "huge body", "huge error"])
@@ -150,5 +150,5 @@ def test_a_large_answer_that_comes_is_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=slowly, args=(listener,), daemon=True).start()
         found, document = sender(f"http://127.0.0.1:{listener.getsockname()[1]}").read(["namespaces"], {}, "")
-    assert found.kind is Kind.TAKEN
+    assert found.kind is AnswerKind.TAKEN
     assert len(document["namespaces"]) == 20_000

@@ -12,7 +12,7 @@ from openlineage.client.transport.http import HttpConfig
 
 from exporter.cli import main
 from exporter.openlineage.push.http import READ, HttpSender
-from exporter.openlineage.push.secrecy import Kind, Secrets
+from exporter.openlineage.push.secrecy import AnswerKind, Secrets
 from tests.openlineage.hostile import Asked, Hostile, Reply, dataset, folder, history, run, run_id
 from tests.openlineage.pushing import counted, kept, push
 from tests.stores.servers import free_port
@@ -69,7 +69,7 @@ def test_a_backend_that_is_silent_is_no_longer_waited_for() -> None:
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         answer = HttpSender(url, HttpConfig(url=url), None, 1, Secrets.of({}, {}), 0.2).send(b"{}")
-    assert answer.kind is Kind.SILENT
+    assert answer.kind is AnswerKind.SILENT
     assert "read timeout=0.2" in answer.text
 
 

@@ -23,7 +23,7 @@ from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.cli import main
 from exporter.openlineage.push import backend
-from exporter.openlineage.push.secrecy import LONGEST_TEXT, WITHHELD, Kind, Secrets, seconds
+from exporter.openlineage.push.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, seconds
 from exporter.openlineage.push.transports import KafkaSender, as_event
 from tests.openlineage.hostile import Hostile, Reply, dataset, folder, run
 from tests.openlineage.pushing import counted, kept, push, settings, texts
@@ -323,11 +323,11 @@ def test_kafka_counts_what_the_broker_confirms(monkeypatch: pytest.MonkeyPatch) 
     transport.producer = producer
     sender = KafkaSender(transport, Secrets(TOKEN))
     child = EVENTS[3]
-    assert sender.send(json.dumps(child).encode()).kind is Kind.TAKEN
+    assert sender.send(json.dumps(child).encode()).kind is AnswerKind.TAKEN
     assert (producer.sent[0]["topic"], json.loads(producer.sent[0]["value"])) == ("lineage", child)
     assert producer.sent[0]["key"] == "run:snowflake://ORG-ACC/job of p", "the parent's, so that both keep their order"
     refused = sender.send(json.dumps(child).encode())
-    assert (refused.kind, refused.text) == (Kind.SICK, WITHHELD)
+    assert (refused.kind, refused.text) == (AnswerKind.ERROR, WITHHELD)
 
 
 def test_kafka_without_its_library(
@@ -637,7 +637,7 @@ def test_a_kafka_broker_that_is_only_slow_is_waited_for_without_patience(monkeyp
         sender = backend.Backend.of(told, None, Secrets.of({}, {})).sender(1, 0)
         begun = time.monotonic()
         event = {"eventTime": "2026-01-01T00:00:00Z", "producer": "p", "job": {"namespace": "n", "name": "j"}}
-        assert sender.send(json.dumps(event).encode()).kind is Kind.SILENT
+        assert sender.send(json.dumps(event).encode()).kind is AnswerKind.SILENT
         assert time.monotonic() - begun > 2.5
         sender.close()
 

@@ -1,8 +1,8 @@
 """Nodes of users, software agents, accounts, and of the export itself.
 
 Several rows describe one account: those of queries that ran in it, and those that name it as the owner of an object.
-Each gives a :class:`Standing` of the account. The export is provenance of the graph: when it was made, by which
-version, for which account and period.
+Each gives an :class:`AccountDescription`. The export is provenance of the graph: when it was made, by which version,
+for which account and period.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOBODY: Final = Agent(None, None, None)
 def of_user(user_name: str, iris: Iris) -> Node:
     """The node of a user."""
     values: Values = {"ah:userName": (user_name,), "ah:matchName": (match_name(user_name),), "rdfs:label": (user_name,)}
-    return Node(USER, iris.user(user_name), USER.types, values)
+    return USER.node(iris.user(user_name), values)
 
 
 def agent_path(agent: Agent) -> str:
@@ -62,16 +62,14 @@ def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
     every = tuple(sorted(set(names)))
     if every:
         values["ah:agentName"] = every
-    return Node(SOFTWARE_AGENT, iris.path(agent_path(agent)), SOFTWARE_AGENT.types, values)
+    return SOFTWARE_AGENT.node(iris.path(agent_path(agent)), values)
 
 
 def associations(query: QueryContext) -> list[Node]:
     """The position of each agent in the chain that led to a query; 1 is the nearest."""
     return [
-        Node(
-            AGENT_ASSOCIATION,
+        AGENT_ASSOCIATION.node(
             f"{query.iri}/association/{position - 1}",
-            AGENT_ASSOCIATION.types,
             {"prov:agent": (query.iris.path(agent_path(agent)),), "ah:position": (position,)},
         )
         for position, agent in named_agents(query.content)
@@ -84,7 +82,7 @@ def user_association(query: QueryContext) -> Node:
     """
     user = query.iris.user(query.facts.user_name)
     iri = f"{query.iri}/association-of/user/{segment(query.facts.user_name)}"
-    return Node(USER_ASSOCIATION, iri, USER_ASSOCIATION.types, {"prov:agent": (user,)})
+    return USER_ASSOCIATION.node(iri, {"prov:agent": (user,)})
 
 
 _ACCOUNTS: Final = f"{kind_of('ACCOUNT')}/"
@@ -92,7 +90,7 @@ _ACCOUNTS: Final = f"{kind_of('ACCOUNT')}/"
 _in_sql: Final = re.compile(r"([A-Z][A-Z0-9]*)\.([A-Z]\w*)", re.ASCII).fullmatch
 
 
-class Standing(Struct, frozen=True):
+class AccountDescription(Struct, frozen=True):
     """What one row says about an account named ORG-ACCOUNT: its organization and its locator; None where not given."""
 
     account: str
@@ -100,12 +98,14 @@ class Standing(Struct, frozen=True):
     locator: str | None = None
 
 
-def standing(facts: QueryFacts) -> Standing:
+def account_description(facts: QueryFacts) -> AccountDescription:
     """What a query says about the account that it ran in: nothing, if Snowflake cut which one that was."""
     if is_account_cut(facts.content):
-        return Standing(facts.account, organization_of(facts.account))
+        return AccountDescription(facts.account, organization_of(facts.account))
     named = facts.organization_name
-    return Standing(facts.account, organization_of(facts.account) if named is None else named, facts.account_locator)
+    return AccountDescription(
+        facts.account, organization_of(facts.account) if named is None else named, facts.account_locator
+    )
 
 
 def owner(name: str, reader: str) -> str | None:
@@ -116,44 +116,44 @@ def owner(name: str, reader: str) -> str | None:
     return None if organization is None else f"{organization}-{name}"
 
 
-def owners(profile: Profile) -> list[Standing]:
+def owners(profile: Profile) -> list[AccountDescription]:
     """What an object's rows say about the accounts that own it; where the object is itself an account (for example one
     that a share is opened to), what its name says about that account.
     """
     if profile.key.startswith(_ACCOUNTS):
-        return [standing for name in sorted(profile.names) if (standing := _itself(name)) is not None]
+        return [described for name in sorted(profile.names) if (described := _itself(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
     names = sorted({name.upper() for name in profile.accounts})
-    return [Standing(f"{organization}-{name}", organization) for name in names]
+    return [AccountDescription(f"{organization}-{name}", organization) for name in names]
 
 
-def _itself(name: str) -> Standing | None:
+def _itself(name: str) -> AccountDescription | None:
     """What the name ``ORG.ACCOUNT`` says about an account. None for a name without a dot: it is a locator, which does
     not give the organization (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
     """
     match = _in_sql(canonical_name(name))
-    return None if match is None else Standing(f"{match[1]}-{match[2]}", match[1])
+    return None if match is None else AccountDescription(f"{match[1]}-{match[2]}", match[1])
 
 
-def of_account(account: str, standings: Iterable[Standing]) -> Node | None:
+def of_account(account: str, descriptions: Iterable[AccountDescription]) -> Node | None:
     """The node of an account, from all that rows say about it; None where no account was named."""
     iri = account_iri(account)
     if iri is None:
         return None
-    every = list(standings)
-    organizations = sorted({standing.organization for standing in every if standing.organization is not None})
+    every = list(descriptions)
+    organizations = sorted({one.organization for one in every if one.organization is not None})
     prefixes = [f"{organization}-" for organization in organizations]
     names = {account.removeprefix(prefix) for prefix in prefixes if account.startswith(prefix)}
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
-        "ah:accountLocator": {standing.locator for standing in every if standing.locator is not None},
+        "ah:accountLocator": {one.locator for one in every if one.locator is not None},
         "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})
-    return Node(ACCOUNT, iri, ACCOUNT.types, values)
+    return ACCOUNT.node(iri, values)
 
 
 def organizations(facts: QueryFacts) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def organizations(facts: QueryFacts) -> tuple[str, ...]:
 def of_organization(name: str) -> Node:
     """The node of an organization."""
     values: Values = {"rdfs:label": (name,), "ah:organizationName": (name,)}
-    return Node(ORGANIZATION, organization_iri(name), ORGANIZATION.types, values)
+    return ORGANIZATION.node(organization_iri(name), values)
 
 
 def of_export(
@@ -184,8 +184,8 @@ def of_export(
             "ah:modelVersion": model_version,
         }
     )
-    yield Node(EXPORT, f"export/{segment(iso(at))}", EXPORT.types, values)
-    node = of_account(account, [Standing(account)])
+    yield EXPORT.node(f"export/{segment(iso(at))}", values)
+    node = of_account(account, [AccountDescription(account)])
     if node is not None:
         yield node
 
@@ -193,4 +193,4 @@ def of_export(
 def document(nodes: Iterator[Node], base: str) -> str:
     """The nodes as a file of Turtle."""
     writer = writer_of("turtle", base)
-    return "".join(f"{text}\n" for text in writer.document([[writer.render(node) for node in nodes]]))
+    return writer.document(map(writer.render, nodes))

@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from exporter.graph.iri import Iris
-from exporter.graph.nodes.versions import QueryContext, ending_of
+from exporter.graph.nodes.versions import QueryContext, with_ending
 from exporter.graph.terms import SETTING_CLASSES, Node, Values, single
 from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
-from exporter.model.answers import Carried
+from exporter.model.answers import CarriedSetting
 from exporter.model.facts import Change, Grant, Setting, Thing
-from exporter.model.grants import GRANTED, path_of, setting_of_grant
+from exporter.model.grants import GRANTED, grant_path, setting_of_grant
 from exporter.model.identifiers import segment
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ def grants(change: Change, change_iri: str, query: QueryContext) -> list[Node]:
     of an earlier grant.
     """
     return [
-        Node(
-            GRANT,
-            f"{change_iri}/{GRANTED}{path_of(grant)}",
-            GRANT.types,
-            _grant(change, grant, grant.grantee, query),
-        )
+        GRANT.node(f"{change_iri}/{GRANTED}{grant_path(grant)}", _grant(change, grant, grant.grantee, query))
         for grant in change.grants
         if not grant.is_revoked and grant.grantee is not None
     ]
@@ -66,10 +61,7 @@ def changes(query: QueryContext) -> Iterator[tuple[Node, list[Node]]]:
         settings = [_setting(iri, setting, query) for setting in change.settings]
         granted = grants(change, iri, query)
         carried = list(_carried(change.change_key, query)) if query.answers.carried else []
-        yield (
-            Node(CHANGE, iri, CHANGE.types, _change(change, settings, granted, query)),
-            [*settings, *granted, *carried],
-        )
+        yield CHANGE.node(iri, _change(change, settings, granted, query)), [*settings, *granted, *carried]
 
 
 def _carried(change_key: str, query: QueryContext) -> Iterator[Node]:
@@ -83,7 +75,9 @@ def _carried(change_key: str, query: QueryContext) -> Iterator[Node]:
                 yield from _going_on(key, query.facts.query_id, carried._replace(since=query.end), query.iris, until)
 
 
-def _going_on(object_key: str, query_id: str, carried: Carried, iris: Iris, until: int | None = None) -> Iterator[Node]:
+def _going_on(
+    object_key: str, query_id: str, carried: CarriedSetting, iris: Iris, until: int | None = None
+) -> Iterator[Node]:
     """A tag or policy under the new name of its column, by the query that renamed it. It refers to what it was under
     the former name.
     """
@@ -108,9 +102,8 @@ def _going_on(object_key: str, query_id: str, carried: Carried, iris: Iris, unti
                 "ah:validUntil": until,
             }
         )
-        yield Node(
-            SETTING, setting_iri(change, column, property_, name), setting_types(property_, is_plain=False), values
-        )
+        iri = setting_iri(change, column, property_, name)
+        yield Node(SETTING, iri, setting_types(property_, is_plain=False), values)
 
 
 def _change(change: Change, settings: list[Node], granted: list[Node], query: QueryContext) -> Values:
@@ -182,18 +175,18 @@ def setting_types(property_: str, *, is_plain: bool) -> tuple[str, ...]:
     return ("ah:Setting",) if special is None else (special, "ah:Setting")
 
 
-def ended(query_id: str, object_answers: Iterable[ObjectAnswer], iris: Iris) -> Iterator[Node]:
+def ending_nodes(query_id: str, object_answers: Iterable[ObjectAnswer], iris: Iris) -> Iterator[Node]:
     """What answers of a later day add to the versions and settings of a query."""
     for answer in object_answers:
         if answer.ending is not None:
-            types, values = ending_of(answer.ending, iris)
-            yield Node(VERSION, iris.version(answer.object_key, query_id), types, values)
+            version = VERSION.node(iris.version(answer.object_key, query_id), {})
+            yield with_ending(version, answer.ending, iris)
         for carried in answer.carried or ():
             yield from _going_on(answer.object_key, query_id, carried, iris)
         for (change_key, column, property_, _, names, _), until in answer.settings or ():
             change = f"{iris.query(query_id)}/change/{change_key}"
             if property_.startswith(GRANTED):
-                yield Node(GRANT, f"{change}/{property_}", GRANT.types, {"ah:validUntil": (until,)})
+                yield GRANT.node(f"{change}/{property_}", {"ah:validUntil": (until,)})
                 continue
             for name in names:
                 iri = setting_iri(change, column, property_, name)

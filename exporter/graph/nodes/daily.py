@@ -5,9 +5,9 @@ as to any other. It is not an entity, since nothing was made. A shared access pa
 belongs to exactly one activity.
 
 A query that writes has its nodes, but for what all runs of its statement share: it refers to patterns of accesses
-(:func:`pattern`), its versions of columns to patterns of derivations, its changes to shared settings. What an access of
-one run has follows: its version is the one of the pattern's object in ``prov:used`` of the query, since a query uses
-only one version of each object.
+(:func:`access_pattern`), its versions of columns to patterns of derivations, its changes to shared settings. So
+everything in an access of one run can be found: its version is the one of the pattern's object in ``prov:used`` of the
+query, since a query uses only one version of each object.
 
 A version of a column refers to its patterns and, as with ``--reads full``, to the versions that it was filled from and
 to its query. So everything in the derivation of one run can be found: for a pattern's source column, it is the version
@@ -40,7 +40,7 @@ from exporter.graph.vocabulary import (
     POLICY_ENFORCEMENT,
     SETTING,
 )
-from exporter.model.accesses import Alike, accessed, only_reads
+from exporter.model.accesses import ReadGroup, access_groups, only_reads
 from exporter.model.facts import Content, Derivation, Thing
 from exporter.model.identifiers import ROUTINE_KINDS, segment
 
@@ -65,14 +65,9 @@ def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]
         alike[names].append(derivation)
     by_target: dict[Target, list[Node]] = defaultdict(list)
     for names, each in alike.items():
-        ways = tuple(sorted({column_derivation.source_type for column_derivation in each}))
-        node = Node(
-            DERIVATION_PATTERN,
-            shared_iri("derived", iris, *names, ways),
-            DERIVATION_PATTERN.types,
-            _pattern_values(each[0], ways, iris),
-        )
-        by_target[each[0].target_key, each[0].target_column].append(node)
+        ways = tuple(sorted({derivation.source_type for derivation in each}))
+        iri, values = shared_iri("derived", iris, *names, ways), _pattern_values(each[0], ways, iris)
+        by_target[each[0].target_key, each[0].target_column].append(DERIVATION_PATTERN.node(iri, values))
     return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in by_target.items()}
 
 
@@ -97,11 +92,12 @@ def leading_to_patterns(nodes: list[Node], query: QueryContext) -> list[Node]:
         query.iris.column_state(key, query.version, column): tuple([node.iri for node in each])
         for (key, column), each in derivation_patterns(query.content, query.iris).items()
     }
-    return [_leading(node, by_version.get(node.iri)) for node in nodes]
-
-
-def _leading(node: Node, iris: tuple[str, ...] | None) -> Node:
-    return node if iris is None else node._replace(values={**node.values, "ah:derivationPattern": iris})
+    return [
+        node._replace(values={**node.values, "ah:derivationPattern": by_version[node.iri]})
+        if node.iri in by_version
+        else node
+        for node in nodes
+    ]
 
 
 _NOT_WRITTEN: Final = (ACCESS, COLUMN_DERIVATION)
@@ -114,7 +110,7 @@ def shared_patterns(content: Content, iris: Iris) -> list[Node]:
 
 
 def _of_accesses(content: Content, iris: Iris) -> list[Node]:
-    return [node for alike in accessed(content) if (node := pattern(alike, iris)) is not None]
+    return [node for alike in access_groups(content) if (node := access_pattern(alike, iris)) is not None]
 
 
 def sharing_nodes(query: QueryContext) -> tuple[list[Node], Links]:
@@ -190,7 +186,7 @@ class DailyReadPart(Struct, array_like=True, gc=False):
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
 
 
-class Read(Struct, array_like=True, gc=False):
+class DailyRead(Struct, array_like=True, gc=False):
     """All reads of one object (an IRI) by one user in one role on one day. ``role``: its name; ``runs_as``: its IRI,
     None where no role has the name; ``agents``: IRIs of the user, and of software that acted for the user.
     """
@@ -204,7 +200,7 @@ class Read(Struct, array_like=True, gc=False):
     last: int
     parts: list[DailyReadPart] = field(default_factory=list)
 
-    def add(self, other: Read) -> None:
+    def add(self, other: DailyRead) -> None:
         """Adds the other's reads."""
         self.agents |= other.agents
         self.count += other.count
@@ -240,19 +236,19 @@ def role_path(role_name: str | None, role: Thing | None) -> str:
     return f"/as/{kind}{segment(role_name)}"
 
 
-def of_read(iri: str, read: Read) -> Iterator[Node]:
+def daily_read_nodes(iri: str, read: DailyRead) -> Iterator[Node]:
     """The node of a day, user, role and object; with nodes of parts where not all of its reads are alike."""
     daily_read_parts = _apart(read.parts)
     if len(daily_read_parts) == 1:
         (part,) = daily_read_parts
-        yield Node(DAILY_READ, iri, DAILY_READ.types, _read_values(read, part, part))
+        yield DAILY_READ.node(iri, _read_values(read, part, part))
         return
     parts = sorted(((_part_iri(iri, part), part) for part in daily_read_parts), key=itemgetter(0))
     values = _read_values(read, read, None)
     values["dcterms:hasPart"] = tuple([text for text, _ in parts])
-    yield Node(DAILY_READ, iri, DAILY_READ.types, values)
+    yield DAILY_READ.node(iri, values)
     for part_iri, part in parts:
-        yield Node(DAILY_READ_PART, part_iri, DAILY_READ_PART.types, _read_values(read, part, part))
+        yield DAILY_READ_PART.node(part_iri, _read_values(read, part, part))
 
 
 def _apart(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
@@ -271,7 +267,7 @@ def _part_iri(iri: str, part: DailyReadPart) -> str:
     return f"{above}part/{_digest(path, part.pattern, part.enforced, sorted(part.versions))}"
 
 
-def _read_values(read: Read, counted: Read | DailyReadPart, part: DailyReadPart | None) -> Values:
+def _read_values(read: DailyRead, counted: DailyRead | DailyReadPart, part: DailyReadPart | None) -> Values:
     """Without what follows: the object from the pattern, and the last time from the first if they are equal."""
     values: Values = {
         "prov:startedAtTime": (counted.first,),
@@ -299,7 +295,7 @@ def _read_values(read: Read, counted: Read | DailyReadPart, part: DailyReadPart 
 # --- shared nodes -----------------------------------------------------------------------------------------------------
 
 
-def pattern(alike: Alike, iris: Iris) -> Node | None:
+def access_pattern(alike: ReadGroup, iris: Iris) -> Node | None:
     """``access/DIGEST``: what was read of an object, and how; None where nothing is listed as read."""
     if not alike.ways:
         return None
@@ -312,7 +308,7 @@ def pattern(alike: Alike, iris: Iris) -> Node | None:
     if columns:
         values["ah:readColumn"] = tuple(columns)
     iri = shared_iri("access", iris, *alike[:4])
-    return Node(ACCESS_PATTERN, iri, ACCESS_PATTERN.types, values)
+    return ACCESS_PATTERN.node(iri, values)
 
 
 def shared_enforcements(query: QueryContext) -> list[Node]:
@@ -323,7 +319,7 @@ def shared_enforcements(query: QueryContext) -> list[Node]:
     for reference in query.content.policies:
         values = enforcement_values(reference, query)
         iri = shared_iri("enforced", query.iris, *sorted(values.items()))
-        enforcements.append(Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, values))
+        enforcements.append(POLICY_ENFORCEMENT.node(iri, values))
     return enforcements
 
 

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.graph.iri import Iris, account_iri
 from exporter.graph.nodes.agents import owners
-from exporter.graph.nodes.versions import unrecorded, with_ending
+from exporter.graph.nodes.versions import unrecorded_versions, with_ending
 from exporter.graph.terms import (
-    COLUMN_VERSION_TYPES,
     DOMAIN_CLASSES,
     KIND_CLASSES,
     UNRECORDED_COLUMN_VERSION_TYPES,
     UNRECORDED_VERSION_TYPES,
-    VERSION_TYPES,
     Node,
     Values,
     single,
@@ -39,7 +37,7 @@ from exporter.input.aggregates import is_id
 from exporter.input.times import iso
 from exporter.model.answers import is_recorded, state_before, state_made_by
 from exporter.model.identifiers import canonical_name, match_name, segment
-from exporter.model.object_state import Named, ObjectHistory, Profile, ViewSource
+from exporter.model.object_state import NamePeriod, ObjectHistory, Profile, ViewSource
 from exporter.model.objects import containers
 from exporter.model.other_accounts import account_in
 
@@ -55,18 +53,16 @@ _EVERY: Final = ("ah:SnowflakeObject", "prov:Entity")
 
 def of_object(profile: Profile, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The object, the names that it had, its columns, and its versions that no recorded query made."""
-    thing = iris.object(profile.key)
+    thing, types = iris.object(profile.key), _types(profile.kind, tuple(sorted(profile.domains)))
     names = [_name(profile.key, named, iris) for named in history.names]
-    yield Node(
-        OBJECT, thing, _types(profile.kind, tuple(sorted(profile.domains))), _object(profile, history, names, iris)
-    )
+    yield Node(OBJECT, thing, types, _object(profile, history, names, iris))
     yield from names
     yield from _columns(profile, thing, iris)
     yield from (_source(profile.key, source, iris) for source in history.sources)
-    yield from unrecorded(profile.key, history, iris)
+    yield from unrecorded_versions(profile.key, history, iris)
 
 
-def lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
+def split_lasting(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes in two parts: what stays true whatever comes later, and what a later query may change (the label and
     the names of an object, whether it is a helper, the sources of a view). Both parts of a node have its types.
     """
@@ -145,7 +141,7 @@ def _types(kind: str, domains: tuple[str, ...]) -> tuple[str, ...]:
     return (*exact, *KIND_CLASSES.get(kind, policy), *_EVERY)
 
 
-def _name(key: str, named: Named, iris: Iris) -> Node:
+def _name(key: str, named: NamePeriod, iris: Iris) -> Node:
     """``OBJECT/called/TIME/NAME``."""
     values = single(
         {
@@ -157,7 +153,7 @@ def _name(key: str, named: Named, iris: Iris) -> Node:
         }
     )
     iri = iris.path(f"{key}/called/{segment(iso(named.since))}/{segment(named.name)}")
-    return Node(OBJECT_NAME, iri, OBJECT_NAME.types, values)
+    return OBJECT_NAME.node(iri, values)
 
 
 def _source(view: str, source: ViewSource, iris: Iris) -> Node:
@@ -185,7 +181,7 @@ def _source(view: str, source: ViewSource, iris: Iris) -> Node:
         path = f"column/{segment(source.view_column)}/of/{source.key}"
     if source.source_column is not None:
         path += f"/column/{segment(source.source_column)}"
-    return Node(VIEW_SOURCE, iris.path(f"{view}/{source.state}/shows/{path}"), VIEW_SOURCE.types, values)
+    return VIEW_SOURCE.node(iris.path(f"{view}/{source.state}/shows/{path}"), values)
 
 
 def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
@@ -198,7 +194,7 @@ def _columns(profile: Profile, thing: str, iris: Iris) -> Iterator[Node]:
         values["ah:columnOf"] = (thing,)
         if former:
             values["ah:renamedFrom"] = tuple(sorted(iris.column(profile.key, before) for before in former))
-        yield Node(COLUMN, iris.column(profile.key, name), COLUMN.types, values)
+        yield COLUMN.node(iris.column(profile.key, name), values)
 
 
 def column_names(profile: Profile) -> list[str]:
@@ -206,7 +202,7 @@ def column_names(profile: Profile) -> list[str]:
     return sorted(profile.columns.keys() | profile.renamed_from.keys())
 
 
-def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
+def copy_nodes(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterator[Node]:
     """The columns of all copies of a table, and the versions of the table that they come from and no recorded query
     made. The versions of the copies are in :func:`version_of_copy`.
     """
@@ -223,7 +219,7 @@ def copies(profile: Profile, inferred: Iterable[Inferred], iris: Iris) -> Iterat
         for state, _ in copy.columns.values():
             if not is_recorded(state):
                 history.unrecorded[state] = None
-    yield from unrecorded(profile.key, history, iris)
+    yield from unrecorded_versions(profile.key, history, iris)
     yield from made
 
 
@@ -254,7 +250,7 @@ def version_of_copy(source: str, inferred: Inferred, iris: Iris) -> tuple[Node, 
         "ah:inferredFrom": values["ah:inferredFrom"],
     }
     return (
-        Node(VERSION, iris.state(copy.key, made), VERSION_TYPES, values),
+        VERSION.node(iris.state(copy.key, made), values),
         Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before),
     )
 
@@ -275,10 +271,8 @@ def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris:
     made, found = state_made_by(event.query_id), state_before(copy.first)
     column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
     own = iris.column_state(copy.key, made, name)
-    yield Node(
-        COLUMN_VERSION,
+    yield COLUMN_VERSION.node(
         own,
-        COLUMN_VERSION_TYPES,
         {
             "prov:specializationOf": (column,),
             "dcterms:isPartOf": (iris.state(copy.key, made),),
@@ -296,10 +290,8 @@ def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris:
             "ah:priorColumnVersion": (own,),
         },
     )
-    yield Node(
-        COLUMN_DERIVATION,
+    yield COLUMN_DERIVATION.node(
         _derivation_iri(source, copy.key, made, name, iris),
-        COLUMN_DERIVATION.types,
         {
             "prov:entity": (iris.state(source, inferred.state),),
             "prov:hadActivity": (query,),

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from exporter.graph.iri import Iris, account_iri
 from exporter.graph.nodes.agents import associations, user_association
 from exporter.graph.nodes.changes import changes
-from exporter.graph.nodes.versions import QueryContext, accesses, column_versions, derivations, versions
+from exporter.graph.nodes.versions import QueryContext, accesses, column_derivation, column_versions, versions
 from exporter.graph.terms import Node, Values, single
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
 from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS, Join, PolicyReference, QueryFacts
@@ -17,13 +17,8 @@ from exporter.model.identifiers import segment
 from exporter.model.objects import role_of, warehouse_of
 
 
-def enforcements(query: QueryContext) -> list[Node]:
-    """One node for each policy and what it protects, with the version of the policy that was in force."""
-    return [_enforcement(reference, query) for reference in query.content.policies]
-
-
 def enforcement_values(reference: PolicyReference, query: QueryContext) -> Values:
-    """The values of a node of an enforced policy."""
+    """The values of the node of an enforced policy, with the version of the policy that was in force."""
     iris, policy, thing, column = query.iris, reference.policy_key, reference.protected, reference.column_name
     return single(
         {
@@ -46,12 +41,7 @@ def _enforcement(reference: PolicyReference, query: QueryContext) -> Node:
         protected = f"{protected}/column/{segment(column)}"
     side = "enforced-by-provider" if reference.provider else "enforced"
     iri = f"{query.iri}/{side}/{policy}/on/{protected}"
-    return Node(POLICY_ENFORCEMENT, iri, POLICY_ENFORCEMENT.types, enforcement_values(reference, query))
-
-
-def joins(query: QueryContext) -> list[Node]:
-    """One node for each join."""
-    return [_join(join, query) for join in query.content.joins]
+    return POLICY_ENFORCEMENT.node(iri, enforcement_values(reference, query))
 
 
 def _join(join: Join, query: QueryContext) -> Node:
@@ -67,7 +57,7 @@ def _join(join: Join, query: QueryContext) -> Node:
         }
     )
     kind = "untyped" if join.join_type is None else f"type/{segment(join.join_type)}"
-    return Node(JOIN, f"{query.iri}/join/{kind}/{left.key}/with/{right.key}", JOIN.types, values)
+    return JOIN.node(f"{query.iri}/join/{kind}/{left.key}/with/{right.key}", values)
 
 
 def _unchanged(columns: Collection[str]) -> dict[str, str]:
@@ -100,14 +90,12 @@ def statement_nodes(query: QueryContext) -> tuple[list[Node], Links]:
     the statement that finds the same states has the same nodes, except for the query id in them. Raises KeyError
     where an answer is missing for an object that the query read, derived data from, or was protected by.
     """
-    used, enforced, joined, derived = (
-        accesses(query),
-        enforcements(query),
-        joins(query),
-        derivations(query),
-    )
+    content = query.content
+    used, enforced = accesses(query), [_enforcement(reference, query) for reference in content.policies]
+    joined = [_join(join, query) for join in content.joins]
+    derived = [column_derivation(derivation, query) for derivation in content.derivations]
     targets: dict[str, list[str]] = {}
-    for derivation, node in zip(query.content.derivations, derived, strict=True):
+    for derivation, node in zip(content.derivations, derived, strict=True):
         targets.setdefault(derivation.target_key, []).append(node.iri)
     by_target = {key: tuple(sorted(iris)) for key, iris in targets.items()}
     links = Links(_iris(used), _iris(enforced), _iris(joined), by_target)
@@ -134,7 +122,7 @@ def run_nodes(query: QueryContext, links: Links) -> Iterator[Node]:
         "ah:hasChange": _iris([change for change, _ in changed]),
     }
     of = QUERY if query.facts.calls is None else AGGREGATED_QUERIES
-    yield Node(of, query.iri, of.types, _query(query, associated, parts))
+    yield of.node(query.iri, _query(query, associated, parts))
     yield from associated
     for change, settings in changed:
         yield change
@@ -192,4 +180,4 @@ def _add_unchanged(facts: QueryFacts, iris: Iris, values: Values) -> None:
 
 def of_unrecorded_query(query_id: str, iris: Iris) -> Node:
     """A parent or root query without a row: only its id is known."""
-    return Node(UNRECORDED_QUERY, iris.query(query_id), UNRECORDED_QUERY.types, {"ah:queryId": (query_id,)})
+    return UNRECORDED_QUERY.node(iris.query(query_id), {"ah:queryId": (query_id,)})

@@ -13,18 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from exporter.graph.terms import (
-    COLUMN_VERSION_TYPES,
-    UNRECORDED_COLUMN_VERSION_TYPES,
-    UNRECORDED_VERSION_TYPES,
-    VERSION_TYPES,
-    Node,
-    Value,
-    Values,
-)
+from exporter.graph.terms import UNRECORDED_COLUMN_VERSION_TYPES, UNRECORDED_VERSION_TYPES, Node, Value, Values
 from exporter.graph.vocabulary import ACCESS, COLUMN_DERIVATION, COLUMN_VERSION, VERSION
 from exporter.model.answers import Answers, Ending, state_made_by
-from exporter.model.effects import Effect, effects
+from exporter.model.effects import effects
 from exporter.model.facts import Column, Derivation, QueryFacts, Write
 from exporter.model.identifiers import ROUTINE_KINDS, segment
 from exporter.model.object_state import ObjectHistory
@@ -66,7 +58,7 @@ def accesses(query: QueryContext) -> list[Node]:
             values["ah:objectName"] = (thing.name,)
         if access.columns:
             values["ah:readColumn"] = column_iris(f"{below}{key}", access.columns)
-        usages.append(Node(ACCESS, f"{query_iri}/access/{access.access.lower()}/{key}", ACCESS.types, values))
+        usages.append(ACCESS.node(f"{query_iri}/access/{access.access.lower()}/{key}", values))
     return usages
 
 
@@ -75,12 +67,7 @@ def column_iris(thing: str, columns: Iterable[Column]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([f"{thing}/column/{segment(column.name)}" for column in columns]))
 
 
-def derivations(query: QueryContext) -> list[Node]:
-    """One derivation for each written column, kind of source and source, in the order of the facts."""
-    return [_derivation(derivation, query) for derivation in query.content.derivations]
-
-
-def _derivation(derivation: Derivation, query: QueryContext) -> Node:
+def column_derivation(derivation: Derivation, query: QueryContext) -> Node:
     """``OBJECT/version/QUERY/derivation/COLUMN/KIND/SOURCE[/column/COLUMN]``."""
     below, source, source_column = query.iris.below, derivation.source, derivation.source_column
     key, target = source.key, f"{below}{derivation.target_key}"
@@ -106,7 +93,7 @@ def _derivation(derivation: Derivation, query: QueryContext) -> Node:
     if derivation.target_name is not None:
         values["ah:targetName"] = (derivation.target_name,)
     iri = f"{target}/{query.version}/derivation/{target_column}/{derivation.source_type.lower()}/{path}"
-    return Node(COLUMN_DERIVATION, iri, COLUMN_DERIVATION.types, values)
+    return COLUMN_DERIVATION.node(iri, values)
 
 
 # --- made by a query ----------------------------------------------------------------------------------------------
@@ -130,7 +117,7 @@ def versions(query: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Ite
         if effect.policy_body is not None:
             values["ah:policyBody"] = (effect.policy_body,)
         _add_drop(query.answers.endings.get(key), query.iris, values)
-        yield Node(VERSION, query.iris.state(key, query.version), VERSION_TYPES, values)
+        yield VERSION.node(query.iris.state(key, query.version), values)
 
 
 def _made(key: str, query: QueryContext) -> Values:
@@ -171,14 +158,6 @@ def _add_write(write: Write, thing: str, values: Values) -> None:
         values["ah:objectName"] = (write.thing.name,)
 
 
-def ending_of(ending: Ending, iris: Iris) -> tuple[tuple[str, ...], Values]:
-    """The types of a version that a query made, and the values that its ending adds."""
-    values: Values = {}
-    _add_until(ending, values)
-    _add_drop(ending, iris, values)
-    return VERSION_TYPES, values
-
-
 def with_ending(node: Node, ending: Ending | None, iris: Iris) -> Node:
     """A version with the values that its ending adds."""
     values = dict(node.values)
@@ -204,10 +183,9 @@ def column_versions(query: QueryContext, derivations: Sequence[Node]) -> Iterato
     """The versions of columns that a query wrote, added or renamed, with the column versions that they derive from."""
     filled = _filled(derivations)
     for key, effect in query.effects.items():
-        if not effect.written:
-            continue
         for column in effect.written:
-            yield _column_version(key, column, query, filled, _renamed_to(column, effect))
+            former = [old for old, new in effect.renamed if new == column]
+            yield _column_version(key, column, query, filled, former)
 
 
 def _filled(derivations: Sequence[Node]) -> Mapping[Value, dict[Value, Value]]:
@@ -218,10 +196,6 @@ def _filled(derivations: Sequence[Node]) -> Mapping[Value, dict[Value, Value]]:
         if source is not None:
             filled[node.values["ah:targetColumnVersion"][0]][node.values["ah:sourceColumn"][0]] = source[0]
     return filled
-
-
-def _renamed_to(column: str, effect: Effect) -> list[str]:
-    return [old for old, new in effect.renamed if new == column] if effect.renamed else []
 
 
 def _column_version(
@@ -251,13 +225,13 @@ def _column_version(
         values["prov:wasDerivedFrom"] = tuple(
             [version for _, version in sorted(sources.items(), key=lambda each: str(each[0]))]
         )
-    return Node(COLUMN_VERSION, iri, COLUMN_VERSION_TYPES, values)
+    return COLUMN_VERSION.node(iri, values)
 
 
 # --- not in the rows of a query that made them ------------------------------------------------------------------------
 
 
-def unrecorded(key: str, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
+def unrecorded_versions(key: str, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
     """The versions of an object and of its columns that no recorded query made, and that some node refers to; and those
     of the object that the UNDROP of its schema or database made.
     """
@@ -273,9 +247,7 @@ def unrecorded(key: str, history: ObjectHistory, iris: Iris) -> Iterator[Node]:
             "prov:generatedAtTime": (restored.at,),
             "ah:priorVersion": (iris.state(key, restored.prior),),
         }
-        _add_until(restored.ending, values)
-        _add_drop(restored.ending, iris, values)
-        yield Node(VERSION, iris.version(key, restored.query_id), VERSION_TYPES, values)
+        yield with_ending(VERSION.node(iris.version(key, restored.query_id), values), restored.ending, iris)
     for column, state in sorted(history.unrecorded_columns):
         values = {
             "prov:specializationOf": (iris.column(key, column),),

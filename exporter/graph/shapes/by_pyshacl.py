@@ -53,7 +53,7 @@ def validate(triples: Iterable[Triple], source: ShapesGraph) -> list[Result]:
         if problem is not None:
             raise source.refused(shape, problem)
     _search(triples, source)
-    return asked(triples, source, graph_of(source.triples))
+    return run_pyshacl(triples, source, graph_of(source.triples))
 
 
 def _search(triples: list[Triple], source: ShapesGraph) -> None:
@@ -80,7 +80,7 @@ def _texts(triples: list[Triple], predicates: set[NamedNode]) -> list[str]:
     return sorted({text(cast("Term", term)) for term in terms})
 
 
-def asked(triples: Iterable[Triple], source: ShapesGraph, shapes: Graph) -> list[Result]:
+def run_pyshacl(triples: Iterable[Triple], source: ShapesGraph, shapes: Graph) -> list[Result]:
     """The same, with ``shapes`` in the place of the source's own graph."""
     logger = logging.getLogger(_LITERALS)
     level = logger.level

@@ -40,7 +40,7 @@ from exporter.graph.shapes.constraints import (
     UniqueLang,
 )
 from exporter.graph.shapes.literals import read
-from exporter.graph.shapes.model import TYPE, Constraint, Literal, NamedNode, OfEach, Shape, Term, component_of
+from exporter.graph.shapes.model import TYPE, Constraint, Literal, NamedNode, Shape, Term, ValueConstraint, component_of
 from exporter.graph.shapes.neighbourhood import NeighbourhoodShapes, TooFarError, needed_by
 from exporter.graph.shapes.on_graph import (
     NodeGraph,
@@ -56,11 +56,11 @@ from exporter.graph.shapes.paths import Predicate
 from exporter.graph.shapes.reading import Shapes, load
 from exporter.graph.terms import AH, Node, NodeClass, Property, Value, Values, full
 
-Test = Callable[[Any], bool]
+ValueTest = Callable[[Any], bool]
 """A test of one value."""
-OfAll = Callable[[tuple[Value, ...]], bool]
+ValuesTest = Callable[[tuple[Value, ...]], bool]
 """A test of all values of a property."""
-Whole = Callable[[str, Values], bool]
+NodeTest = Callable[[str, Values], bool]
 """A test of a node by its IRI and its values."""
 
 
@@ -98,12 +98,12 @@ class Checks:
             plan = self._plans[base][node.of][node.types]
         except KeyError:
             plan = self._planned(node, base)
-        if plan.is_sound(node.iri, node.values):
+        if plan.conforms(node.iri, node.values):
             return []
         return self._validated(node, base, plan.shapes)
 
     def _planned(self, node: Node, base: str) -> ClassTests:
-        plan = _Maker(base, node.of, node.types).plan(self._shapes)
+        plan = _Compiler(base, node.of, node.types).plan(self._shapes)
         self._plans.setdefault(base, {}).setdefault(node.of, {})[node.types] = plan
         return plan
 
@@ -131,12 +131,12 @@ def passes(*_: object) -> bool:
     return True
 
 
-def where_there(terms: tuple[str, ...], test: Whole) -> Whole:
+def if_any_term(terms: tuple[str, ...], test: NodeTest) -> NodeTest:
     """The test that only applies to nodes that have one of the terms; others pass."""
     return lambda iri, values: not any(term == "rdf:type" or term in values for term in terms) or test(iri, values)
 
 
-def logic(constraint: Logic, tests: list[Whole]) -> Whole:
+def logic(constraint: Logic, tests: list[NodeTest]) -> NodeTest:
     """The tests of the shapes of a logical constraint, combined."""
     combined = constraint.combined
     if constraint.component != "sh:xone" or {*tests} <= {passes, fails}:
@@ -150,7 +150,7 @@ def logic(constraint: Logic, tests: list[Whole]) -> Whole:
     return only if constraint.component != "sh:not" else lambda iri, values: not only(iri, values)
 
 
-def in_time(term: str, other: str, *, is_inclusive: bool) -> Whole:
+def in_time(term: str, other: str, *, is_inclusive: bool) -> NodeTest:
     """Whether every value of a term comes before every one of the other."""
 
     def is_in_time(_: str, values: Values) -> bool:
@@ -164,7 +164,7 @@ def in_time(term: str, other: str, *, is_inclusive: bool) -> Whole:
     return is_in_time
 
 
-def not_itself(term: str, base: str) -> Whole:
+def not_itself(term: str, base: str) -> NodeTest:
     """Whether the node is none of the values of a term, in neither form of its IRI: whole, or a path."""
 
     def is_not_itself(iri: str, values: Values) -> bool:
@@ -183,7 +183,7 @@ _references: Final = cache(References)
 """Properties with the same class share what has passed."""
 
 
-def test_of_value(constraint: OfEach, predicate: Property, base: str) -> Test | None:  # noqa: PLR0911 - one for each
+def test_of_value(constraint: ValueConstraint, predicate: Property, base: str) -> ValueTest | None:  # noqa: PLR0911 - one for each
     """The fast test of each value of a property; None where the constraint has none for such values."""
     is_literal, is_text = predicate.is_literal, predicate.range == "xsd:string"
     match constraint:
@@ -209,7 +209,7 @@ def test_of_value(constraint: OfEach, predicate: Property, base: str) -> Test | 
     return None
 
 
-def test_of_values(constraint: Constraint, predicate: Property) -> OfAll | None:
+def test_of_values(constraint: Constraint, predicate: Property) -> ValuesTest | None:
     """The fast test of all values of a property together; None where the constraint has none for such values."""
     match constraint:
         case UniqueLang() | Count(bound=0 | 1):
@@ -221,14 +221,14 @@ def test_of_values(constraint: Constraint, predicate: Property) -> OfAll | None:
     return None
 
 
-def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
+def all_tests(most: int | None, each: list[ValueTest], others: list[ValuesTest]) -> ValuesTest:
     """All tests of a property's values as one; it is only applied to properties that have values. ``most``: how many
     there may be; ``each``: tests of each value; ``others``: of all values together.
     """
     if fails in each or most == 0:
         return fails
     if others:
-        rest = of_all(most, each, [])
+        rest = all_tests(most, each, [])
         return lambda values: rest(values) and all(test(values) for test in others)
     if most == 1:
         return _of_one(each)
@@ -236,7 +236,7 @@ def of_all(most: int | None, each: list[Test], others: list[OfAll]) -> OfAll:
     return of_many if most is None else lambda values: len(values) <= most and of_many(values)
 
 
-def _of_one(each: list[Test]) -> OfAll:
+def _of_one(each: list[ValueTest]) -> ValuesTest:
     if not each:
         return lambda values: len(values) == 1
     if len(each) > 1:
@@ -248,7 +248,7 @@ def _of_one(each: list[Test]) -> OfAll:
     return lambda values: len(values) == 1 and test(values[0])
 
 
-def _of_many(each: list[Test]) -> OfAll:
+def _of_many(each: list[ValueTest]) -> ValuesTest:
     if not each:
         return bool  # there are values
     if len(each) > 1:
@@ -266,15 +266,15 @@ def _of_many(each: list[Test]) -> OfAll:
 class ClassTests:
     """The tests of a class of nodes. ``shapes``: those that can have results at such nodes."""
 
-    __slots__ = ("_of_values", "_required", "_wholes", "shapes")
+    __slots__ = ("_node_tests", "_of_values", "_required", "shapes")
 
-    def __init__(self, shapes: tuple[Shape, ...], tests: _Tests, properties: Iterable[Property]) -> None:
+    def __init__(self, shapes: tuple[Shape, ...], tests: _CollectedTests, properties: Iterable[Property]) -> None:
         self.shapes = shapes
         self._required = tuple(tests.required)
         self._of_values = {predicate.term: tests.of(predicate.term) for predicate in properties}
-        self._wholes = tuple(tests.wholes)
+        self._node_tests = tuple(tests.node_tests)
 
-    def is_sound(self, iri: str, values: Values) -> bool:
+    def conforms(self, iri: str, values: Values) -> bool:
         """Whether the node conforms to all shapes of the plan."""
         for term in self._required:
             if term not in values:
@@ -283,51 +283,51 @@ class ClassTests:
         for term, value in values.items():
             if not of_values[term](value):
                 return False
-        for of_node in self._wholes:  # noqa: SIM110 - a loop is several times as fast as all() of few
-            if not of_node(iri, values):
+        for test in self._node_tests:  # noqa: SIM110 - a loop is several times as fast as all() of few
+            if not test(iri, values):
                 return False
         return True
 
 
 @dataclass
-class _Tests:
+class _CollectedTests:
     """The tests, collected. ``each``: of each single value of a term; ``others``: of all its values together."""
 
     required: dict[str, None] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
-    each: defaultdict[str, list[Test]] = field(default_factory=lambda: defaultdict(list))
-    others: defaultdict[str, list[OfAll]] = field(default_factory=lambda: defaultdict(list))
-    wholes: list[Whole] = field(default_factory=list)
+    each: defaultdict[str, list[ValueTest]] = field(default_factory=lambda: defaultdict(list))
+    others: defaultdict[str, list[ValuesTest]] = field(default_factory=lambda: defaultdict(list))
+    node_tests: list[NodeTest] = field(default_factory=list)
 
-    def of(self, term: str) -> OfAll:
+    def of(self, term: str) -> ValuesTest:
         """All tests of a term's values as one test."""
-        return of_all(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
+        return all_tests(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
 
-    def add_whole(self, test: Whole) -> None:
+    def add_node_test(self, test: NodeTest) -> None:
         """Adds a test of the node."""
         if test is not passes:
-            self.wholes.append(test)
+            self.node_tests.append(test)
 
-    def as_one(self) -> Whole:
+    def as_one(self) -> NodeTest:
         """All tests as one."""
-        if fails in self.wholes:
+        if fails in self.node_tests:
             return fails
-        required, wholes = tuple(self.required), tuple(self.wholes)
+        required, node_tests = tuple(self.required), tuple(self.node_tests)
         terms = {term: self.of(term) for term in {**self.most, **self.each, **self.others}}
-        if not (required or wholes or terms):
+        if not (required or node_tests or terms):
             return passes
-        if len(required) == 1 and not wholes and set(terms) <= set(required):
+        if len(required) == 1 and not node_tests and set(terms) <= set(required):
             (term,) = required
             test = terms.get(term, bool)  # there are values
             return lambda _, values: term in values and test(values[term])
         return lambda iri, values: (
             all(term in values for term in required)
             and all(test(values[term]) for term, test in terms.items() if term in values)
-            and all(test(iri, values) for test in wholes)
+            and all(test(iri, values) for test in node_tests)
         )
 
 
-class _Maker:
+class _Compiler:
     """Makes the plan of the nodes of one class with these types, in a graph below ``base``. ``_unknown`` stands for any
     of them: it has no values.
     """
@@ -342,63 +342,63 @@ class _Maker:
         """The plan of the nodes."""
         classes = frozenset[str]().union(*(superclasses(name) for name in self._types))
         terms = {iri: predicate.term for iri, predicate in self._properties.items()} | {TYPE.value: "rdf:type"}
-        tests, applying = _Tests(), []
-        tests.add_whole(has_class_of_iri(self._types, self._base))
+        tests, applying = _CollectedTests(), []
+        tests.add_node_test(has_class_of_iri(self._types, self._base))
         for shape in shapes:
             having = tuple(terms[iri.value] for iri in shape.targets.subjects_of if iri.value in terms)
             if any(class_.value in classes for class_ in shape.targets.classes):
                 self.add(shape, tests)
             elif having:
-                tests.add_whole(where_there(having, self.as_one(shape)))
+                tests.add_node_test(if_any_term(having, self.as_one(shape)))
             else:
                 continue
             applying.append(shape)
         return ClassTests(tuple(applying), tests, self._of.properties)
 
-    def as_one(self, shape: Shape) -> Whole:
+    def as_one(self, shape: Shape) -> NodeTest:
         """The test of whether a node conforms to the shape."""
-        tests = _Tests()
+        tests = _CollectedTests()
         self.add(shape, tests)
         return tests.as_one()
 
-    def add(self, shape: Shape, tests: _Tests) -> None:
+    def add(self, shape: Shape, tests: _CollectedTests) -> None:
         """Adds the tests of a shape whose focus node is the node itself."""
         for constraint in () if shape.is_deactivated else shape.constraints:
             if shape.path is None:
                 self._add_of_node(shape, constraint, tests)
             elif not isinstance(shape.path, Predicate) or isinstance(constraint, Equals | Disjoint):
-                tests.add_whole(self._asked(shape, constraint))
+                tests.add_node_test(self._asked(shape, constraint))
             elif isinstance(constraint, LessThan):
-                tests.add_whole(self._order(shape, shape.path, constraint))
+                tests.add_node_test(self._order(shape, shape.path, constraint))
             elif shape.path.iri.value in self._properties:
                 self._add_of_values(constraint, self._properties[shape.path.iri.value], tests)
             else:  # rdf:type, or a property that no node of the class has
-                tests.add_whole(self._decided(constraint, shape.path.values(self._unknown, self._focus)))
+                tests.add_node_test(self._decided(constraint, shape.path.values(self._unknown, self._focus)))
 
-    def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _Tests) -> None:
+    def _add_of_values(self, constraint: Constraint, predicate: Property, tests: _CollectedTests) -> None:
         """Adds a constraint on the values of a property of the class."""
         term, base, unknown = predicate.term, self._base, self._unknown
         if self._decided(constraint, ()) is fails:
             tests.required[term] = None
         if isinstance(constraint, Count) and not constraint.is_least:
             tests.most[term] = min(constraint.bound, tests.most.get(term, constraint.bound))
-        elif isinstance(constraint, OfEach):
+        elif isinstance(constraint, ValueConstraint):
             test = test_of_value(constraint, predicate, base)
             if test is not passes:
                 tests.each[term].append(
                     test or (lambda value: constraint.accepts(unknown, term_of(value, predicate, base)))
                 )
         else:
-            of_all = test_of_values(constraint, predicate)
+            values_test = test_of_values(constraint, predicate)
 
             def asked(found: tuple[Value, ...]) -> bool:
                 values = {term_of(value, predicate, base): None for value in found}
                 return next(constraint.failing(unknown, self._focus, values), asked) is asked
 
-            if of_all is not passes:
-                tests.others[term].append(of_all or asked)
+            if values_test is not passes:
+                tests.others[term].append(values_test or asked)
 
-    def _add_of_node(self, shape: Shape, constraint: Constraint, tests: _Tests) -> None:
+    def _add_of_node(self, shape: Shape, constraint: Constraint, tests: _CollectedTests) -> None:
         """Adds a constraint whose one value is the node itself."""
         if isinstance(constraint, OfProperty):
             self.add(constraint.shape, tests)
@@ -406,21 +406,21 @@ class _Maker:
             for iri, predicate in self._properties.items():
                 if NamedNode(iri) not in constraint.allowed:
                     tests.each[predicate.term].append(fails)
-            tests.add_whole(self._decided(constraint, (self._focus,)))
+            tests.add_node_test(self._decided(constraint, (self._focus,)))
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
-            tests.add_whole(not_itself(self._properties[constraint.predicate.value].term, self._base))
+            tests.add_node_test(not_itself(self._properties[constraint.predicate.value].term, self._base))
         elif isinstance(constraint, Logic):
-            tests.add_whole(logic(constraint, list(map(self.as_one, constraint.shapes))))
+            tests.add_node_test(logic(constraint, list(map(self.as_one, constraint.shapes))))
         elif isinstance(constraint, NodeKind | OfClass | Datatype):
-            tests.add_whole(self._decided(constraint, (self._focus,)))
+            tests.add_node_test(self._decided(constraint, (self._focus,)))
         else:
-            tests.add_whole(self._asked(shape, constraint))
+            tests.add_node_test(self._asked(shape, constraint))
 
-    def _decided(self, constraint: Constraint, values: Collection[Term]) -> Whole:
+    def _decided(self, constraint: Constraint, values: Collection[Term]) -> NodeTest:
         """The test for a constraint on values that are the same for all nodes, so that all give the same result."""
         return passes if next(constraint.failing(self._unknown, self._focus, values), self) is self else fails
 
-    def _order(self, shape: Shape, path: Predicate, constraint: LessThan) -> Whole:
+    def _order(self, shape: Shape, path: Predicate, constraint: LessThan) -> NodeTest:
         """The test of whether the values of the path come before those of the other property."""
         one, other = (self._properties.get(iri.value) for iri in (path.iri, constraint.predicate))
         if one and other and one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
@@ -429,7 +429,7 @@ class _Maker:
             return self._asked(shape, constraint)
         return passes  # one of the two has no values
 
-    def _asked(self, shape: Shape, constraint: Constraint) -> Whole:
+    def _asked(self, shape: Shape, constraint: Constraint) -> NodeTest:
         """The test for a constraint without a faster form: it is applied to the whole node."""
         of, types, base = self._of, self._types, self._base
 

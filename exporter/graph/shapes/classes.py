@@ -299,11 +299,11 @@ def _kinds() -> dict[str, str]:
     types = {
         text(cast("Term", one.subject)): text(cast("Term", one.object)) for one in triples if one.predicate == TYPE
     }
-    return {iri: _kind(type_) for iri, type_ in types.items() if iri.startswith(AH)}
-
-
-def _kind(type_: str) -> str:
-    return "a property" if type_.endswith("Property") else "a class"
+    return {
+        iri: "a property" if type_.endswith("Property") else "a class"
+        for iri, type_ in types.items()
+        if iri.startswith(AH)
+    }
 
 
 def _is_unknown(term: NamedNode) -> bool:

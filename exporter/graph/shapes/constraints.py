@@ -21,9 +21,9 @@ from exporter.graph.shapes.model import (
     Finding,
     Literal,
     NamedNode,
-    OfEach,
     Shape,
     Term,
+    ValueConstraint,
 )
 from exporter.graph.shapes.paths import Predicate
 
@@ -39,7 +39,7 @@ NODE_KINDS: Final = {
 
 
 @dataclass(frozen=True)
-class OfClass(OfEach):
+class OfClass(ValueConstraint):
     """sh:class: an instance of the class, or of a subclass."""
 
     class_: NamedNode
@@ -49,7 +49,7 @@ class OfClass(OfEach):
 
 
 @dataclass(frozen=True)
-class Datatype(OfEach):
+class Datatype(ValueConstraint):
     """sh:datatype: a literal of the datatype whose text is valid for it."""
 
     datatype: NamedNode
@@ -61,7 +61,7 @@ class Datatype(OfEach):
 
 
 @dataclass(frozen=True)
-class NodeKind(OfEach):
+class NodeKind(ValueConstraint):
     """sh:nodeKind, one of :data:`NODE_KINDS`."""
 
     kind: str
@@ -71,7 +71,7 @@ class NodeKind(OfEach):
 
 
 @dataclass(frozen=True)
-class Length(OfEach):
+class Length(ValueConstraint):
     """sh:minLength and sh:maxLength: the characters of a text or an IRI. A blank node only passes a minimum of 0."""
 
     bound: int
@@ -97,7 +97,7 @@ def flags_of(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Pattern(OfEach):
+class Pattern(ValueConstraint):
     """sh:pattern with sh:flags: a match anywhere in the text or IRI, by Python's regular expressions."""
 
     expression: Expression
@@ -107,7 +107,7 @@ class Pattern(OfEach):
 
 
 @dataclass(frozen=True)
-class LanguageIn(OfEach):
+class LanguageIn(ValueConstraint):
     """sh:languageIn: the language of the text, or its part before the first hyphen, is one of these; ``*`` is any
     language.
     """
@@ -130,7 +130,7 @@ _ALLOWED: Final = {
 
 
 @dataclass(frozen=True)
-class Bound(OfEach):
+class Bound(ValueConstraint):
     """sh:minInclusive and similar: a value that cannot be compared does not pass."""
 
     bound: Literal
@@ -144,7 +144,7 @@ class Bound(OfEach):
 
 
 @dataclass(frozen=True)
-class In(OfEach):
+class In(ValueConstraint):
     """sh:in: the value is exactly one of these terms."""
 
     terms: frozenset[Term]
@@ -266,7 +266,7 @@ _COMBINED: Final[dict[str, Callable[[Iterable[bool]], bool]]] = {
 
 
 @dataclass(frozen=True)
-class Logic(OfEach):
+class Logic(ValueConstraint):
     """sh:not, sh:node, sh:and, sh:or, sh:xone: to how many of the shapes the value conforms."""
 
     shapes: tuple[Shape, ...]

@@ -271,7 +271,7 @@ class Expression:
 
     def found(self, text: str) -> bool:
         """Whether it matches anywhere in a text. Raises UsageError if that takes longer than the limit."""
-        if not self.is_limited or not _is_main():
+        if not self.is_limited or threading.current_thread() is not threading.main_thread():
             return self._compiled.search(text) is not None
         before = signal.signal(signal.SIGVTALRM, _stop)
         signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
@@ -300,10 +300,6 @@ def _is_linear(pattern: str) -> bool:
         return False
     times = len(_repeats.findall(rest))
     return times == 0 or (times == 1 and rest.startswith("^"))
-
-
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _stop(_: int, __: FrameType | None) -> NoReturn:

@@ -205,7 +205,7 @@ def component_of(parameter: str) -> str:
 
 
 @dataclass(frozen=True)
-class OfEach(Constraint):
+class ValueConstraint(Constraint):
     """A constraint that is decided for each value node by itself."""
 
     @abstractmethod

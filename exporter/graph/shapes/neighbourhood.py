@@ -62,7 +62,7 @@ OBJECT_OF: Final[Mapping[NodeClass, str | None]] = {
 }
 """The classes of nodes that belong to an object, with the property that names the object. None: the object itself, and
 its names, which the object refers to."""
-STAYS: Final = frozenset(
+WITHIN_OBJECT: Final = frozenset(
     {
         (OBJECT, "ah:hasName"),
         (COLUMN, "ah:columnOf"),
@@ -80,7 +80,7 @@ STAYS: Final = frozenset(
     }
 )
 """Properties, by class, that lead from a node of an object to another node of the same object."""
-LINKS: Final[Mapping[tuple[NodeClass, str], str]] = {
+BETWEEN_OBJECTS: Final[Mapping[tuple[NodeClass, str], str]] = {
     (SETTING, "ah:elementObject"): "ah:elementObject",
     (GRANT, "ah:grantee"): "ah:grantee",
     (POLICY_ENFORCEMENT, "ah:policy"): "ah:policy",
@@ -114,7 +114,7 @@ def can_be(of: NodeClass, class_: str) -> bool:
 
 
 @cache
-def named(name: str) -> NodeClass:
+def class_named(name: str) -> NodeClass:
     """The vocabulary's class with this name."""
     return next(of for of in NODE_CLASSES if of.name == name)
 
@@ -258,21 +258,21 @@ class _Places:
     def _referred(self, nodes: Nodes, property_: Property) -> Places:
         link = nodes.of, property_.term
         classes = [of for of in OBJECT_OF if can_be(of, full(property_.range))]
-        if link in STAYS:
+        if link in WITHIN_OBJECT:
             return {self._beside(nodes, of): None for of in classes}
-        if link in LINKS and nodes.ring == OWN:
-            self.needed.referred.add((nodes.of, LINKS[link]))
+        if link in BETWEEN_OBJECTS and nodes.ring == OWN:
+            self.needed.referred.add((nodes.of, BETWEEN_OBJECTS[link]))
             return {self.at(REFERRED, of): None for of in classes}
         return {Outside(property_.range): None}
 
     def _referring(self, nodes: Nodes, link: Link) -> Nodes:
         of = link[0]
-        if link in STAYS:
+        if link in WITHIN_OBJECT:
             self.needed.terms.add(link)
             return self._beside(nodes, of)
-        if link in LINKS and nodes.ring == OWN:
+        if link in BETWEEN_OBJECTS and nodes.ring == OWN:
             self.needed.terms.add(link)
-            self.needed.referring.add((of, LINKS[link]))
+            self.needed.referring.add((of, BETWEEN_OBJECTS[link]))
             return self.at(REFERRING, of)
         raise TooFarError(f"{self.doing} leads to {_a(of.name)}, {_BEYOND}")
 

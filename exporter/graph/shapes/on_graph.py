@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from exporter.graph.iri import whole
+from exporter.graph.iri import absolute_iri
 from exporter.graph.shapes.classes import class_of, hierarchy, is_class, superclasses
 from exporter.graph.shapes.model import TYPE, Data, Finding, Literal, MemoryGraph, NamedNode, Shape, Targets, Term, text
 from exporter.graph.shapes.paths import PropertyPath
@@ -59,7 +59,7 @@ def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
 def term_of(value: Value, predicate: Property, base: str) -> Term:
     """A value in memory as an RDF term, by the range of its property."""
     if not predicate.is_literal:
-        return NamedNode(whole(str(value), base))
+        return NamedNode(absolute_iri(str(value), base))
     if predicate.range == "xsd:string":
         return Literal(str(value))
     return Literal(LEXICAL[predicate.range](value), datatype=NamedNode(full(predicate.range)))
@@ -67,7 +67,7 @@ def term_of(value: Value, predicate: Property, base: str) -> Term:
 
 def iri_of(node: Node, base: str) -> NamedNode:
     """The IRI of a node in memory."""
-    return NamedNode(whole(node.iri, base))
+    return NamedNode(absolute_iri(node.iri, base))
 
 
 def validate(triples: MemoryGraph | Iterable[Triple | Quad], shapes: Shapes) -> list[Result]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.openlineage.push.event import Json
 from exporter.openlineage.push.ledger import NOT_TAKEN, SENDING, Ledger
 from exporter.openlineage.push.ledger import TAKEN as WAS_TAKEN
-from exporter.openlineage.push.secrecy import TAKEN, BackendAnswer, Kind
+from exporter.openlineage.push.secrecy import TAKEN, AnswerKind, BackendAnswer
 
 if TYPE_CHECKING:
     from exporter.openlineage.push.fit import Fit
@@ -96,7 +96,7 @@ class Pace:
             self._turn.notify_all()
 
 
-TRIES: Final = {Kind.SICK: 3, Kind.SILENT: 4, Kind.BUSY: 10}
+TRIES: Final = {AnswerKind.ERROR: 3, AnswerKind.SILENT: 4, AnswerKind.BUSY: 10}
 """How many times an event is sent to a backend that answers so. BUSY: counted only while no other event is accepted. To
 one that does not answer (SILENT) it is sent so often, and further as long as the user's patience lasts.
 """
@@ -109,20 +109,20 @@ class Retries:
     """Counts the answers to one request that is made again. ``patience``: as of :class:`Attempts`."""
 
     def __init__(self, patience: float) -> None:
-        self._patience, self._begun, self._tries = patience, time.monotonic(), Counter[Kind]()
+        self._patience, self._begun, self._tries = patience, time.monotonic(), Counter[AnswerKind]()
 
     def wait(self, answer: BackendAnswer) -> float | None:
         """The seconds until the next try; None where this was the last one."""
         self._tries[answer.kind] += 1
         tries = self._tries[answer.kind]
         is_last = tries >= TRIES.get(answer.kind, 1)
-        if answer.kind is Kind.SILENT:
+        if answer.kind is AnswerKind.SILENT:
             is_last = is_last and time.monotonic() - self._begun >= self._patience
         if is_last:
             return None
         return backoff(tries) if answer.wait is None else answer.wait
 
-    def forget(self, kind: Kind) -> None:
+    def forget(self, kind: AnswerKind) -> None:
         """Answers of this kind count from the beginning again."""
         self._tries[kind] = 0
 
@@ -157,14 +157,14 @@ class Attempts:
         """
         fitted = self._fit.fit(event, line, item)
         if fitted.refused:
-            return AttemptResult(BackendAnswer(Kind.REFUSED, f"not sent: {fitted.refused}"))
+            return AttemptResult(BackendAnswer(AnswerKind.REFUSED, f"not sent: {fitted.refused}"))
         self._ledger.write(SENDING, item.mark)
         all_tries, sign = 0, NOT_TAKEN
         try:
             for body in fitted.bodies:
                 answer, tries = self._try(body)
                 all_tries += tries
-                if answer.kind is not Kind.TAKEN:
+                if answer.kind is not AnswerKind.TAKEN:
                     return AttemptResult(answer, all_tries)
             sign = WAS_TAKEN
         except Stopped:
@@ -187,17 +187,17 @@ class Attempts:
             count += 1
             if taken != self._taken:  # it accepts other events, only not many at a time: that is not busy for ever
                 taken = self._taken
-                retries.forget(Kind.BUSY)
-            if answer.kind is Kind.TAKEN:
+                retries.forget(AnswerKind.BUSY)
+            if answer.kind is AnswerKind.TAKEN:
                 self._taken += 1
                 self._pace.ease()
-            was_silent, self._is_silent = self._is_silent, answer.kind is Kind.SILENT
+            was_silent, self._is_silent = self._is_silent, answer.kind is AnswerKind.SILENT
             if self._is_silent and not was_silent:
                 self._on_silent(answer.text)
             wait = retries.wait(answer)
             if wait is None or (answer.wait or 0) > LONGEST_WAIT_ASKED:
                 return answer, count
-            if answer.kind is Kind.BUSY or answer.wait is not None:
+            if answer.kind is AnswerKind.BUSY or answer.wait is not None:
                 self._pace.pause(wait)
             elif self._pace.stopped.wait(wait):
                 raise Stopped

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exporter.openlineage.push.attempts import AttemptResult, Attempts, Pace
 from exporter.openlineage.push.event import Json, facet, thing_of
 from exporter.openlineage.push.ledger import Ledger
-from exporter.openlineage.push.secrecy import BackendAnswer, Kind
+from exporter.openlineage.push.secrecy import AnswerKind, BackendAnswer
 
 if TYPE_CHECKING:
     from exporter.openlineage.push.command import PushProgress
@@ -147,7 +147,7 @@ class Delivery:
                 finally:
                     self._pace.stop()
             if not self.why:  # no further evidence: errors count against the events, silence and what is forbidden
-                self._set_aside_suspects(Kind.SICK, Kind.MISPLACED)  # against the backend
+                self._set_aside_suspects(AnswerKind.ERROR, AnswerKind.MISPLACED)  # against the backend
                 self.why = self._suspects[-1].answer.text if self._suspects else None
         except Exception as fault:  # of any kind: it ends the push, and is raised again once it is recorded
             self.fault = fault
@@ -156,7 +156,7 @@ class Delivery:
             while not self._done.empty():  # what threads still finished after an interruption or a fault
                 future = self._done.get()
                 result = None if future.exception() else future.result()
-                counts.delivered += bool(result and result.answer and result.answer.kind is Kind.TAKEN)
+                counts.delivered += bool(result and result.answer and result.answer.kind is AnswerKind.TAKEN)
                 self.reduced += bool(result and result.is_reduced)
             counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
@@ -212,25 +212,25 @@ class Delivery:
 
     def _classify(self, sent: _Failure) -> None:
         answer = sent.answer
-        if answer.kind is Kind.TAKEN:
+        if answer.kind is AnswerKind.TAKEN:
             self._counts.delivered += 1
             self._last_success = time.monotonic()
-            self._set_aside_suspects(Kind.SICK, Kind.SILENT, Kind.MISPLACED, Kind.FORBIDDEN)
-        elif answer.kind is Kind.REFUSED:
+            self._set_aside_suspects(AnswerKind.ERROR, AnswerKind.SILENT, AnswerKind.MISPLACED, AnswerKind.FORBIDDEN)
+        elif answer.kind is AnswerKind.REFUSED:
             self._set_aside(sent)
             if sent.tries:
                 self._last_success = time.monotonic()
-                self._set_aside_suspects(Kind.SILENT)
-        elif answer.kind is Kind.DENIED:
+                self._set_aside_suspects(AnswerKind.SILENT)
+        elif answer.kind is AnswerKind.DENIED:
             self._stop(answer.text)
-        elif answer.kind is Kind.BUSY:
+        elif answer.kind is AnswerKind.BUSY:
             wait = answer.text if answer.wait is None else f"{answer.wait:,.0f} seconds ({answer.text})"
             self._stop(f"asks to wait: {wait}")
         else:
             self._suspects.append(sent)
             self._stop_if_backend_fails()
 
-    def _set_aside_suspects(self, *kinds: Kind) -> None:
+    def _set_aside_suspects(self, *kinds: AnswerKind) -> None:
         """The backend works, so the suspected events of these kinds are at fault themselves."""
         suspects, self._suspects = self._suspects, []
         for suspect in suspects:
@@ -242,7 +242,7 @@ class Delivery:
     def _stop_if_backend_fails(self) -> None:
         """Stops the push if the backend is at fault."""
         kinds = Counter(suspect.answer.kind for suspect in self._suspects)
-        is_silent = max(kinds[Kind.SILENT], kinds[Kind.FORBIDDEN]) >= MOST_UNANSWERED
+        is_silent = max(kinds[AnswerKind.SILENT], kinds[AnswerKind.FORBIDDEN]) >= MOST_UNANSWERED
         is_long = time.monotonic() - self._last_success > PATIENCE and not self._pace.is_paused()
         if self._suspects and (is_silent or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(self._suspects[-1].answer.text)

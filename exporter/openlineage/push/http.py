@@ -28,7 +28,7 @@ from urllib3.exceptions import HTTPError, InsecureRequestWarning, LocationParseE
 
 from exporter import __version__
 from exporter.errors import UsageError
-from exporter.openlineage.push.secrecy import TAKEN, BackendAnswer, Kind, Secrets, of_status
+from exporter.openlineage.push.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
 
 if TYPE_CHECKING:
     import socket
@@ -154,7 +154,7 @@ class HttpSender:
         text, _ = _text(response, limit)  # the status counts, even if the rest of the response never arrives
         status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
         if 200 <= status < 300 and is_page:
-            return BackendAnswer(Kind.MISPLACED, f"{status} and a web page: give the address of the API")
+            return BackendAnswer(AnswerKind.MISPLACED, f"{status} and a web page: give the address of the API")
         if 200 <= status < 300:
             status = _related_code(text)
             if status < 400:
@@ -172,9 +172,9 @@ class HttpSender:
         try:
             bearer = self._config.auth.get_bearer()
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's
-            return BackendAnswer(Kind.DENIED, f"no token: {self.secrets.shown(str(error))}")
+            return BackendAnswer(AnswerKind.DENIED, f"no token: {self.secrets.shown(str(error))}")
         if bearer and not _VALUE.fullmatch(bearer):
-            return BackendAnswer(Kind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
+            return BackendAnswer(AnswerKind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
         self.secrets.add(bearer or "")  # a token endpoint may have given it just now
         headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
         if body is not None and self._is_zipped:
@@ -185,9 +185,9 @@ class HttpSender:
             return self._pool.request(method, address, **options)
         except SSLError as error:
             hint = "check the certificate, or give sslContext.caCertPath in the settings"
-            return BackendAnswer(Kind.DENIED, f"TLS: {self._message_of(error)}: {hint}")
+            return BackendAnswer(AnswerKind.DENIED, f"TLS: {self._message_of(error)}: {hint}")
         except (HTTPError, OSError) as error:
-            return BackendAnswer(Kind.SILENT, self._message_of(error))
+            return BackendAnswer(AnswerKind.SILENT, self._message_of(error))
 
     def _message_of(self, error: Exception) -> str:
         """The message of a connection error, without the objects that urllib3 names in it."""
@@ -240,7 +240,7 @@ class HttpSender:
         timeout = min(_ASKING, self._longest_wait)
         limit = urllib3.Timeout(connect=timeout, read=timeout)
         answer, namespaces = self.read(["namespaces"], {}, "/lineage", limit=limit)
-        if answer.kind in (Kind.SILENT, Kind.BUSY):
+        if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY):
             return None
         if isinstance(namespaces, dict) and isinstance(namespaces.get("namespaces"), list):
             return True
@@ -325,16 +325,16 @@ def _related_code(text: str) -> int:
 def _document(content: bytes, is_whole: bool) -> tuple[BackendAnswer, Any]:  # noqa: FBT001 - as of _content
     """The answer that the body of a response is, and its JSON, an object or a list; else an empty object."""
     if not is_whole and len(content) >= _LONGEST_DOCUMENT:
-        return BackendAnswer(Kind.SICK, f"200 and more than {_LONGEST_DOCUMENT >> 20} MiB"), {}
+        return BackendAnswer(AnswerKind.ERROR, f"200 and more than {_LONGEST_DOCUMENT >> 20} MiB"), {}
     if not is_whole:
-        return BackendAnswer(Kind.SILENT, "the answer does not come to its end"), {}
+        return BackendAnswer(AnswerKind.SILENT, "the answer does not come to its end"), {}
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        return BackendAnswer(Kind.SICK, "200 and no JSON"), {}
+        return BackendAnswer(AnswerKind.ERROR, "200 and no JSON"), {}
     if isinstance(document, dict | list):
         return TAKEN, document
-    return BackendAnswer(Kind.SICK, "no JSON object or list"), {}
+    return BackendAnswer(AnswerKind.ERROR, "no JSON object or list"), {}
 
 
 def _text(response: BaseHTTPResponse, limit: urllib3.Timeout) -> tuple[str, bool]:

@@ -210,9 +210,9 @@ def without_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-class Kind(Enum):
+class AnswerKind(Enum):
     """TAKEN: delivered. REFUSED: the backend will never accept this event. MISPLACED: the address seems to accept no
-    events at all. SICK: an error, which may pass, or may be the backend's way to refuse. SILENT: no connection, no
+    events at all. ERROR: an error, which may pass, or may be the backend's way to refuse. SILENT: no connection, no
     answer in time, or a gateway that reports this. BUSY: the backend asks to send later. DENIED: it does not accept who
     sends. FORBIDDEN: the same, or it forbids this event alone, which only its answers to other events can show.
     """
@@ -220,7 +220,7 @@ class Kind(Enum):
     TAKEN = "taken"
     REFUSED = "refused"
     MISPLACED = "misplaced"
-    SICK = "sick"
+    ERROR = "error"
     SILENT = "silent"
     BUSY = "busy"
     DENIED = "denied"
@@ -233,24 +233,24 @@ class BackendAnswer:
     not.
     """
 
-    kind: Kind
+    kind: AnswerKind
     text: str = ""
     wait: float | None = None
 
 
-TAKEN: Final = BackendAnswer(Kind.TAKEN)
+TAKEN: Final = BackendAnswer(AnswerKind.TAKEN)
 _BY_STATUS: Final = {
-    401: Kind.DENIED,
-    403: Kind.FORBIDDEN,
-    404: Kind.MISPLACED,
-    405: Kind.MISPLACED,
-    407: Kind.DENIED,
-    408: Kind.SILENT,
-    425: Kind.SILENT,
-    429: Kind.BUSY,
-    502: Kind.SILENT,
-    503: Kind.SILENT,
-    504: Kind.SILENT,
+    401: AnswerKind.DENIED,
+    403: AnswerKind.FORBIDDEN,
+    404: AnswerKind.MISPLACED,
+    405: AnswerKind.MISPLACED,
+    407: AnswerKind.DENIED,
+    408: AnswerKind.SILENT,
+    425: AnswerKind.SILENT,
+    429: AnswerKind.BUSY,
+    502: AnswerKind.SILENT,
+    503: AnswerKind.SILENT,
+    504: AnswerKind.SILENT,
 }
 
 
@@ -269,10 +269,10 @@ def of_status(
             shown = f"{HTTPStatus(status).phrase} {WITHHELD}"
     if 200 <= status < 300:
         return TAKEN
-    fallback = Kind.MISPLACED if status < 400 else Kind.REFUSED if status < 500 else Kind.SICK
+    fallback = AnswerKind.MISPLACED if status < 400 else AnswerKind.REFUSED if status < 500 else AnswerKind.ERROR
     kind = _BY_STATUS.get(status, fallback)
     if status == 503 and wait is not None:
-        kind = Kind.BUSY
+        kind = AnswerKind.BUSY
     return BackendAnswer(kind, f"{status} {shown}".strip(), wait)
 
 

@@ -14,7 +14,7 @@ from requests.exceptions import ConnectionError as NoConnection
 from requests.exceptions import HTTPError, Timeout
 
 from exporter.openlineage.push.event import Json
-from exporter.openlineage.push.secrecy import TAKEN, BackendAnswer, Kind, Secrets, of_status
+from exporter.openlineage.push.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
 
 if TYPE_CHECKING:
     from openlineage.client.transport import Transport
@@ -64,7 +64,7 @@ class TransportSender:
             self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
         except HTTPError as error:
             if error.response is None:
-                return BackendAnswer(Kind.SILENT, self._shown(error))
+                return BackendAnswer(AnswerKind.SILENT, self._shown(error))
             response = error.response
             headers = response.headers
             return of_status(
@@ -75,11 +75,11 @@ class TransportSender:
                 headers.get("Location"),
             )
         except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
-            return BackendAnswer(Kind.SILENT, self._shown(error))
+            return BackendAnswer(AnswerKind.SILENT, self._shown(error))
         except ImportError as error:  # some transports load their library with the first event; no event will go
-            return BackendAnswer(Kind.DENIED, f"{self._shown(error)}: install it beside the exporter")
+            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
-            return BackendAnswer(Kind.SICK, self._shown(error))
+            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
         return TAKEN
 
     def _shown(self, error: Exception) -> str:
@@ -135,15 +135,15 @@ class KafkaSender:
                 self._producer.poll(0.05)
                 if not errors and self._errors and begun <= self._errors.last and time.monotonic() > begun + _REPORT:
                     self._producer.purge()  # or it would be on its way when it is sent again
-                    return BackendAnswer(Kind.SILENT, "no broker can be reached")
+                    return BackendAnswer(AnswerKind.SILENT, "no broker can be reached")
         except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
-            return BackendAnswer(Kind.SICK, self._shown(error))
+            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
         if not errors:
-            return BackendAnswer(Kind.SILENT, "the broker does not answer")
+            return BackendAnswer(AnswerKind.SILENT, "the broker does not answer")
         if errors[0] is None:
             return TAKEN
         is_passing = getattr(errors[0], "retriable", lambda: False)() or _name_of(errors[0]) in _NO_BROKER
-        return BackendAnswer(Kind.SILENT if is_passing else Kind.SICK, self._shown(errors[0]))
+        return BackendAnswer(AnswerKind.SILENT if is_passing else AnswerKind.ERROR, self._shown(errors[0]))
 
     def _shown(self, error: object) -> str:
         return self._secrets.shown(str(error))

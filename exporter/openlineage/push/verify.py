@@ -29,7 +29,7 @@ from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, colu
 from exporter.openlineage.push.index import Index
 from exporter.openlineage.push.ledger import TAKEN, Delivered
 from exporter.openlineage.push.plan import say
-from exporter.openlineage.push.secrecy import Kind
+from exporter.openlineage.push.secrecy import AnswerKind
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -311,13 +311,14 @@ class Verification(ABC):
         while True:
             with self._pace.request():
                 answer, document = self._sender.read(path, query or {}, self.beside, body)
-            if answer.kind is Kind.TAKEN:
+            if answer.kind is AnswerKind.TAKEN:
                 break
-            if answer.kind is Kind.MISPLACED or (may_be_forbidden and answer.kind is Kind.FORBIDDEN):
+            if answer.kind is AnswerKind.MISPLACED or (may_be_forbidden and answer.kind is AnswerKind.FORBIDDEN):
                 return None
             wait = retries.wait(answer)
             if wait is None:
-                raise (UnreadableError if answer.kind in (Kind.SICK, Kind.REFUSED) else NoAnswerError)(answer.text)
+                is_of_one = answer.kind in (AnswerKind.ERROR, AnswerKind.REFUSED)
+                raise (UnreadableError if is_of_one else NoAnswerError)(answer.text)
             if self._pace.stopped.wait(wait):
                 raise Stopped
         if body is None and not isinstance(document, dict):
