@@ -17,7 +17,7 @@ from exporter.ask.answers import Answer, Row, listed, with_rows
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
-from exporter.mcp.model import model
+from exporter.mcp.resources import model
 from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
 from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS, Direction, Flow, Lineage, LineageNode, edge, read_lineage
@@ -46,7 +46,7 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "changes": "page-changes",
 }
 """Part of the answer on an object -> the question of the pages that has it."""
-_OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.carriers}
+_OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.set_on}
 _PARTS_OF_OBJECT: Final = (*_OF_OBJECT, *_OF_PERIODS)
 _ABSENT: Final[Mapping[str, str]] = {
     "columns": "names a column of it",

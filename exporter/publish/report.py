@@ -27,7 +27,7 @@ from exporter.pipeline.texts import checks
 from exporter.privacy.filters import Filters
 from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
 from exporter.publish.manifest import NAME
-from exporter.publish.set_aside import place_of
+from exporter.publish.quarantine import place_of
 
 if TYPE_CHECKING:
     from exporter.publish.publication import Publication

@@ -17,12 +17,12 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.clones import INFERRED
 from exporter.errors import ExporterError
-from exporter.serve.brief import OF_COLUMN, OF_OBJECT, brief_lines, description, past_of
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.periods import carriers, seen_together, settings
+from exporter.serve.periods import seen_together, set_on, settings
+from exporter.serve.protocol import url_parameters
 from exporter.serve.site import Params, Shown, Site, SiteObject
+from exporter.serve.summary import OF_COLUMN, OF_OBJECT, description, past_of, summary_lines
 from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
-from exporter.serve.takes import takes
 
 _FEW: Final = 20
 _WAIT: Final = 1.0
@@ -66,7 +66,7 @@ def objects(site: Site) -> Blueprint:
     routes = Blueprint("objects", __name__)
 
     @routes.get("/object")
-    @takes("id", "name")
+    @url_parameters("id", "name")
     def show() -> tuple[str, int] | str:
         shown, others = _requested_object(site)
         if shown is None:
@@ -78,11 +78,11 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
             unknown=notes, weeks=weeks.result(),
-            brief=[description(site, shown, parts), *brief_lines(OF_OBJECT, parts, [*notes, alone])],
+            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, [*notes, alone])],
         )  # fmt: skip
 
     @routes.get("/column")
-    @takes("id", "name", "column")
+    @url_parameters("id", "name", "column")
     def column() -> tuple[str, int] | str:
         shown, others = _requested_object(site)
         name = request.args.get("column", "")
@@ -106,7 +106,7 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "column.html", **of, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            brief=brief_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
+            summary=summary_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes
@@ -190,7 +190,7 @@ def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
     if tables:
         near.append(seen("Views and streams over it", "views", "shows one"))
     of_policy = [
-        PendingPart("What it is set on", "carriers", lambda _: carriers(site, shown), CARRIES),
+        PendingPart("What it is set on", "carriers", lambda _: set_on(site, shown), CARRIES),
         page("What it was enforced on", "enforced", "page-enforced-on", "shows that it was enforced"),
     ]
     is_policy = thing.kind.upper().endswith("POLICY")
@@ -268,17 +268,17 @@ def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
         if column is not None:
             params["column_name"] = column
         yield PendingPart(
-            title, question, lambda until: _meanwhile(site, shown, question, params, until), empty,
+            title, question, lambda until: _in_background(site, shown, question, params, until), empty,
             ask_href(question, params),
         )  # fmt: skip
 
 
-def _meanwhile(site: Site, shown: Shown, question: str, params: Params, until: float) -> Answer:
+def _in_background(site: Site, shown: Shown, question: str, params: Params, until: float) -> Answer:
     """The answer to a shipped question about an object by its IRI: other objects may have had the name, and those of
     other accounts may have the id. Of a name, about what the page is of.
     """
     by_iri = {name: value for name, value in params.items() if name != "object_name" or shown.name}
-    return site.ask_meanwhile(question, by_iri, _WAIT, until=until, things=shown.iris)
+    return site.ask_in_background(question, by_iri, _WAIT, until=until, things=shown.iris)
 
 
 def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
@@ -290,7 +290,7 @@ def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
     places = list(filter(None, (site.thing(iri) for iri in dict.fromkeys(row["place_iri"] or "" for row in around))))
 
     def ask(until: float) -> Answer:
-        answers = [_meanwhile(site, Shown(place), "exposure", {"domain": place.kind}, until) for place in places]
+        answers = [_in_background(site, Shown(place), "exposure", {"domain": place.kind}, until) for place in places]
         rows = [row for answer in answers for row in answer.dicts() if (row["object_iri"], row["privilege"]) in granted]
         return with_rows(
             replace(answers[0], notes=[ON_ALL.format(" and ".join(place.name or "" for place in places))]), rows
@@ -322,7 +322,7 @@ def _columns(site: Site, shown: Shown, until: float) -> Answer:
     answer = with_rows(replace(answer, columns=columns, notes=[*answer.notes, *notes]), answer.dicts())
     if params is None:
         return answer
-    covered = _meanwhile(site, Shown(thing), "policy-coverage", params, until)
+    covered = _in_background(site, Shown(thing), "policy-coverage", params, until)
     policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
     rows = [{**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in answer.dicts()]
     return with_rows(answer, rows)

@@ -49,7 +49,7 @@ def settings(site: Site, shown: Shown, column: str | None = None) -> Answer:
     return replace(answer, notes=[*answer.notes, *_enforced_alone(site, shown, rows, column)])
 
 
-def carriers(site: Site, shown: Shown) -> Answer:
+def set_on(site: Site, shown: Shown) -> Answer:
     """What a tag or policy is set on, and when it held; of a name, until the tag or policy lost it."""
     answer = site.ask("page-carriers", {"object": shown.iris}, shown.most)
     return cut(with_rows(answer, _latest_first(_of_name(_held(site, answer.dicts()), shown, "set_iri"))))

@@ -17,7 +17,7 @@ from exporter.ask.answers import Answer, as_list
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
-from exporter.publish import single
+from exporter.publish import result_file
 from exporter.serve.overview import COVERAGE, NO_GAP, counted, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
@@ -88,7 +88,7 @@ def write(
     days before the last query, or the first one. Raises UsageError where the graph, the time or the file cannot be
     used.
     """
-    single.check(out, _is_report, "a report of exporter report")
+    result_file.check(out, _is_report, "a report of exporter report")
     with (
         stores.opened_store(graph, say) as store,
         closing(Pool(store, OWN_QUESTIONS, 1, _SECONDS)) as pool,
@@ -97,7 +97,7 @@ def write(
         Progress().stage("writing the report"),
     ):
         text = _text(site, since)
-    single.save(out, text)
+    result_file.save(out, text)
 
 
 def _is_report(data: bytes) -> bool:

@@ -23,7 +23,7 @@ from exporter.graph.iri import Iris
 from exporter.graph.nodes.agents import owner
 from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import account_in, is_unnamed
-from exporter.serve.meanwhile import Meanwhile
+from exporter.serve.background import BackgroundAnswers
 
 if TYPE_CHECKING:
     from exporter.ask.pool import Pool
@@ -171,9 +171,9 @@ class Site:
         self._pages = pages
         self._background_pool = background or pages
         self._key = stores.key(graph)
-        self._background = Meanwhile(_BACKGROUND_THREADS, keeps_errors=True)
+        self._background = BackgroundAnswers(_BACKGROUND_THREADS, keeps_errors=True)
         # One of the two processes for pages stays free of questions from forms. Who sends one again wants another try.
-        self._forms = Meanwhile(1, keeps_errors=False)
+        self._forms = BackgroundAnswers(1, keeps_errors=False)
         self.questions: Mapping[str, Question] = {question.name: question for question in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
@@ -264,7 +264,7 @@ class Site:
         rows: list[tuple[str | None, ...]] = [(thing.iri, thing.kind, thing.id, thing.name) for thing in found]
         return self.with_accounts(Answer(("object_iri", "kind", "id", "object_name"), rows))
 
-    def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
+    def ask_in_background(  # noqa: PLR0913 - a question, and how long it is waited for
         self,
         question: str,
         params: Params,

@@ -15,7 +15,6 @@ from typing import Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import Answer, listed, render
-from exporter.serve.brief import past_of
 from exporter.serve.lineage.address import ONCE, PATH, SEVERAL, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
@@ -42,9 +41,10 @@ from exporter.serve.lineage.flows import (
 )
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
 from exporter.serve.objects import unknown
+from exporter.serve.protocol import url_parameters
 from exporter.serve.site import MOST_ROWS, Site, SiteObject
+from exporter.serve.summary import past_of
 from exporter.serve.tables import Cell, Table, notes_header, table, time, users
-from exporter.serve.takes import takes
 
 Find = Callable[..., Lineage]
 
@@ -214,7 +214,7 @@ def lineage_page(site: Site) -> Blueprint:
         """
 
         @wraps(view)
-        @takes(*ONCE, several=SEVERAL)
+        @url_parameters(*ONCE, repeated=SEVERAL)
         def answer() -> Any:
             address = read(request.query_string.decode("ascii", "replace"), site)
             thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]

@@ -17,7 +17,7 @@ HELPER: Final = "It is a helper: a load fills, reads and drops it."
 _MORE: Final = "The part below has more notes."
 
 
-class Brief(NamedTuple):
+class SummaryLine(NamedTuple):
     """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
 
     title: str
@@ -50,7 +50,7 @@ _NAMED: Final = 4
 """How many names a line has."""
 
 
-def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[Brief]:
+def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[SummaryLine]:
     """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
     by_name = {part.name: part for part in parts}
     for name, title in titles.items():
@@ -64,11 +64,11 @@ def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seque
                 cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
             if name == "unmasked-reads" and part.table.notes:
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
-            yield Brief(title, name, cells)
+            yield SummaryLine(title, name, cells)
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
             more = [_MORE] if len(notes) > 1 else []
-            yield Brief(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
+            yield SummaryLine(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:
@@ -135,7 +135,7 @@ def _joined(separator: str, lists: Iterable[list[Cell]]) -> list[Cell]:
     return [cell for cells in lists for cell in (Cell(separator), *cells)][1:]
 
 
-def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
+def description(site: Site, shown: Shown, parts: Sequence[Part]) -> SummaryLine:
     """What an object is: its kind, its schema, how many columns, and whether it is still there."""
     thing = shown.thing
     (row,) = site.rows("page-object", {"object": thing.iri})
@@ -160,7 +160,7 @@ def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
             )
     if row["is_helper"] == "true":
         cells.append(Cell(f". {HELPER}"))
-    return Brief("What it is", "names", cells)
+    return SummaryLine("What it is", "names", cells)
 
 
 def past_of(column: Row) -> str:
