@@ -29,8 +29,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.errors import ExporterError
-from exporter.system import files as compressed
-from exporter.system import folders
+from exporter.system import files, folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +41,7 @@ def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str
     """
     with _unsplit(spark, max(sizes.values(), default=1)):
         lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
-        plain = lines.filter(~F.col("_metadata.file_path").endswith(compressed.ENDING))
+        plain = lines.filter(~F.col("_metadata.file_path").endswith(files.ENDING))
         read = plain.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
         rows = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
     digests = {path: sha256().hexdigest() for path, size in sizes.items() if not size}

@@ -21,7 +21,7 @@ from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
-from exporter.system import files as compressed
+from exporter.system import files
 from exporter.system.progress import NoProgress
 
 SMALL: Final = 16 << 20
@@ -61,14 +61,14 @@ def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob
 def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, day: str = "") -> None:
     """Write each output to its file. ``day``: in an update, the folder below that of the output; otherwise empty."""
     with ExitStack() as stack:
-        files: dict[str, IO[bytes]] = {}
+        opened: dict[str, IO[bytes]] = {}
         for message in messages:
-            if message.to not in files:
+            if message.to not in opened:
                 path = path_of(message.to, 0, day, is_compressed=job.compress)
                 file = Path(new.folder, path) if path else Path(new.work, f"{message.to}.ndjson")
                 file.parent.mkdir(parents=True, exist_ok=True)
-                files[message.to] = stack.enter_context(compressed.created(file))
-            files[message.to].write(message.body + b"\n")
+                opened[message.to] = stack.enter_context(files.created(file))
+            opened[message.to].write(message.body + b"\n")
 
 
 class LocalEngine:

@@ -63,11 +63,10 @@ class Place(Protocol):
     def move(self, path: str, to: str) -> None:
         """Move a file; the parent folder of its new path is made."""
 
-    def join(self, parts: list[str], to: str) -> None:
-        """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
-
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
-        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order; the parent folder of the new file
+        is made. The parts stay.
+        """
 
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
@@ -153,16 +152,8 @@ class LocalPlace:
         Path(to).parent.mkdir(parents=True, exist_ok=True)
         Path(path).rename(to)
 
-    def join(self, parts: list[str], to: str) -> None:
-        first, *others = parts
-        self.move(first, to)
-        with Path(to).open("ab") as file:
-            for part in others:
-                with Path(part).open("rb") as more:
-                    shutil.copyfileobj(more, file)
-                Path(part).unlink()
-
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        Path(to).parent.mkdir(parents=True, exist_ok=True)
         with Path(to).open("wb") as file:
             for part in parts:
                 if isinstance(part, bytes):

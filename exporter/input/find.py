@@ -326,19 +326,14 @@ class InputOfViews:
     @property
     def size(self) -> int | None:
         """Estimated bytes of text in all; None if the size of one is not known."""
-        return size(*self.views.values())
+        sizes = [inputs.size for inputs in self.views.values()]
+        known_sizes = [number for number in sizes if number is not None]
+        return sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
     @property
     def sources(self) -> tuple[InputFiles, ...]:
         """The sources of all views."""
         return tuple(source for view in self.views.values() for source in view.sources)
-
-
-def size(*views: Inputs | None) -> int | None:
-    """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
-    sizes = [inputs.size for inputs in views if inputs is not None]
-    known_sizes = [number for number in sizes if number is not None]
-    return sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
 
 def find(names: Iterable[str], output: OutputFolder | None = None, view: str = ACCESS_HISTORY) -> Inputs:

@@ -155,12 +155,12 @@ def _topic_part(site: Site, topic: Topic) -> Part:
     answer = answered(ask)
     if isinstance(answer, str):
         return Part(topic.title, topic.question, None, answer, more)
-    shown = replace(table(site, answer, _FEW, more), count=counted(topic.question, answer))
+    shown = replace(table(site, answer, _FEW, more), count=count_of(topic.question, answer))
     words = site.no_row(NO_GAP if is_of_gaps else "shows one", params.get("since"))
     return Part(topic.title, topic.question, shown, words, more)
 
 
-def counted(question: str, answer: Answer) -> int:
+def count_of(question: str, answer: Answer) -> int:
     """How many there are of what a question is about: its rows, or different values of what is counted."""
     columns = [answer.columns.index(column) for column in _COUNTED.get(question, ())]
     return len({tuple(row[column] for column in columns) for row in answer.rows}) if columns else len(answer.rows)

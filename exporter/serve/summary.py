@@ -11,6 +11,7 @@ from exporter.ask.clones import INFERRED
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import Row, Shown, Site
 from exporter.serve.tables import Cell, Part, Table
+from exporter.system.terminal import counted
 
 HELPER: Final = "It is a helper: a load fills, reads and drops it."
 
@@ -147,8 +148,8 @@ def description(site: Site, shown: Shown, parts: Sequence[Part]) -> SummaryLine:
     if (columns := tables.get("columns")) and columns.rows:
         each = site.rows("page-columns", {"object": thing.iri})
         count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
-        lost = f" and {dropped:,} that {'was' if dropped == 1 else 'were'} dropped" if dropped else ""
-        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}{lost}"))
+        lost = f" and {counted(dropped, 'that was dropped', 'that were dropped')}" if dropped else ""
+        cells.append(Cell(f", {counted(count, 'column')}{lost}"))
     if (names := tables.get("names")) and names.rows:
         since, seen, until = (
             [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")

@@ -20,6 +20,7 @@ from exporter.ask.pool import TooLongError
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.site import CUT, Row, Site, is_cut
+from exporter.system.terminal import counted
 
 _OBJECTS: Final[Mapping[str, str]] = {
     "object_name": "object_iri",
@@ -344,7 +345,7 @@ def notes_header(notes: Iterable[str]) -> dict[str, str]:
     while left and (size := size + len(_in_ascii(left[0]))) <= _LONGEST_NOTES:
         shown.append(left.pop(0))
     if left:
-        others = "1 more note is" if len(left) == 1 else f"{len(left):,} more notes are"
+        others = counted(len(left), "more note is", "more notes are")
         shown.append(f"{others} too long for a header: the page with this answer has all of them.")
     return {_NOTES: _in_ascii(shown)} if shown else {}
 

@@ -45,6 +45,7 @@ from exporter.serve.protocol import url_parameters
 from exporter.serve.site import MOST_ROWS, Site, SiteObject
 from exporter.serve.summary import past_of
 from exporter.serve.tables import Cell, Table, notes_header, table, time, users
+from exporter.system.terminal import counted
 
 Find = Callable[..., Lineage]
 
@@ -111,8 +112,8 @@ class _PicturePage:
 
     def _box(self, node: PictureNode) -> list[Cell]:
         spot, kind = node.spot, ""
-        steps = abs(node.layer)
-        where = f"{steps} step{'' if steps == 1 else 's'} {'up' if node.layer < 0 else 'down'}" if steps else "start"
+        way = "up" if node.layer < 0 else "down"
+        where = f"{counted(abs(node.layer), 'step')} {way}" if node.layer else "start"
         name, step = Cell(self.title(spot)), Cell("")
         if isinstance(spot, LineageNode):
             name = Cell(self.title(spot), page_of(self.site, spot))
