@@ -19,7 +19,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.engines import session
-from exporter.engines.lease import Lease, sums
+from exporter.engines.lease import Lease
+from exporter.engines.spark import checksums
 from exporter.errors import UsageError
 from exporter.publish import manifest
 from exporter.system import files, folders, private
@@ -315,7 +316,7 @@ class HadoopPlace:
         sizes.pop(folders.MARK, None)
         packed = [path for path in sizes if path.endswith(files.ENDING)]
         plain = {f"{root}/{path}": size for path, size in sizes.items() if path not in packed}
-        digests = sums(session.start(None), folder, plain)
+        digests = checksums(session.start(None), folder, plain)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             paths = [f"{root}/{path}" for path in packed]
             digests |= zip(paths, threads.map(self._files.sha256, paths), strict=True)

@@ -229,7 +229,7 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
     }
 
 
-def check_account(report: Report) -> None:
+def check_row_counts(report: Report) -> None:
     """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
     row_counts = {name: getattr(report, name) for name in ROWS}
     for counts, view in ((row_counts, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):

@@ -17,7 +17,7 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import result_file
-from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, ident, read
+from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, contract_id, read
 from exporter.reconcile.declared import Declaration
 from exporter.reconcile.edges import UNDECLARED, End
 from exporter.reconcile.output import CONTRACT
@@ -47,8 +47,8 @@ def check(declarations: list[Declaration], out: Path) -> None:
     if len(contracts) != 1:
         number = len(contracts) or "none"
         raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number} of those given is one")
-    own = ident(contracts[0].text.encode("utf-8"))
-    result_file.check(out, lambda data: ident(data) == own, f"this contract (id: {own or 'none'})")
+    own = contract_id(contracts[0].text.encode("utf-8"))
+    result_file.check(out, lambda data: contract_id(data) == own, f"this contract (id: {own or 'none'})")
 
 
 def write(comparison: Comparison, path: Path) -> str:

@@ -200,11 +200,11 @@ def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
         PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
         *of_kind,
         *near,
-        *_shipped(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
+        *_shipped_question(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown), SETS),
-        *_of_today(shown, _shipped(site, Shown(thing), "Who may use it", "exposure", may_use)),
+        *_of_today(shown, _shipped_question(site, Shown(thing), "Who may use it", "exposure", may_use)),
         *_of_today(shown, _on_all(site, thing)),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
         PendingPart("Names", "names", lambda _: _names(site, shown), "has its name"),
@@ -220,10 +220,10 @@ def _kinds(shown: Shown) -> tuple[bool, bool]:
 def _of_today(shown: Shown, parts: Iterator[PendingPart]) -> Iterator[PendingPart]:
     """Parts on what holds now, of the object that has the name, or had it last; on the page of a name, they say so."""
     for part in parts:
-        yield part._replace(ask=partial(_noted, part.ask, _only(shown))) if shown.name else part
+        yield part._replace(ask=partial(_with_note, part.ask, _only(shown))) if shown.name else part
 
 
-def _noted(ask: Callable[[float], Answer], note: str, until: float) -> Answer:
+def _with_note(ask: Callable[[float], Answer], note: str, until: float) -> Answer:
     answer = ask(until)
     return replace(answer, notes=[note, *answer.notes])
 
@@ -249,15 +249,15 @@ def _of_column(site: Site, shown: Shown, column: str) -> list[PendingPart]:
 
     behind = BEHIND if _kinds(shown)[0] else "shows where its data came from"
     return [
-        *_shipped(site, shown, "Where its data came from", "root-cause", behind, column),
-        *_shipped(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
-        *_shipped(site, shown, "Readers", "column-readers", "shows a read of it", column),
-        *_shipped(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
+        *_shipped_question(site, shown, "Where its data came from", "root-cause", behind, column),
+        *_shipped_question(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
+        *_shipped_question(site, shown, "Readers", "column-readers", "shows a read of it", column),
+        *_shipped_question(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
         PendingPart("Tags and policies, and when they held", "settings", of_column, SETS),
     ]
 
 
-def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
+def _shipped_question(  # noqa: PLR0913, PLR0917 - a part, and what it is about
     site: Site, shown: Shown, title: str, question: str, empty: str, column: str | None = None
 ) -> Iterator[PendingPart]:
     """The answer of a shipped question about an object or its column, or all that had a name. Nothing where the

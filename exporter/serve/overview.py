@@ -134,7 +134,7 @@ def overview(site: Site) -> Blueprint:
 # --- the first page ---------------------------------------------------------------------------------------------------
 
 
-def warm(site: Site) -> None:
+def ask_ahead(site: Site) -> None:
     """Asks the questions of the first page in the background, so that the first visitor does not wait."""
     with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
         for topic in TOPICS:
