@@ -75,9 +75,9 @@ class Changed(Generic[Messages]):
         """The same in the new DIR."""
         return _folders(new, output, self.days)
 
-    def stays(self, new: Publication, output: str) -> list[str]:
-        """The folders of the other days, which are equal in both DIRs."""
-        return _folders(new, output, self.same)
+    def same_graph(self, new: Publication) -> list[str]:
+        """The folders with the graph of the other days, which are equal in both DIRs."""
+        return _folders(new, "graph", self.same)
 
 
 def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
@@ -118,7 +118,7 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
         gone, come = before - now, now - before
         still = _in_others(gone | come, parts_before & parts_now, of)
         gone -= still
-        gone -= _in_others(gone, _parts_in(changed.stays(new, "graph"), of), of)
+        gone -= _in_others(gone, _parts_in(changed.same_graph(new), of), of)
         removed, added = _packed(sorted(gone)), _packed(sorted(come - still))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])

@@ -93,7 +93,7 @@ def _users(site: Site, name: str) -> list[Row]:
 def _of_user(site: Site, title: str, question: str, name: str) -> Part:
     params = {"user_name": quoted(name)}  # this user, and none whose name differs in letter case
     ask = partial(site.ask_in_background, question, params, _WAIT)
-    return part_of(site, title, question, ask, most=_MOST_ROWS, more=ask_href(question, params))
+    return part_of(site, title, question, ask, "shows one", _MOST_ROWS, ask_href(question, params))
 
 
 def _local(iri: str) -> str:

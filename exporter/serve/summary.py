@@ -9,7 +9,7 @@ from flask import url_for
 
 from exporter.ask.clones import INFERRED
 from exporter.serve.periods import ENFORCED
-from exporter.serve.site import Row, Shown, Site
+from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
 from exporter.system.terminal import counted
 
@@ -136,7 +136,7 @@ def _joined(separator: str, lists: Iterable[list[Cell]]) -> list[Cell]:
     return [cell for cells in lists for cell in (Cell(separator), *cells)][1:]
 
 
-def description(site: Site, shown: Shown, parts: Sequence[Part]) -> SummaryLine:
+def description(site: Site, shown: PageSubject, parts: Sequence[Part]) -> SummaryLine:
     """What an object is: its kind, its schema, how many columns, and whether it is still there."""
     thing = shown.thing
     (row,) = site.rows("page-object", {"object": thing.iri})

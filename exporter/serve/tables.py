@@ -152,16 +152,15 @@ def answered(ask: Callable[[], Answer], advice: str = ASKED_AGAIN) -> Answer | s
 
 
 def part_of(  # noqa: PLR0913, PLR0917 - a part, and how much of its answer is shown
-    site: Site, title: str, name: str, ask: Callable[[], Answer], empty: str = "shows one", most: int | None = None,
-    more: str = "", since: str | None = None,
-) -> Part:  # fmt: skip
+    site: Site, title: str, name: str, ask: Callable[[], Answer], empty: str, most: int | None, more: str
+) -> Part:
     """A part of a page with its answer. ``empty``: what no row of the record does, if the answer has no rows; ``most``:
-    the most rows of the table; ``more``: the address with all of them; ``since``: only later rows were asked for.
+    the most rows of the table, None for all; ``more``: the address with all of them.
     """
     answer = answered(ask)
     if isinstance(answer, str):
         return Part(title, name, None, answer, more)
-    return Part(title, name, table(site, answer, most, more or None), site.no_row(empty, since), more)
+    return Part(title, name, table(site, answer, most, more or None), site.no_row(empty), more)
 
 
 def not_ready() -> str:
