@@ -72,7 +72,7 @@ class Changed(Generic[Messages]):
         return [new.before(folder) for folder in folders if new.has_before(folder)]
 
     def after(self, new: Publication, output: str) -> list[str]:
-        """The same in the new DIR."""
+        """The folders of these days of an output in the new DIR."""
         return _folders(new, output, self.days)
 
     def same_graph(self, new: Publication) -> list[str]:

@@ -99,7 +99,7 @@ class HadoopFiles:
         return self.beginning(path, 2**31 - 1) if self.exists(path) else None
 
     def text_if_allowed(self, path: str) -> str | None:
-        """The same; None also if this user may not read it."""
+        """The text of a small file; None if it does not exist, or this user may not read it."""
         with suppress(Exception):  # connectors raise any exception of Java
             return self.text(path)
         return None

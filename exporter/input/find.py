@@ -264,7 +264,7 @@ def _view_of(names: Collection[str]) -> str | None:
 
 
 def check_files(sources: Iterable[InputFiles], view: str) -> None:
-    """The same for local JSON files, by the keys in their first bytes."""
+    """Raise UsageError if local JSON files are of another view than ``view``, by the keys in their first bytes."""
     for source in sources:
         if source.form in (formats.NDJSON, formats.JSON_DOCUMENT) and not formats.is_remote(source.paths[0]):
             for path in source.paths:

@@ -201,7 +201,7 @@ def quarantined_rows(folder: Path) -> int:
 
 
 def quarantine_forgotten(listed: list[dict[str, Any]]) -> str:
-    """That a run which forgot something removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
+    """A sentence that a forgetting run removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
     last = max((place for place, run in enumerate(listed) if run.get("forgotten")), default=0)
     if not any(run["quarantined"] for run in listed[:last]):
         return ""

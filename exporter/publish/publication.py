@@ -166,7 +166,7 @@ class Publication:
         return sorted({*_paths_in(folder, self._place.listed(self.path(folder))), *not_moved})
 
     def names_before(self, folder: str) -> list[str]:
-        """The same of the old DIR; none if an update replaces it, which begins anew from the rows that are given."""
+        """The sorted names in a folder of the old DIR, below it; none if an update replaces it and so begins anew."""
         if self._begins_anew or not self._place.exists():
             return []
         return _paths_in(folder, self._place.listed(self.before(folder)))
