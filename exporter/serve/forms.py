@@ -19,7 +19,7 @@ from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError, UsageError
 from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers, url_parameters
 from exporter.serve.site import MOST_ROWS, Site, solutions
-from exporter.serve.tables import Table, ask_href, notes_header, table
+from exporter.serve.tables import Table, ask_href, download, table
 
 _MOST_OF_FILE: Final = 100_000
 _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -106,9 +106,8 @@ def _as_file(site: Site, name: str, kind: str) -> Response:
     except ExporterError as error:
         return error_as_text(error)
     cut = f"-first-{_MOST_OF_FILE}-rows" if len(answer.rows) == _MOST_OF_FILE else ""
-    disposition = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
-    headers = {**disposition, **notes_header([*answer.notes, *site.left_out])}
-    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=headers)
+    notes = [*answer.notes, *site.left_out]
+    return download(render(answer, kind), f"{name}{cut}.{kind}", _MEDIA_TYPES[kind], notes)
 
 
 def _own_answer(site: Site, query: str) -> dict[str, str | Table]:

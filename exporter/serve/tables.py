@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from flask import g, url_for
+from flask import Response, g, url_for
 from markupsafe import Markup, escape
 
 from exporter.ask.answers import Answer, listed
@@ -347,6 +347,12 @@ def notes_header(notes: Iterable[str]) -> dict[str, str]:
         others = counted(len(left), "more note is", "more notes are")
         shown.append(f"{others} too long for a header: the page with this answer has all of them.")
     return {_NOTES: _in_ascii(shown)} if shown else {}
+
+
+def download(content: str, name: str, content_type: str, notes: Iterable[str]) -> Response:
+    """An answer as a file with a name, and the notes on it in a header."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', **notes_header(notes)}
+    return Response(content, content_type=content_type, headers=headers)
 
 
 def _in_ascii(value: str | list[str]) -> str:

@@ -44,7 +44,7 @@ from exporter.serve.objects import unknown
 from exporter.serve.protocol import url_parameters
 from exporter.serve.site import MOST_ROWS, Site, SiteObject
 from exporter.serve.summary import past_of
-from exporter.serve.tables import Cell, Table, notes_header, table, time, users
+from exporter.serve.tables import Cell, Table, download, table, time, users
 from exporter.system.terminal import counted
 
 Find = Callable[..., Lineage]
@@ -267,9 +267,8 @@ def lineage_page(site: Site) -> Blueprint:
     @routes.get(f"{PATH}lineage.csv")
     @shown
     def as_csv(picture: _PicturePage) -> Response:
-        disposition = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
-        headers = {**disposition, **notes_header([*picture.notes(), *picture.lineage.of_others(), *site.left_out])}
-        return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
+        notes = [*picture.notes(), *picture.lineage.of_others(), *site.left_out]
+        return download(render(picture.csv(), "csv"), "lineage.csv", "text/csv; charset=utf-8", notes)
 
     return routes
 
