@@ -285,7 +285,7 @@ VALIDATE.group(
 
 def _quarantine(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
     from exporter.publish.earlier import quarantine_forgotten, runs
-    from exporter.publish.set_aside import reasons, reasons_as_text
+    from exporter.publish.quarantine import reasons, reasons_as_text
 
     if rows and as_json:
         raise click.UsageError("--rows already writes JSON, one row a line; give --rows or --json")
@@ -301,7 +301,7 @@ def _quarantine(folder: Path, *, rows: bool | None, as_json: bool | None) -> int
 
 def _write_rows(folder: Path) -> None:
     """Rows are data, in UTF-8 wherever they go; control characters are replaced only where a terminal shows them."""
-    from exporter.publish.set_aside import RowsToMend
+    from exporter.publish.quarantine import RowsToMend
 
     rows, is_terminal = RowsToMend(folder), sys.stdout.isatty()
     for line in rows:

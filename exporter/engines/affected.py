@@ -76,7 +76,7 @@ def as_was(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 
 def as_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """The same of the state that it has now."""
+    """Messages of the state that the day has now, for :func:`compare_states`."""
     for message in messages:
         yield message._replace(order=AT_RANK[_IS], body=encode(message[2:]))
 

@@ -34,7 +34,7 @@ from exporter.graph.writers import (
 from exporter.pipeline.messages import Message
 from exporter.pipeline.texts import graph_output
 from exporter.publish import manifest
-from exporter.system import files as compressed
+from exporter.system import files
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
@@ -72,12 +72,12 @@ class Changed(Generic[Messages]):
         return [new.before(folder) for folder in folders if new.has_before(folder)]
 
     def after(self, new: Publication, output: str) -> list[str]:
-        """The same in the new DIR."""
+        """The folders of these days of an output in the new DIR."""
         return _folders(new, output, self.days)
 
-    def stays(self, new: Publication, output: str) -> list[str]:
-        """The folders of the other days, which are equal in both DIRs."""
-        return _folders(new, output, self.same)
+    def same_graph(self, new: Publication) -> list[str]:
+        """The folders with the graph of the other days, which are equal in both DIRs."""
+        return _folders(new, "graph", self.same)
 
 
 def _folders(new: Publication, output: str, days: Iterable[str]) -> list[str]:
@@ -120,7 +120,7 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
         gone, come = before - now, now - before
         still = _in_others(gone | come, parts_before & parts_now, of)
         gone -= still
-        gone -= _in_others(gone, _parts_in(changed.stays(new, "graph"), of), of)
+        gone -= _in_others(gone, _parts_in(changed.same_graph(new), of), of)
         removed, added = _packed(sorted(gone)), _packed(sorted(come - still))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
@@ -135,8 +135,8 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
 def _parts_in(folders: list[str], of: ChangesSyntax) -> Iterator[str]:
     """The parts of files, each of which parses without the others."""
     for folder in folders:
-        for path in compressed.find_files(Path(folder), f".{of.ending}"):
-            yield from parts_of(compressed.text(path), of.ending)
+        for path in files.find_files(Path(folder), f".{of.ending}"):
+            yield from parts_of(files.text(path), of.ending)
 
 
 def _parts(folders: list[str], of: ChangesSyntax) -> set[str]:
@@ -158,8 +158,8 @@ def _in_others(asked: set[str], parts: Iterable[str], of: ChangesSyntax) -> set[
 
 
 def _lines(folders: list[str]) -> list[str]:
-    paths = [path for folder in folders for path in compressed.find_files(Path(folder), ".ndjson")]
-    return [line for path in paths for line in compressed.text(path).split("\n") if line]
+    paths = [path for folder in folders for path in files.find_files(Path(folder), ".ndjson")]
+    return [line for path in paths for line in files.text(path).split("\n") if line]
 
 
 _CHUNK: Final = 5_000
@@ -247,7 +247,7 @@ def _still(added: list[str], number: int, removed: dict[str, int]) -> list[bytes
 
 
 def _lines_in(new: Publication, number: int, name: str) -> list[str]:
-    return [line for line in compressed.text(Path(path(new, number, name))).split("\n") if line]
+    return [line for line in files.text(Path(path(new, number, name))).split("\n") if line]
 
 
 def path(new: Publication, number: int, name: str) -> str:
@@ -271,13 +271,13 @@ def put_together(numbers: Sequence[int], filled: Container[int], folder: str, ne
             parts += [_part([";"])] if is_begun and number in filled else []
             parts.append(path(new, number, UPDATE))
             is_begun |= number in filled
-        new.together(parts, f"{folder}/{UPDATE}")
+        new.concatenate(parts, f"{folder}/{UPDATE}")
         of = {manifest.plain(one["path"]): one for one in new.entries_before()}
         told = [of[f"{FOLDER}/{number}/{UPDATE}"] for number in numbers]
         lines = [f"{number} {one['bytes']} {one['sha256']}\n" for number, one in zip(numbers, told, strict=True)]
-        new.together(["".join(lines).encode()], f"{folder}/{PARTS}")
+        new.concatenate(["".join(lines).encode()], f"{folder}/{PARTS}")
     if has(new, numbers[0], EVENTS):
-        new.together([path(new, number, EVENTS) for number in numbers], f"{folder}/{EVENTS}")
+        new.concatenate([path(new, number, EVENTS) for number in numbers], f"{folder}/{EVENTS}")
     for number in numbers:
         new.drop(f"{FOLDER}/{number}")
     new.take_changes(folder, numbers[-1])

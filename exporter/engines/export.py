@@ -32,7 +32,7 @@ from exporter.pipeline.read import Record, read
 from exporter.pipeline.texts import checks, facts_output
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.publication import Publication
-from exporter.publish.report import Report, check_account, refuse_too_few_rows, summarise
+from exporter.publish.report import Report, check_row_counts, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT, Settings
 from exporter.system import private
 from exporter.system.progress import NoProgress, Progress
@@ -56,9 +56,9 @@ def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
     """Make all outputs of the job in the folder of ``new``. ``engine``: ``local`` or ``spark``. ``hint``: receives what
     to know before Spark is started for a few rows. Raises UsageError if PySpark is not installed.
     """
-    if _is_here(export_input, job, new, engine):
+    if _is_local(export_input, job, new, engine):
         with progress.stage("export"):
-            return _locally(export_input, job, new)
+            return _run_locally(export_input, job, new)
     try:
         from exporter.engines import on_spark  # noqa: PLC0415 - the local engine does not wait for Spark
     except ModuleNotFoundError as error:
@@ -77,7 +77,7 @@ def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
     return on_spark.run(export_input, job, new, progress)
 
 
-def _is_here(export_input: ExportInput, job: ExportJob, new: Publication, engine: str) -> bool:
+def _is_local(export_input: ExportInput, job: ExportJob, new: Publication, engine: str) -> bool:
     """Whether the local engine is used: if it was chosen, or for a small update of small days, for which starting Spark
     would take longer than the work.
     """
@@ -88,15 +88,15 @@ def _is_here(export_input: ExportInput, job: ExportJob, new: Publication, engine
     return bool(job.run) and number is not None and not new.is_uri and max(number, of_day) < _LITTLE
 
 
-def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
-    if local.are_hidden(job):
-        job = local.knowing(job, local.user_names(_records(export_input.inputs), job), new)
+def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+    if local.uses_pseudonyms(job):
+        job = local.with_user_names(job, local.user_names(_records(export_input.inputs), job), new)
     if job.run:
-        return _updated(export_input, job, new)
+        return _update_locally(export_input, job, new)
     # Nobody reads the texts of a large input, and unsorted those of statements that recur can be filled in.
     number = export_input.inputs.size
     job = replace(job, in_order=number is None or number < local.SMALL)
-    made = _taken(local.run(_records(export_input.inputs), job), job, new)
+    made = _written(local.run(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
 
@@ -104,10 +104,10 @@ def _locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Out
     return made
 
 
-def _updated(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     from exporter.engines.state_local import LocalStore  # noqa: PLC0415 - as above
 
-    local.seldom_collected()
+    local.collect_garbage_rarely()
     rows = list(read(_records(export_input.inputs), job))
     made = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
     results = results_of(message.body for part in made.results for message in part)
@@ -123,7 +123,7 @@ def _records(input_of_views: InputOfViews) -> Iterator[Record]:
                 yield Record(record.file, 0, record.unit, record.text, is_history, is_record, is_aggregate)
 
 
-def _taken(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
+def _written(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     local.write_texts(_texts(messages, others), new, job)
@@ -174,9 +174,9 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
     for note in place.notes:
         say(note)
     if not settings.dry_run:
-        _tidy(place, say)
+        _remove_old_store(place, say)
         if settings.forget_user or settings.forget_before:
-            _name_kept(place, say)
+            _name_kept_files(place, say)
         if is_inside:
             say(f'{settings.out} was replaced, and this shell is still in the former folder: run cd "$PWD"')
     return report
@@ -210,14 +210,14 @@ def _published(  # noqa: PLR0913, PLR0917 - as run
     with new:
         outcome = run(ExportInput(input_of_views, earlier, settings.changes), job, new, progress, settings.engine, hint)
         report = summarise(settings, input_of_views.skipped, earlier, outcome, new, progress)
-        check_account(report)
+        check_row_counts(report)
         refuse_too_few_rows(settings, report, new, input_of_views.first_paths)
         if not settings.dry_run:
             new.publish(report.manifest(settings))
     return report
 
 
-def _tidy(place: Place, say: Callable[[str], None]) -> None:
+def _remove_old_store(place: Place, say: Callable[[str], None]) -> None:
     """Remove the store that ``exporter serve`` made from the old DIR: it may contain rows that this run removed."""
     if not isinstance(place, LocalPlace):
         return
@@ -227,7 +227,7 @@ def _tidy(place: Place, say: Callable[[str], None]) -> None:
             stores.tidy(out, say)
 
 
-def _name_kept(place: Place, say: Callable[[str], None]) -> None:
+def _name_kept_files(place: Place, say: Callable[[str], None]) -> None:
     """Name the folders beside DIR with files that were changed in a DIR before it was replaced (docs/safety.md)."""
     if not isinstance(place, LocalPlace):
         return

@@ -19,12 +19,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.engines import session
-from exporter.engines.lease import Lease, sums
+from exporter.engines.lease import Lease
+from exporter.engines.spark import checksums
 from exporter.errors import UsageError
 from exporter.publish import manifest
-from exporter.publish.manifest import NAME, copies
-from exporter.system import files as compressed
-from exporter.system import folders, private
+from exporter.system import files, folders, private
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +99,7 @@ class HadoopFiles:
         return self.beginning(path, 2**31 - 1) if self.exists(path) else None
 
     def text_if_allowed(self, path: str) -> str | None:
-        """The same; None also if this user may not read it."""
+        """The text of a small file; None if it does not exist, or this user may not read it."""
         with suppress(Exception):  # connectors raise any exception of Java
             return self.text(path)
         return None
@@ -122,18 +121,9 @@ class HadoopFiles:
         configuration = self._files.getConf()
         self._java.FileUtil.copy(self._files, self._path(path), self._files, self._path(to), False, configuration)
 
-    def join(self, parts: list[str], to: str) -> None:
-        """Make one file of several, in their order, which are gone then."""
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order. The parts stay."""
         self.make(to.rpartition("/")[0])
-        if len(parts) == 1:
-            self.rename(parts[0], to)
-            return
-        self.together(parts, to)
-        for part in parts:
-            self.delete(part)
-
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
-        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
         stream = self._files.create(self._path(to), True)
         try:
             for part in parts:
@@ -244,13 +234,13 @@ def stale(there: Iterable[str], old: Iterable[Json], files: Iterable[Json]) -> l
     """The paths in the folder (``there``) of files that were of an export (``old``) and are not of the current one. All
     others are of a push or of somebody else, and stay.
     """
-    return sorted(paths(old) & set(there) - paths(files) - {NAME})
+    return sorted(paths(old) & set(there) - paths(files) - {manifest.NAME})
 
 
 def paths(files: Iterable[Json]) -> set[str]:
     """The paths of an export's files, with those of the copies that people and scripts look for by name."""
     files = list(files)
-    return {file["path"] for file in files} | set(copies(files).values())
+    return {file["path"] for file in files} | set(manifest.copies(files).values())
 
 
 _DIGITS: Final = 12
@@ -277,7 +267,7 @@ class HadoopPlace:
         self._files = HadoopFiles(self._out)
         self._lease: Lease | None = None
         self.listed, self.delete = self._files.listed, self._files.delete
-        self.move, self.join, self.together = self._files.rename, self._files.join, self._files.together
+        self.move, self.concatenate = self._files.rename, self._files.concatenate
         self.write, self.beginning = self._files.write, self._files.beginning
 
     @contextmanager
@@ -324,9 +314,9 @@ class HadoopPlace:
     def file_entries(self, folder: str) -> list[Json]:
         sizes, root = self._files.sizes(folder), self._files.full(folder)
         sizes.pop(folders.MARK, None)
-        packed = [path for path in sizes if path.endswith(compressed.ENDING)]
+        packed = [path for path in sizes if path.endswith(files.ENDING)]
         plain = {f"{root}/{path}": size for path, size in sizes.items() if path not in packed}
-        digests = sums(session.start(None), folder, plain)
+        digests = checksums(session.start(None), folder, plain)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             paths = [f"{root}/{path}" for path in packed]
             digests |= zip(paths, threads.map(self._files.sha256, paths), strict=True)
@@ -344,9 +334,7 @@ class HadoopPlace:
         self.write(f"{folder}/{_BEFORE}/{manifest.NAME}", manifest.text({"files": old}))
         self.write(f"{folder}/{manifest.NAME}", text)
         known, there = {(entry["path"], entry["sha256"]) for entry in old}, self._files.sizes(self._out)
-        new = sorted(
-            ({entry["path"] for entry in files} | set(manifest.copies(files).values())) & set(there) - paths(old)
-        )
+        new = sorted(paths(files) & set(there) - paths(old))
         if new:
             raise UsageError(
                 f"{self.shown}: other files appeared in it during the export: {', '.join(new)}; nothing was published"
@@ -371,8 +359,8 @@ class HadoopPlace:
         gone = stale(there, old, files)
         for path in gone:
             self.delete(self.inside(path))
-        in_use = {folder for path in there.keys() - set(gone) for folder in _above(path)}
-        for folder in {folder for path in gone for folder in _above(path)} - in_use:
+        in_use = {folder for path in there.keys() - set(gone) for folder in manifest.parents(path)}
+        for folder in {folder for path in gone for folder in manifest.parents(path)} - in_use:
             self.delete(self.inside(folder))
 
     def _recover(self) -> None:
@@ -405,10 +393,3 @@ def folders_above(uri: str) -> Iterator[str]:
     while not above.endswith((":", "/")):
         yield above
         above = above.rpartition("/")[0]
-
-
-def _above(path: str) -> Iterator[str]:
-    """The parent folders of a path."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path

@@ -3,9 +3,6 @@
 Hadoop's file systems have no locks that end with a process. So a run renews its lease while it works. Another run takes
 over a lease that was not renewed in time, or whose process on this machine has ended. Times are taken from the
 machines, so their clocks must agree within a few minutes.
-
-The checksums of DIR's files are made here too, by Spark's workers. They read line by line: a file may be larger than
-their memory.
 """
 
 from __future__ import annotations
@@ -14,93 +11,18 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from hashlib import sha256
-from itertools import chain, groupby
-from operator import itemgetter
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import unquote
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
-import pyarrow as pa
-from pyspark.sql import functions as F
-
 from exporter.errors import ExporterError
-from exporter.system import files as compressed
 from exporter.system import folders
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-def sums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str, str]:
-    """Path -> sha256 of all files below a folder, except packed ones. ``sizes``: path -> bytes of them, from the file
-    system. Raises ExporterError if not all files can be read.
-    """
-    with _unsplit(spark, max(sizes.values(), default=1)):
-        lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
-        plain = lines.filter(~F.col("_metadata.file_path").endswith(compressed.ENDING))
-        read = plain.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
-        rows = read.mapInArrow(partial(_sums, sizes), "path string, sha256 string").collect()
-    digests = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
-    digests |= {row["path"]: row["sha256"] for row in rows}
-    if digests.keys() != sizes.keys():
-        raise ExporterError(
-            f"{folder}: {len(sizes)} files were written, but {len(digests)} can be read; start the run again, and "
-            "report it if it happens again"
-        )
-    return digests
-
-
-@contextmanager
-def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
-    """Make Spark read each file in one task. ``largest``: bytes of the largest file."""
-    wanted = {"spark.sql.files.maxPartitionBytes": str(largest), "spark.sql.files.minPartitionNum": "1"}
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    try:
-        for name, value in wanted.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, text in before.items():
-            if text is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, text)
-
-
-def _sums(sizes: Mapping[str, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In the workers: lines with the URL of their file, in the order of the file -> its path and sha256."""
-    for url, of_file in groupby(chain.from_iterable(map(_lines, batches)), itemgetter(0)):
-        path, digest, done = unquote(url), sha256(), -1
-        for _, lines in of_file:
-            content = b"\n".join(lines)
-            digest.update(content if done < 0 else b"\n" + content)
-            done += len(content) + 1
-        if done < sizes[path]:
-            digest.update(b"\n")
-            done += 1
-        if done != sizes[path]:
-            raise ExporterError(f"{path}: has {sizes[path]} bytes, but {done} of them can be read")
-        yield pa.RecordBatch.from_pydict({"path": [path], "sha256": [digest.hexdigest()]})
-
-
-def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
-    """The lines of a batch by file; most batches have a single file."""
-    files, lines = batch.columns
-    if files[0] == files[-1]:
-        yield files[0].as_py(), lines.to_pylist()
-        return
-    for file, of_file in groupby(zip(files.to_pylist(), lines.to_pylist(), strict=True), itemgetter(0)):
-        yield file, [line for _, line in of_file]
-
-
-LASTS: Final = 300.0
+LEASE_SECONDS: Final = 300.0
 """Seconds after which a lease ends if it is not renewed."""
-RENEWED: Final = 60.0
+RENEWAL_SECONDS: Final = 60.0
 """Seconds between renewals."""
 PATIENCE: Final = 5.0
 """Seconds to wait for the content of a new lease file: another run may have just created it."""
@@ -153,7 +75,8 @@ class Lease:
         if not self._is_ours():
             raise ExporterError(
                 f"{self._shown}: another run has taken it over, because this one did not renew its lock for "
-                f"{LASTS / 60:,.0f} minutes; nothing was published. Start this run again when the other has ended"
+                f"{LEASE_SECONDS / 60:,.0f} minutes; nothing was published. Start this run again when the other has "
+                "ended"
             )
 
     def _take(self) -> None:
@@ -180,13 +103,13 @@ class Lease:
         return content is not None and content.get("id") == self._id
 
     def _renew(self) -> None:
-        while not self._over.wait(RENEWED):
+        while not self._over.wait(RENEWAL_SECONDS):
             with suppress(Exception):  # network errors: the next renewal, or the check before publishing, decides
                 if self._is_ours():
                     self._files.write(self._path, self._content())
 
     def _content(self) -> str:
-        holder = {"host": socket.gethostname(), "process": os.getpid(), "until": time.time() + LASTS}
+        holder = {"host": socket.gethostname(), "process": os.getpid(), "until": time.time() + LEASE_SECONDS}
         return json.dumps({"id": self._id, "who": self._who, **holder})
 
 

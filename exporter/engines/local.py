@@ -21,16 +21,16 @@ from exporter.pipeline.read import Record, read
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
-from exporter.system import files as compressed
+from exporter.system import files
 from exporter.system.progress import NoProgress
 
 SMALL: Final = 16 << 20
 """Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""
-FILE: Final = "pseudonyms.txt"
+PSEUDONYMS: Final = "pseudonyms.txt"
 """What the next update needs to find the names of all users. With the key, words can be tried by it."""
 
 
-def are_hidden(job: ExportJob) -> bool:
+def uses_pseudonyms(job: ExportJob) -> bool:
     """Whether names get pseudonyms."""
     return job.screen is not None and job.screen.key is not None
 
@@ -46,13 +46,13 @@ def user_names(records: Iterable[Record], job: ExportJob) -> Iterator[str]:
                 yield name
 
 
-def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob:
+def with_user_names(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob:
     """The job with these names, and in an update with the pseudonyms of earlier runs, which are stored for the next."""
     assert job.screen is not None
-    before = new.text_before(FILE) if job.run else None
+    before = new.text_before(PSEUDONYMS) if job.run else None
     screen = job.screen.knowing(names, (before or "").splitlines())
     if job.run:
-        new.text(FILE, "".join(f"{line}\n" for line in screen.pseudonyms()))
+        new.text(PSEUDONYMS, "".join(f"{line}\n" for line in screen.pseudonyms()))
     # A user may be called DBT: then the name of each helper of dbt has the pseudonym in it.
     openlineage = replace(job.openlineage, helpers=screen.replaced(job.openlineage.helpers))
     return replace(job, screen=screen, openlineage=openlineage)
@@ -61,14 +61,14 @@ def knowing(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob
 def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, day: str = "") -> None:
     """Write each output to its file. ``day``: in an update, the folder below that of the output; otherwise empty."""
     with ExitStack() as stack:
-        files: dict[str, IO[bytes]] = {}
+        opened: dict[str, IO[bytes]] = {}
         for message in messages:
-            if message.to not in files:
+            if message.to not in opened:
                 path = path_of(message.to, 0, day, is_compressed=job.compress)
                 file = Path(new.folder, path) if path else Path(new.work, f"{message.to}.ndjson")
                 file.parent.mkdir(parents=True, exist_ok=True)
-                files[message.to] = stack.enter_context(compressed.created(file))
-            files[message.to].write(message.body + b"\n")
+                opened[message.to] = stack.enter_context(files.created(file))
+            opened[message.to].write(message.body + b"\n")
 
 
 class LocalEngine:
@@ -100,7 +100,7 @@ class LocalEngine:
         return Counts.sum(message.body for message in messages if message.to == To.TALLY)
 
 
-def seldom_collected() -> None:
+def collect_garbage_rarely() -> None:
     """Make Python's garbage collector run rarely: messages and nodes are many and have no cycles, and searching them
     again and again takes a third of the time.
     """
@@ -111,7 +111,7 @@ def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     """The whole export of these records: the sorted texts of all outputs, the results of validation, and the counts as
     one message (:mod:`exporter.pipeline.outcome`).
     """
-    seldom_collected()
+    collect_garbage_rarely()
     made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None), NoProgress())
     yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
     for results in made.results:

@@ -56,9 +56,9 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
     job = replace(job, in_order=session.is_small(size) and not job.run, partitions=_partitions(spark, size))
     engine = SparkEngine(spark, uri(new.work), job.partitions, compress=job.compress)
     rows = _records(spark, input_of_views)
-    if local.are_hidden(job):
+    if local.uses_pseudonyms(job):
         with progress.stage("names"):
-            job = local.knowing(job, _user_names(rows, job), new)
+            job = local.with_user_names(job, _user_names(rows, job), new)
     if job.run:
         read_rows, job = _read(job, rows), replace(job, screen=None)
         return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
@@ -123,7 +123,7 @@ def _read(job: ExportJob, data_frame: DataFrame) -> DataFrame:
 
 
 def _rows(job: ExportJob, batches: Batches) -> Batches:
-    local.seldom_collected()
+    local.collect_garbage_rarely()
     yield from batched(read(read_back(batches), job))
     exclude_caches_from_collection()
 

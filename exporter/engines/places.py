@@ -63,11 +63,10 @@ class Place(Protocol):
     def move(self, path: str, to: str) -> None:
         """Move a file; the parent folder of its new path is made."""
 
-    def join(self, parts: list[str], to: str) -> None:
-        """Make one file of several, in their order, which are gone then; the parent folder of the file is made."""
-
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
-        """Make one file of the content of files (paths) and of bytes, in their order. The files stay."""
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file of the content of files (paths) and of bytes, in their order; the parent folder of the new file
+        is made. The parts stay.
+        """
 
     def write(self, path: str, content: str) -> None:
         """Write a small file."""
@@ -153,16 +152,8 @@ class LocalPlace:
         Path(to).parent.mkdir(parents=True, exist_ok=True)
         Path(path).rename(to)
 
-    def join(self, parts: list[str], to: str) -> None:
-        first, *others = parts
-        self.move(first, to)
-        with Path(to).open("ab") as file:
-            for part in others:
-                with Path(part).open("rb") as more:
-                    shutil.copyfileobj(more, file)
-                Path(part).unlink()
-
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        Path(to).parent.mkdir(parents=True, exist_ok=True)
         with Path(to).open("wb") as file:
             for part in parts:
                 if isinstance(part, bytes):
@@ -185,7 +176,7 @@ class LocalPlace:
 
     def carry(self, name: str, folder: str) -> bool:
         os.makedirs(f"{folder}/{name.rpartition('/')[0]}", exist_ok=True)  # noqa: PTH103 - many paths
-        _take_over(f"{self._out}/{name}", f"{folder}/{name}")
+        _link_or_copy(f"{self._out}/{name}", f"{folder}/{name}")
         return True
 
     def inside(self, name: str) -> str:
@@ -199,7 +190,7 @@ class LocalPlace:
         if path.is_file():
             path.unlink()
             return
-        _carry_ledgers(path, self._out)
+        _link_ledgers(path, self._out)
         compared = manifest.diff_folder(path) if path.is_dir() else None
         if compared is None and not folders.is_former(path):  # a work folder
             _remove_work(path)
@@ -230,7 +221,7 @@ class LocalPlace:
     def swap(self, folder: str, described: dict[str, Any]) -> None:
         new = Path(folder)
         self.write(f"{folder}/{manifest.NAME}", manifest.text(described))
-        _carry_ledgers(self._out, new)
+        _link_ledgers(self._out, new)
         was = stat.S_IMODE(self._out.stat().st_mode) if self._out.is_dir() else 0
         if was & 0o077 & ~self._mode:
             self.notes.append(
@@ -274,7 +265,7 @@ def _remove_files(folder: Path, stay: set[str]) -> None:
             os.rmdir(above)  # noqa: PTH106 - as above
 
 
-def _carry_ledgers(old: Path, new: Path) -> None:
+def _link_ledgers(old: Path, new: Path) -> None:
     """Copy the ledgers of a folder to another one, as hard links. A push that is still running in the old folder then
     also writes to the ledger of the new one.
     """
@@ -302,7 +293,7 @@ def _copy(ledger: Path, to: Path) -> None:
         shutil.copyfile(ledger, to)
 
 
-def _take_over(source: str, to: str) -> None:
+def _link_or_copy(source: str, to: str) -> None:
     """Make a hard link to a file, or to all files of a folder, where the file system allows it, otherwise a copy. Files
     that are taken over are never changed.
     """
@@ -314,7 +305,7 @@ def _take_over(source: str, to: str) -> None:
             return
         os.makedirs(to, exist_ok=True)  # noqa: PTH103 - as above
         for name in os.listdir(source):  # noqa: PTH208 - as above
-            _take_over(f"{source}/{name}", f"{to}/{name}")
+            _link_or_copy(f"{source}/{name}", f"{to}/{name}")
 
 
 def _resolved(out: str) -> Path:

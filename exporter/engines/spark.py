@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import gc
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, reduce
-from itertools import starmap
+from hashlib import sha256
+from itertools import chain, groupby, starmap
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter import VERSIONS
 from exporter.engines import session
-from exporter.engines.local import seldom_collected
-from exporter.errors import UsageError
+from exporter.engines.local import collect_garbage_rarely
+from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication
+from exporter.system import files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,7 +145,7 @@ def _in_order(messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:
 
 
 def _carry(step: Step, job: ExportJob, batches: Batches) -> Batches:
-    seldom_collected()
+    collect_garbage_rarely()
     yield from batched(step(_messages(batches), job))
     exclude_caches_from_collection()
 
@@ -185,3 +190,69 @@ def as_text(messages: Iterable[Message]) -> Iterator[Message]:
     """Encode messages that are not texts in base64, so that all can be written as text."""
     for message in messages:
         yield message if is_text(message.to) else message._replace(body=b64encode(message.body))
+
+
+# --- checksums --------------------------------------------------------------------------------------------------------
+
+
+def checksums(spark: SparkSession, folder: str, sizes: Mapping[str, int]) -> dict[str, str]:
+    """Path -> sha256 of all files below a folder, except packed ones. Workers read line by line: a file may be larger
+    than their memory. ``sizes``: path -> bytes of the files, from the file system. Raises ExporterError if not all of
+    them can be read.
+    """
+    with _unsplit(spark, max(sizes.values(), default=1)):
+        lines = spark.read.option("recursiveFileLookup", "true").text(folder, lineSep="\n")
+        plain = lines.filter(~F.col("_metadata.file_path").endswith(files.ENDING))
+        read = plain.select(F.col("_metadata.file_path").alias("file"), F.col("value").cast("binary").alias("line"))
+        rows = read.mapInArrow(partial(_checksums, sizes), "path string, sha256 string").collect()
+    digests = {path: sha256().hexdigest() for path, size in sizes.items() if not size}
+    digests |= {row["path"]: row["sha256"] for row in rows}
+    if digests.keys() != sizes.keys():
+        raise ExporterError(
+            f"{folder}: {len(sizes)} files were written, but {len(digests)} can be read; start the run again, and "
+            "report it if it happens again"
+        )
+    return digests
+
+
+@contextmanager
+def _unsplit(spark: SparkSession, largest: int) -> Iterator[None]:
+    """Make Spark read each file in one task. ``largest``: bytes of the largest file."""
+    wanted = {"spark.sql.files.maxPartitionBytes": str(largest), "spark.sql.files.minPartitionNum": "1"}
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, text in before.items():
+            if text is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, text)
+
+
+def _checksums(sizes: Mapping[str, int], batches: Batches) -> Batches:
+    """In the workers: lines with the URL of their file, in the order of the file -> its path and sha256."""
+    for url, of_file in groupby(chain.from_iterable(map(_lines, batches)), itemgetter(0)):
+        path, digest, done = unquote(url), sha256(), -1
+        for _, lines in of_file:
+            content = b"\n".join(lines)
+            digest.update(content if done < 0 else b"\n" + content)
+            done += len(content) + 1
+        if done < sizes[path]:
+            digest.update(b"\n")
+            done += 1
+        if done != sizes[path]:
+            raise ExporterError(f"{path}: has {sizes[path]} bytes, but {done} of them can be read")
+        yield pa.RecordBatch.from_pydict({"path": [path], "sha256": [digest.hexdigest()]})
+
+
+def _lines(batch: pa.RecordBatch) -> Iterator[tuple[str, list[bytes]]]:
+    """The lines of a batch by file; most batches have a single file."""
+    urls, lines = batch.columns
+    if urls[0] == urls[-1]:
+        yield urls[0].as_py(), lines.to_pylist()
+        return
+    for file, of_file in groupby(zip(urls.to_pylist(), lines.to_pylist(), strict=True), itemgetter(0)):
+        yield file, [line for _, line in of_file]

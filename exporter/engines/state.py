@@ -80,7 +80,7 @@ class Store(ABC, Generic[Messages]):
         return [name.removeprefix("state/") for name in self._new.names(f"state/{folder}")]
 
     def names_before(self, folder: str) -> list[str]:
-        """The same of the old DIR."""
+        """The sorted names under which messages are stored below a folder of the old DIR."""
         return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Store(ABC, Generic[Messages]):
 
     @abstractmethod
     def load_before(self, name: str, to: Sequence[str]) -> Messages:
-        """The same under a name in the old DIR."""
+        """The messages to the receivers ``to`` under a name in the old DIR."""
 
     @abstractmethod
     def load_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
@@ -107,7 +107,7 @@ class Store(ABC, Generic[Messages]):
 
     @abstractmethod
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[Messages]) -> Messages:
-        """The same, but only for the receivers and keys that occur among the others."""
+        """As :meth:`latest`, but only for the receivers and keys that occur among the others."""
 
     @abstractmethod
     def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:

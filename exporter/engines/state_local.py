@@ -106,7 +106,7 @@ class LocalStore(Store[list[Message]]):
         self.drop(f"state/{one}" for one in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return [message for name in names for message in _read(self._state, name, to)]
+        return list(_messages(self._state, names, to))
 
     def load_before(self, name: str, to: Sequence[str]) -> list[Message]:
         return list(_read(self._before, name, to))
@@ -116,7 +116,13 @@ class LocalStore(Store[list[Message]]):
         return [message for name in names for message in _read(self._state, name, to, keys)] if keys else []
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        return _latest(self._state, names, to)
+        found: dict[tuple[str, str], list[Message]] = {}
+        for name in names:
+            of_name: dict[tuple[str, str], list[Message]] = {}
+            for message in _read(self._state, name, to):
+                of_name.setdefault(message[:2], []).append(message)
+            found |= of_name
+        return list(chain.from_iterable(found.values()))
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         return _latest_of(self._state, names, to, chain.from_iterable(others))
@@ -153,19 +159,8 @@ def _messages(state: Path, names: Iterable[str], to: Sequence[str]) -> Iterator[
     return chain.from_iterable(_read(state, name, to) for name in names)
 
 
-def _latest(state: Path, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-    """Of each receiver and key the messages under the last of the names that has some."""
-    found: dict[tuple[str, str], list[Message]] = {}
-    for name in names:
-        of_name: dict[tuple[str, str], list[Message]] = {}
-        for message in _read(state, name, to):
-            of_name.setdefault(message[:2], []).append(message)
-        found |= of_name
-    return list(chain.from_iterable(found.values()))
-
-
 def _latest_of(state: Path, names: Sequence[str], to: Sequence[str], others: Iterable[Message]) -> list[Message]:
-    """The same for the receivers and keys of other messages."""
+    """Of the receivers and keys of other messages, those under the last of the names that has some."""
     wanted = {message[:2] for message in others if message.to in to}
     messages: list[Message] = []
     for name in reversed(names):

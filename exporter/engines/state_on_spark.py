@@ -159,7 +159,7 @@ def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: 
         differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
         same = parts_now.join(parts_before, "digest", "left_semi").select("value")
-        stays = _parts(spark, changed.stays(new, "graph"), SEPARATORS[of.ending], of.ending)
+        stays = _parts(spark, changed.same_graph(new), SEPARATORS[of.ending], of.ending)
         if changed.number > 1:
             added = _in_no_other_part(added, same, of)
             removed = _in_no_other_part(removed, same.unionByName(stays), of)

@@ -264,7 +264,7 @@ def _view_of(names: Collection[str]) -> str | None:
 
 
 def check_files(sources: Iterable[InputFiles], view: str) -> None:
-    """The same for local JSON files, by the keys in their first bytes."""
+    """Raise UsageError if local JSON files are of another view than ``view``, by the keys in their first bytes."""
     for source in sources:
         if source.form in (formats.NDJSON, formats.JSON_DOCUMENT) and not formats.is_remote(source.paths[0]):
             for path in source.paths:
@@ -326,19 +326,14 @@ class InputOfViews:
     @property
     def size(self) -> int | None:
         """Estimated bytes of text in all; None if the size of one is not known."""
-        return size(*self.views.values())
+        sizes = [inputs.size for inputs in self.views.values()]
+        known_sizes = [number for number in sizes if number is not None]
+        return sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
     @property
     def sources(self) -> tuple[InputFiles, ...]:
         """The sources of all views."""
         return tuple(source for view in self.views.values() for source in view.sources)
-
-
-def size(*views: Inputs | None) -> int | None:
-    """Estimated bytes of text in all inputs. An input that is None counts as 0. None if the size of one is unknown."""
-    sizes = [inputs.size for inputs in views if inputs is not None]
-    known_sizes = [number for number in sizes if number is not None]
-    return sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
 
 def find(names: Iterable[str], output: OutputFolder | None = None, view: str = ACCESS_HISTORY) -> Inputs:

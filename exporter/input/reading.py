@@ -82,7 +82,7 @@ def read_line(text: str) -> Row | Unreadable | None:
 
 
 def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | None:
-    """The same, where it is known of which view the row must be."""
+    """As :func:`read_line`, where it is known of which view the row must be."""
     row = read_line(text)
     if isinstance(row, Row):
         return row if (row.calls is not None) == is_aggregate else Unreadable((_OF_OTHER[is_aggregate],))
@@ -92,7 +92,7 @@ def read_row(text: str, *, is_aggregate: bool = False) -> Row | Unreadable | Non
 
 
 def _read_long(text: str) -> Row | Unreadable | None:
-    """The same for a line that is long enough to exceed a limit."""
+    """As :func:`read_line`, for a line that is long enough to exceed a limit."""
     reason = limits.too_much(text)
     row = Unreadable((reason,)) if reason else _read(text)
     names = limits.long_names(row) if isinstance(row, Row) else []

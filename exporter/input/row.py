@@ -288,7 +288,7 @@ def columns_of(text: str) -> dict[str, Raw]:
 
 
 def texts_of(text: str) -> dict[str, str | None]:
-    """The same with each value as text (:func:`exporter.input.json_reader.text_of`); None for null."""
+    """Column name as written -> its value as text (:func:`exporter.input.json_reader.text_of`); None for null."""
     try:
         return {name: str(value) if isinstance(value, int) else value for name, value in _decode_plain(text).items()}
     except msgspec.ValidationError:

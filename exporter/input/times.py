@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK_EPOCH: Final = _EPOCH.replace(tzinfo=None)
-"""The same on the clock of any zone."""
+"""1970 on the clock of any zone."""
 _MICRO: Final = timedelta(microseconds=1)
 
 
@@ -122,8 +122,8 @@ def parse_time(text: str) -> int | None:
 
 
 def _of_view(text: str) -> int | None:
-    """The same for the form in which Snowflake writes nearly all times, ``2026-03-01 08:00:00.123 +0000``: this is
-    faster. None for other forms.
+    """The time of a text in the form that Snowflake nearly always writes, ``2026-03-01 08:00:00.123 +0000``: this is
+    faster than :func:`_of_calendar`. None for other forms.
     """
     if not (text[4:5] == text[7:8] == "-" and text[13:14] == text[16:17] == ":") or text[10] not in "T ":
         return None

@@ -17,11 +17,11 @@ from exporter.ask.answers import Answer, Row, listed, with_rows
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
-from exporter.mcp.model import model
+from exporter.mcp.resources import model
 from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
 from exporter.serve import periods
 from exporter.serve.lineage.flows import VIEWS, Direction, Flow, Lineage, LineageNode, edge, read_lineage
-from exporter.serve.site import CUT, QUERY_PARTS, Shown, SiteObject, solutions
+from exporter.serve.site import CUT, QUERY_PARTS, PageSubject, SiteObject, solutions
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "changes": "page-changes",
 }
 """Part of the answer on an object -> the question of the pages that has it."""
-_OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.carriers}
+_OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.set_on}
 _PARTS_OF_OBJECT: Final = (*_OF_OBJECT, *_OF_PERIODS)
 _ABSENT: Final[Mapping[str, str]] = {
     "columns": "names a column of it",
@@ -161,7 +161,7 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
     parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
     parts["columns"] = partial(_readable_lists, parts["columns"])
-    parts |= {name: partial(ask, graph.site, Shown(thing)) for name, ask in _OF_PERIODS.items()}
+    parts |= {name: partial(ask, graph.site, PageSubject(thing)) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)
     if others.rows:
         answer["parts"].append({"part": "others_of_that_name", **page(replace(others, notes=[]), _FEW, 0)})

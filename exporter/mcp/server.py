@@ -31,7 +31,7 @@ from exporter.ask.shipped import questions
 from exporter.errors import ExporterError, UsageError
 from exporter.mcp.graph import OpenGraph
 from exporter.mcp.lookups import LINEAGE, LOOKUPS, of_question
-from exporter.mcp.model import FILES, QUESTION, read
+from exporter.mcp.resources import FILES, QUESTION, read
 from exporter.mcp.tool import Arguments, Json, Tool
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json

@@ -19,7 +19,7 @@ from exporter.ask.answers import Answer
 from exporter.ask.parameters import CHOICES, Parameter, refuse_empty
 from exporter.errors import UsageError
 from exporter.serve.site import is_cut
-from exporter.system.terminal import visible_text
+from exporter.system.terminal import counted, visible_text
 
 if TYPE_CHECKING:
     from exporter.mcp.graph import OpenGraph
@@ -195,7 +195,7 @@ def page(answer: Answer, limit: int, offset: int) -> Json:
         more.append(f"These are rows {offset + 1:,} to {end:,} of {total}. Ask again {how}.")
     if cut:
         more.append(
-            f"{cut} {'cell is' if cut == 1 else 'cells are'} cut after {LONGEST_CELL:,} characters, which … marks; "
+            f"{counted(cut, 'cell is', 'cells are')} cut after {LONGEST_CELL:,} characters, which … marks; "
             "sparql gives the rest (SUBSTR)."
         )
     return {

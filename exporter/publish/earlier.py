@@ -16,6 +16,7 @@ from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
 from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
+from exporter.system.terminal import counted
 
 if TYPE_CHECKING:
     from exporter.engines.places import Place
@@ -200,7 +201,7 @@ def quarantined_rows(folder: Path) -> int:
 
 
 def quarantine_forgotten(listed: list[dict[str, Any]]) -> str:
-    """That a run which forgot something removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
+    """A sentence that a forgetting run removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
     last = max((place for place, run in enumerate(listed) if run.get("forgotten")), default=0)
     if not any(run["quarantined"] for run in listed[:last]):
         return ""
@@ -224,10 +225,9 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     lines = [_line(row, widths) for row in (head, *rows, sums)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
-        are = "row is" if in_quarantine == 1 else "rows are"
         forgotten = quarantine_forgotten(listed)
         why = f". {forgotten}" if forgotten else ": later rows can change what becomes of a query."
-        lines.append(f"{in_quarantine:,} {are} in quarantine now{why}")
+        lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{why}")
     return "\n".join(lines)
 
 

@@ -16,8 +16,7 @@ from uuid import uuid4
 from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.messages import To
 from exporter.publish import manifest
-from exporter.system import files as compressed
-from exporter.system import folders
+from exporter.system import files, folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False)
         return name
     ending = name if kind in (To.GRAPH, To.DAILY) else _ENDINGS.get(kind)
     if is_compressed and kind in _COMPRESSED:
-        ending = f"{ending}{compressed.ENDING}"
+        ending = f"{ending}{files.ENDING}"
     of_day = f"{day}-" if day and kind == To.QUARANTINE else f"{day}/" if day else ""
     if kind == To.DAILY:
         return f"{To.GRAPH}/{of_day}part-daily-{number:05d}.{ending}"
@@ -92,7 +91,7 @@ class Publication:
         for folder in self._place.listed(texts):
             to = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
-                path = path_of(to, number, day, is_compressed=part.endswith(compressed.ENDING))
+                path = path_of(to, number, day, is_compressed=part.endswith(files.ENDING))
                 if path in written:
                     raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
@@ -102,7 +101,7 @@ class Publication:
     def wrongly_compressed(self, texts: str) -> list[str]:
         """The folders below ``texts`` whose parts are compressed but must not be compressed in DIR."""
         folders = [text for text in self._place.listed(texts) if _is_plain(text.rpartition("/")[2].removeprefix("to="))]
-        return [folder for folder in folders if any(part.endswith(compressed.ENDING) for part in self._parts(folder))]
+        return [folder for folder in folders if any(part.endswith(files.ENDING) for part in self._parts(folder))]
 
     def drop_work(self, folder: str) -> None:
         """Remove a temporary folder, given by its full path."""
@@ -120,12 +119,15 @@ class Publication:
         """Move the files of an update's changes to their places. An entry is a file, or a folder with parts of one."""
         for path in self._place.listed(folder):
             name = path.rpartition("/")[2]
-            parts = self._parts(path)
-            self._place.join(parts or [path], f"{self.folder}/changes/{number}/{name}")
+            to = f"{self.folder}/changes/{number}/{name}"
+            if parts := self._parts(path):
+                self._place.concatenate(parts, to)
+            else:
+                self._place.move(path, to)
 
-    def together(self, parts: Sequence[str | bytes], to: str) -> None:
-        """Make one file, in the work folder, of the content of files (paths) and of bytes. The files stay."""
-        self._place.together(parts, to)
+    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+        """Make one file, in the work folder, of the content of files (paths) and of bytes. The parts stay."""
+        self._place.concatenate(parts, to)
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over files and folders of the old DIR, if they exist; ``*`` at the end of a name matches any ending.
@@ -164,7 +166,7 @@ class Publication:
         return sorted({*_paths_in(folder, self._place.listed(self.path(folder))), *not_moved})
 
     def names_before(self, folder: str) -> list[str]:
-        """The same of the old DIR; none if an update replaces it, which begins anew from the rows that are given."""
+        """The sorted names in a folder of the old DIR, below it; none if an update replaces it and so begins anew."""
         if self._begins_anew or not self._place.exists():
             return []
         return _paths_in(folder, self._place.listed(self.before(folder)))

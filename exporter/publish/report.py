@@ -27,7 +27,7 @@ from exporter.pipeline.texts import checks
 from exporter.privacy.filters import Filters
 from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
 from exporter.publish.manifest import NAME
-from exporter.publish.set_aside import place_of
+from exporter.publish.quarantine import place_of
 
 if TYPE_CHECKING:
     from exporter.publish.publication import Publication
@@ -229,7 +229,7 @@ def _filtered(filters: Filters, numbers: dict[str, int]) -> dict[str, Any] | Non
     }
 
 
-def check_account(report: Report) -> None:
+def check_row_counts(report: Report) -> None:
     """Raise ExporterError if the counts of rows do not add up, which is a fault of the program."""
     row_counts = {name: getattr(report, name) for name in ROWS}
     for counts, view in ((row_counts, ""), (report.aggregate or {}, " of AGGREGATE_ACCESS_HISTORY")):

@@ -203,7 +203,7 @@ class _Classifier:
         return self._declared.between_helpers(edge, observed)
 
     def _without_columns(self, edge: ComparedEdge, fills: list[Version]) -> tuple[str, str] | None:
-        """That rows show the edge between the objects and do not list its columns."""
+        """The reason that rows show the edge between the objects and do not list its columns; None if it is not so."""
         if not edge.source.column or not edge.target.column:
             return None
         runs = self._runs(edge)

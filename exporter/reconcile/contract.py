@@ -166,7 +166,7 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
         raise UsageError(f"{where}: is no YAML: {getattr(error, 'problem', None) or error}") from None
 
 
-def ident(data: bytes) -> str | None:
+def contract_id(data: bytes) -> str | None:
     """The id of the data contract in the bytes of a file; empty if it has none, None for what is no data contract."""
     try:
         node, _ = compose(data, "")

@@ -133,7 +133,7 @@ class ComparedEdge:
 
     @property
     def doubtful_pairs(self) -> Iterator[tuple[str, str]]:
-        """Those of which one is in rows without an id, and may be another object."""
+        """The IRIs of possible sources and targets: one of them is in rows without an id, and may be another object."""
         doubtful = [end.line.doubtful if end.line else frozenset[str]() for end in self.ends]
         pairs = product(*(end.members | more for end, more in zip(self.ends, doubtful, strict=True)))
         return ((source, target) for source, target in pairs if source in doubtful[0] or target in doubtful[1])

@@ -16,8 +16,8 @@ import yaml
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
-from exporter.publish import single
-from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, ident, read
+from exporter.publish import result_file
+from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, contract_id, read
 from exporter.reconcile.declared import Declaration
 from exporter.reconcile.edges import UNDECLARED, End
 from exporter.reconcile.output import CONTRACT
@@ -47,8 +47,8 @@ def check(declarations: list[Declaration], out: Path) -> None:
     if len(contracts) != 1:
         number = len(contracts) or "none"
         raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number} of those given is one")
-    own = ident(contracts[0].text.encode("utf-8"))
-    single.check(out, lambda data: ident(data) == own, f"this contract (id: {own or 'none'})")
+    own = contract_id(contracts[0].text.encode("utf-8"))
+    result_file.check(out, lambda data: contract_id(data) == own, f"this contract (id: {own or 'none'})")
 
 
 def write(comparison: Comparison, path: Path) -> str:
@@ -60,7 +60,7 @@ def write(comparison: Comparison, path: Path) -> str:
             names.setdefault(edge.target.key, []).append(_name(edge.source))
     keys = [(comparison.roots.get(prop.of, ""), prop.column) for prop in contract.properties]
     added = {number: names[key] for number, key in enumerate(keys) if key in names}
-    single.save(path, filled(contract, added))
+    result_file.save(path, filled(contract, added))
     sources = counted(sum(map(len, added.values())), "source")
     return f"{path}: {sources} added to {len(added):,} of {len(contract.properties):,} properties."
 

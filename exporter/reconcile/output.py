@@ -30,7 +30,7 @@ from exporter.graph.vocabulary import COLUMN, DECLARATION, DECLARED_DATASET, DEC
 from exporter.graph.writers import writer_of
 from exporter.input.times import iso
 from exporter.model.identifiers import match_name
-from exporter.publish import single
+from exporter.publish import result_file
 from exporter.reconcile.declared import SNOWFLAKE, Declaration, DeclaredDataset
 from exporter.reconcile.edges import PHANTOM, UNDECLARED, UNKNOWN, VERIFIED, ComparedEdge, End
 from exporter.reconcile.observed import PROLOGUE
@@ -168,7 +168,7 @@ def check_graph(path: Path, folder: Path) -> None:
     if target == export_folder or export_folder in target.parents:
         raise UsageError(f"--out {path}: is in {folder}, which is not changed. Give a file beside it")
     if path.suffix in _SYNTAXES:
-        single.check(path, _is_declared, "declared lineage of exporter reconcile")
+        result_file.check(path, _is_declared, "declared lineage of exporter reconcile")
 
 
 def write_graph(comparison: Comparison, store: Store, path: Path) -> None:
@@ -179,7 +179,7 @@ def write_graph(comparison: Comparison, store: Store, path: Path) -> None:
     digest = hashlib.sha256("".join(digests).encode()).hexdigest()
     _validate(nodes, base)
     writer = writer_of(_SYNTAXES[path.suffix], base, f"{base}declared/in/{digest[:20]}")
-    single.save(path, writer.document(map(writer.render, nodes)) if nodes else "")
+    result_file.save(path, writer.document(map(writer.render, nodes)) if nodes else "")
 
 
 def _is_declared(data: bytes) -> bool:

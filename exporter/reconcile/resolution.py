@@ -201,8 +201,8 @@ class Resolver:
         return found
 
     def moves(self, line: ObjectLine) -> list[Move]:
-        """Those after which the names of a line may be of other objects than rows of before or after show, in the order
-        of time.
+        """The RENAMEs and SWAPs after which the names of a line may be of other objects than rows of before or after
+        show, in the order of time.
         """
         if line.root not in self._moves_of_lines:
             self._moves_of_lines[line.root] = list(self._moves_of_line(line)) if self._moves else []
@@ -254,7 +254,7 @@ class Resolver:
         return any(begin < move.time <= end for move in self._moves_of([key]))
 
     def _moves_of(self, keys: Iterable[tuple[str, str]]) -> list[Move]:
-        """Those of the names, and of the schemas and databases that they are in."""
+        """The RENAMEs and SWAPs of these names, and of the schemas and databases that they are in."""
         places = {(account, place) for account, name in keys for place in (name, *around(name))}
         return sorted({move for place in places for move in self._moves.get(place, ())})
 

@@ -17,10 +17,9 @@ from exporter.ask.parameters import CHOICES, Parameter, check_names
 from exporter.ask.questions import Question
 from exporter.ask.shipped import grouped
 from exporter.errors import ExporterError, UsageError
-from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers
+from exporter.serve.protocol import MOST, SOLUTIONS, TRIPLES, error_as_text, status_and_headers, url_parameters
 from exporter.serve.site import MOST_ROWS, Site, solutions
-from exporter.serve.tables import Table, ask_href, notes_header, table
-from exporter.serve.takes import takes
+from exporter.serve.tables import Table, ask_href, download, table
 
 _MOST_OF_FILE: Final = 100_000
 _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -57,7 +56,7 @@ def forms(site: Site) -> Blueprint:
     routes = Blueprint("questions", __name__)
 
     @routes.get("/questions")
-    @takes()
+    @url_parameters()
     def index() -> str:
         return render_template("questions.html", groups=grouped(site.questions.values()))
 
@@ -74,7 +73,7 @@ def forms(site: Site) -> Blueprint:
         if not (params or "ask" in request.args or not question.parameters):
             return render_template("ask.html", **context)
         try:
-            answer = table(site, site.ask_meanwhile(name, params, _WAIT, of_form=True))
+            answer = table(site, site.ask_in_background(name, params, _WAIT, of_form=True))
         except TimeoutError:
             return render_template("ask.html", **context, is_asked=True)
         except ExporterError as error:
@@ -85,7 +84,7 @@ def forms(site: Site) -> Blueprint:
     routes.add_url_rule("/ask/<name>.<any(csv, json):kind>", "as_file", partial(_as_file, site))
 
     @routes.get("/write")
-    @takes("query")
+    @url_parameters("query")
     def write() -> tuple[str, int, dict[str, str]] | str:
         query = request.args.get("query", "")
         if not query:
@@ -107,9 +106,8 @@ def _as_file(site: Site, name: str, kind: str) -> Response:
     except ExporterError as error:
         return error_as_text(error)
     cut = f"-first-{_MOST_OF_FILE}-rows" if len(answer.rows) == _MOST_OF_FILE else ""
-    disposition = {"Content-Disposition": f'attachment; filename="{name}{cut}.{kind}"'}
-    headers = {**disposition, **notes_header([*answer.notes, *site.left_out])}
-    return Response(render(answer, kind), content_type=_MEDIA_TYPES[kind], headers=headers)
+    notes = [*answer.notes, *site.left_out]
+    return download(render(answer, kind), f"{name}{cut}.{kind}", _MEDIA_TYPES[kind], notes)
 
 
 def _own_answer(site: Site, query: str) -> dict[str, str | Table]:

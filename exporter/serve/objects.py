@@ -17,12 +17,12 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.clones import INFERRED
 from exporter.errors import ExporterError
-from exporter.serve.brief import OF_COLUMN, OF_OBJECT, brief_lines, description, past_of
 from exporter.serve.lineage.flows import VIEWS
-from exporter.serve.periods import carriers, seen_together, settings
-from exporter.serve.site import Params, Shown, Site, SiteObject
+from exporter.serve.periods import seen_together, set_on, settings
+from exporter.serve.protocol import url_parameters
+from exporter.serve.site import PageSubject, Params, Site, SiteObject
+from exporter.serve.summary import OF_COLUMN, OF_OBJECT, description, past_of, summary_lines
 from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
-from exporter.serve.takes import takes
 
 _FEW: Final = 20
 _WAIT: Final = 1.0
@@ -66,7 +66,7 @@ def objects(site: Site) -> Blueprint:
     routes = Blueprint("objects", __name__)
 
     @routes.get("/object")
-    @takes("id", "name")
+    @url_parameters("id", "name")
     def show() -> tuple[str, int] | str:
         shown, others = _requested_object(site)
         if shown is None:
@@ -78,11 +78,11 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
             unknown=notes, weeks=weeks.result(),
-            brief=[description(site, shown, parts), *brief_lines(OF_OBJECT, parts, [*notes, alone])],
+            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, [*notes, alone])],
         )  # fmt: skip
 
     @routes.get("/column")
-    @takes("id", "name", "column")
+    @url_parameters("id", "name", "column")
     def column() -> tuple[str, int] | str:
         shown, others = _requested_object(site)
         name = request.args.get("column", "")
@@ -95,7 +95,7 @@ def objects(site: Site) -> Blueprint:
             for iri in dict.fromkeys(row["object_iri"] or "" for row in named):
                 holder = site.thing(iri)
                 if holder is not None and (found := site.column_of(holder, name))[0] is not None:
-                    (spelling, columns), shown = found, site.shown(holder, request.args["name"])
+                    (spelling, columns), shown = found, site.subject(holder, request.args["name"])
                     others = _others(site, shown, site.ask("page-named", {"object_name": request.args["name"]}))
                     break
         of = {"shown": shown, "thing": shown.thing, "same": _same(site, shown), "others": others}
@@ -106,13 +106,13 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "column.html", **of, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            brief=brief_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
+            summary=summary_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes
 
 
-def _requested_object(site: Site) -> tuple[Shown | None, Table | None]:
+def _requested_object(site: Site) -> tuple[PageSubject | None, Table | None]:
     """What ``id`` or ``name`` in the address names, and a table of the others that had the name; None where there is
     none.
     """
@@ -122,11 +122,11 @@ def _requested_object(site: Site) -> tuple[Shown | None, Table | None]:
     thing, others = site.find(path, name)
     if thing is None:
         return None, None
-    shown = site.shown(thing, "" if path else name)
+    shown = site.subject(thing, "" if path else name)
     return shown, _others(site, shown, others)
 
 
-def _others(site: Site, shown: Shown, named: Answer) -> Table | None:
+def _others(site: Site, shown: PageSubject, named: Answer) -> Table | None:
     """Of the rows of objects with a name, those that the page is not of; None if there are none."""
     rest = with_rows(named, (row for row in named.dicts() if row["object_iri"] not in shown.iris))
     if not rest.rows:
@@ -134,7 +134,7 @@ def _others(site: Site, shown: Shown, named: Answer) -> Table | None:
     return table(site, rest if "account" in rest.columns else site.with_accounts(rest))
 
 
-def _same(site: Site, shown: Shown) -> Table | None:
+def _same(site: Site, shown: PageSubject) -> Table | None:
     """The objects of the page of a name; None if the page is of one object."""
     if not shown.name:
         return None
@@ -142,7 +142,7 @@ def _same(site: Site, shown: Shown) -> Table | None:
     return table(site, with_rows(named, (row for row in named.dicts() if row["object_iri"] in shown.until)))
 
 
-def _alone(shown: Shown, others: Table | None) -> str:
+def _alone(shown: PageSubject, others: Table | None) -> str:
     """What a part without rows says of a page of one object, if others had its name; else empty."""
     return ALONE.format(_called(shown.thing)) if others is not None and not shown.name else ""
 
@@ -169,7 +169,7 @@ def unknown(site: Site) -> str:
     )
 
 
-def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
+def _of_object(site: Site, shown: PageSubject) -> list[PendingPart]:
     """The parts of the page of an object, or of all that had a name."""
     thing = shown.thing
 
@@ -190,7 +190,7 @@ def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
     if tables:
         near.append(seen("Views and streams over it", "views", "shows one"))
     of_policy = [
-        PendingPart("What it is set on", "carriers", lambda _: carriers(site, shown), CARRIES),
+        PendingPart("What it is set on", "carriers", lambda _: set_on(site, shown), CARRIES),
         page("What it was enforced on", "enforced", "page-enforced-on", "shows that it was enforced"),
     ]
     is_policy = thing.kind.upper().endswith("POLICY")
@@ -200,46 +200,46 @@ def _of_object(site: Site, shown: Shown) -> list[PendingPart]:
         PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
         *of_kind,
         *near,
-        *_shipped(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
+        *_shipped_question(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown), SETS),
-        *_of_today(shown, _shipped(site, Shown(thing), "Who may use it", "exposure", may_use)),
+        *_of_today(shown, _shipped_question(site, PageSubject(thing), "Who may use it", "exposure", may_use)),
         *_of_today(shown, _on_all(site, thing)),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
         PendingPart("Names", "names", lambda _: _names(site, shown), "has its name"),
     ]
 
 
-def _kinds(shown: Shown) -> tuple[bool, bool]:
+def _kinds(shown: PageSubject) -> tuple[bool, bool]:
     """Whether views or streams, and whether others are among the objects of a page: a name can have been of both."""
     are_views = {kind.upper() in VIEWS for kind in shown.kinds or {shown.thing.kind}}
     return True in are_views, False in are_views
 
 
-def _of_today(shown: Shown, parts: Iterator[PendingPart]) -> Iterator[PendingPart]:
+def _of_today(shown: PageSubject, parts: Iterator[PendingPart]) -> Iterator[PendingPart]:
     """Parts on what holds now, of the object that has the name, or had it last; on the page of a name, they say so."""
     for part in parts:
-        yield part._replace(ask=partial(_noted, part.ask, _only(shown))) if shown.name else part
+        yield part._replace(ask=partial(_with_note, part.ask, _only(shown))) if shown.name else part
 
 
-def _noted(ask: Callable[[float], Answer], note: str, until: float) -> Answer:
+def _with_note(ask: Callable[[float], Answer], note: str, until: float) -> Answer:
     answer = ask(until)
     return replace(answer, notes=[note, *answer.notes])
 
 
-def _only(shown: Shown) -> str:
+def _only(shown: PageSubject) -> str:
     return OF_TODAY.format(_called(shown.thing), time(shown.since)[:10])
 
 
-def _names(site: Site, shown: Shown) -> Answer:
+def _names(site: Site, shown: PageSubject) -> Answer:
     """The names of an object; of several, each with the id of the object."""
     answer = site.ask("page-names", {"object": shown.iris})
     columns = tuple(column for column in answer.columns if shown.name or column not in {"id", "object_iri"})
     return with_rows(replace(answer, columns=columns), answer.dicts())
 
 
-def _of_column(site: Site, shown: Shown, column: str) -> list[PendingPart]:
+def _of_column(site: Site, shown: PageSubject, column: str) -> list[PendingPart]:
     """The parts of the page of a column, of one object or of all that had a name."""
 
     def of_column(_: float) -> Answer:
@@ -249,16 +249,16 @@ def _of_column(site: Site, shown: Shown, column: str) -> list[PendingPart]:
 
     behind = BEHIND if _kinds(shown)[0] else "shows where its data came from"
     return [
-        *_shipped(site, shown, "Where its data came from", "root-cause", behind, column),
-        *_shipped(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
-        *_shipped(site, shown, "Readers", "column-readers", "shows a read of it", column),
-        *_shipped(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
+        *_shipped_question(site, shown, "Where its data came from", "root-cause", behind, column),
+        *_shipped_question(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
+        *_shipped_question(site, shown, "Readers", "column-readers", "shows a read of it", column),
+        *_shipped_question(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
         PendingPart("Tags and policies, and when they held", "settings", of_column, SETS),
     ]
 
 
-def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
-    site: Site, shown: Shown, title: str, question: str, empty: str, column: str | None = None
+def _shipped_question(  # noqa: PLR0913, PLR0917 - a part, and what it is about
+    site: Site, shown: PageSubject, title: str, question: str, empty: str, column: str | None = None
 ) -> Iterator[PendingPart]:
     """The answer of a shipped question about an object or its column, or all that had a name. Nothing where the
     question cannot find the object.
@@ -268,17 +268,17 @@ def _shipped(  # noqa: PLR0913, PLR0917 - a part, and what it is about
         if column is not None:
             params["column_name"] = column
         yield PendingPart(
-            title, question, lambda until: _meanwhile(site, shown, question, params, until), empty,
+            title, question, lambda until: _in_background(site, shown, question, params, until), empty,
             ask_href(question, params),
         )  # fmt: skip
 
 
-def _meanwhile(site: Site, shown: Shown, question: str, params: Params, until: float) -> Answer:
+def _in_background(site: Site, shown: PageSubject, question: str, params: Params, until: float) -> Answer:
     """The answer to a shipped question about an object by its IRI: other objects may have had the name, and those of
     other accounts may have the id. Of a name, about what the page is of.
     """
     by_iri = {name: value for name, value in params.items() if name != "object_name" or shown.name}
-    return site.ask_meanwhile(question, by_iri, _WAIT, until=until, things=shown.iris)
+    return site.ask_in_background(question, by_iri, _WAIT, until=until, things=shown.iris)
 
 
 def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
@@ -290,7 +290,9 @@ def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
     places = list(filter(None, (site.thing(iri) for iri in dict.fromkeys(row["place_iri"] or "" for row in around))))
 
     def ask(until: float) -> Answer:
-        answers = [_meanwhile(site, Shown(place), "exposure", {"domain": place.kind}, until) for place in places]
+        answers = [
+            _in_background(site, PageSubject(place), "exposure", {"domain": place.kind}, until) for place in places
+        ]
         rows = [row for answer in answers for row in answer.dicts() if (row["object_iri"], row["privilege"]) in granted]
         return with_rows(
             replace(answers[0], notes=[ON_ALL.format(" and ".join(place.name or "" for place in places))]), rows
@@ -300,13 +302,14 @@ def _on_all(site: Site, thing: SiteObject) -> Iterator[PendingPart]:
         yield PendingPart("Who may use it by a grant ON ALL", "on-all", ask, "shows one")
 
 
-def _columns(site: Site, shown: Shown, until: float) -> Answer:
+def _columns(site: Site, shown: PageSubject, until: float) -> Answer:
     """The columns of an object with the tags and policies that hold now. A policy can cover a column through its tag:
     that is what ``policy-coverage`` answers. A note names the columns that have another name now; those that were
     dropped have the time. Of a name, those of the object that has it, then those that only others had.
     """
     thing = shown.thing
-    answer, params = site.ask("page-columns", {"object": thing.iri}), site.params_for("policy-coverage", Shown(thing))
+    answer = site.ask("page-columns", {"object": thing.iri})
+    params = site.params_for("policy-coverage", PageSubject(thing))
     if shown.name:
         every = {row["column_name"] or "" for row in site.rows("page-column-names", {"object": shown.iris}, shown.most)}
         lost = sorted(every - {row["column_name"] for row in answer.dicts()})
@@ -322,13 +325,13 @@ def _columns(site: Site, shown: Shown, until: float) -> Answer:
     answer = with_rows(replace(answer, columns=columns, notes=[*answer.notes, *notes]), answer.dicts())
     if params is None:
         return answer
-    covered = _meanwhile(site, Shown(thing), "policy-coverage", params, until)
+    covered = _in_background(site, PageSubject(thing), "policy-coverage", params, until)
     policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
     rows = [{**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in answer.dicts()]
     return with_rows(answer, rows)
 
 
-def _answered(site: Site, shown: Shown, asked: Sequence[PendingPart], alone: str) -> tuple[list[Part], list[str]]:
+def _answered(site: Site, shown: PageSubject, asked: Sequence[PendingPart], alone: str) -> tuple[list[Part], list[str]]:
     """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
     that several parts have, but for those on inferred steps. A part without rows keeps its notes, since they are in the
     place of the answer. ``alone``: what such a part says, too, if other objects had the name.
@@ -384,7 +387,7 @@ def _with_links_by_name(part: Part, name: str) -> Part:
     return part._replace(table=replace(part.table, rows=rows))
 
 
-def _weeks(site: Site, shown: Shown, column: str | None = None) -> list[tuple[date, int]]:
+def _weeks(site: Site, shown: PageSubject, column: str | None = None) -> list[tuple[date, int]]:
     """How many queries read it in each week of the record, by the Monday; none where none did."""
     params = {**shown.params, **({"column_name": column} if column is not None else {})}
     days = {row["day"] or "": int(row["queries"] or 0) for row in site.rows("page-reads-by-day", params, 10_000)}

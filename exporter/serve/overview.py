@@ -18,10 +18,9 @@ from exporter.ask.names import nearest
 from exporter.ask.parameters import instant
 from exporter.errors import ExporterError
 from exporter.serve.lineage.picture import name_parts
-from exporter.serve.protocol import status_and_headers
+from exporter.serve.protocol import status_and_headers, url_parameters
 from exporter.serve.site import Row, Site, is_cut
 from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, table, tag_and_value
-from exporter.serve.takes import takes
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -98,12 +97,12 @@ def overview(site: Site) -> Blueprint:
     routes = Blueprint("pages", __name__)
 
     @routes.get("/")
-    @takes()
+    @url_parameters()
     def home() -> str:
         return render_template("home.html", topics=[(topic.why, _topic_part(site, topic)) for topic in TOPICS])
 
     @routes.get("/search")
-    @takes("q")
+    @url_parameters("q")
     def search() -> ResponseReturnValue:
         text = request.args.get("q", "").strip()[:_LONGEST]
         if not text:
@@ -115,10 +114,10 @@ def overview(site: Site) -> Blueprint:
         )
 
     @routes.get("/gaps")
-    @takes()
+    @url_parameters()
     def gaps() -> str:
         sensitive = sensitive_tags_sentence(site)
-        answer = answered(lambda: site.ask_meanwhile(COVERAGE, {}, _WAIT_FOR_ONE))
+        answer = answered(lambda: site.ask_in_background(COVERAGE, {}, _WAIT_FOR_ONE))
         if isinstance(answer, str):
             return render_template("gaps.html", sensitive=sensitive, problem=answer)
         gap_tables = {
@@ -135,12 +134,12 @@ def overview(site: Site) -> Blueprint:
 # --- the first page ---------------------------------------------------------------------------------------------------
 
 
-def warm(site: Site) -> None:
+def ask_ahead(site: Site) -> None:
     """Asks the questions of the first page in the background, so that the first visitor does not wait."""
     with suppress(ExporterError, RuntimeError):  # RuntimeError: the server is stopped meanwhile
         for topic in TOPICS:
             with suppress(TimeoutError):
-                site.ask_meanwhile(topic.question, _params(site, topic), 0)
+                site.ask_in_background(topic.question, _params(site, topic), 0)
 
 
 def _topic_part(site: Site, topic: Topic) -> Part:
@@ -149,19 +148,19 @@ def _topic_part(site: Site, topic: Topic) -> Part:
     is_of_gaps = topic.question == COVERAGE
 
     def ask() -> Answer:
-        answer = site.ask_meanwhile(topic.question, params, _WAIT)
+        answer = site.ask_in_background(topic.question, params, _WAIT)
         return gaps_of(site, answer, sensitive=True) if is_of_gaps else answer
 
     more = url_for("pages.gaps") if is_of_gaps else ask_href(topic.question, params)
     answer = answered(ask)
     if isinstance(answer, str):
         return Part(topic.title, topic.question, None, answer, more)
-    shown = replace(table(site, answer, _FEW, more), count=counted(topic.question, answer))
+    shown = replace(table(site, answer, _FEW, more), count=count_of(topic.question, answer))
     words = site.no_row(NO_GAP if is_of_gaps else "shows one", params.get("since"))
     return Part(topic.title, topic.question, shown, words, more)
 
 
-def counted(question: str, answer: Answer) -> int:
+def count_of(question: str, answer: Answer) -> int:
     """How many there are of what a question is about: its rows, or different values of what is counted."""
     columns = [answer.columns.index(column) for column in _COUNTED.get(question, ())]
     return len({tuple(row[column] for column in columns) for row in answer.rows}) if columns else len(answer.rows)
@@ -282,7 +281,7 @@ def browse(site: Site) -> Blueprint:
     listed = partial(_listed, site)
 
     @routes.get("/")
-    @takes()
+    @url_parameters()
     def tree() -> str:
         databases = defaultdict[str, list["Row"]](list)
         for row in site.rows("page-tree", most=_MOST_SCHEMAS):
@@ -291,7 +290,7 @@ def browse(site: Site) -> Blueprint:
         return render_template("tree.html", databases=databases, kinds=kinds)
 
     @routes.get("/schema")
-    @takes("id", *_NAMES_OF_NAME)
+    @url_parameters("id", *_NAMES_OF_NAME)
     def schema() -> ResponseReturnValue:
         thing = site.thing(site.iri(request.args.get("id", "")))
         if thing is None:
@@ -299,19 +298,19 @@ def browse(site: Site) -> Blueprint:
         return listed(f"Objects in {thing.name or thing.iri}", "page-objects", _OF_NAME, {"schema": thing.iri})
 
     @routes.get("/objects")
-    @takes(*_NAMES_OF_NAME, several=("kind",))
+    @url_parameters(*_NAMES_OF_NAME, repeated=("kind",))
     def objects() -> ResponseReturnValue:
         kinds = request.args.getlist("kind")
         title = f"Objects: {', '.join(kinds)}" if kinds else "All objects"
         return listed(title, "page-objects", _OF_NAME, {"kind": kinds} if kinds else {})
 
     @routes.get("/users")
-    @takes(*_NAMES_OF_NAME)
+    @url_parameters(*_NAMES_OF_NAME)
     def users() -> ResponseReturnValue:
         return listed("Users", "page-users", _OF_NAME, {})
 
     @routes.get("/queries")
-    @takes(*_NAMES_OF_QUERIES)
+    @url_parameters(*_NAMES_OF_QUERIES)
     def queries() -> ResponseReturnValue:
         return listed("Queries", "page-queries", _OF_QUERIES, {})
 
@@ -346,7 +345,7 @@ def _listed(
         empty=empty,
     )
     try:
-        answer = site.ask_meanwhile(question, {**fixed, **given}, _WAIT_FOR_ONE, of_form=True)
+        answer = site.ask_in_background(question, {**fixed, **given}, _WAIT_FOR_ONE, of_form=True)
     except TimeoutError:
         return page(problem=not_ready())
     except ExporterError as error:

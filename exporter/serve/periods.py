@@ -14,7 +14,7 @@ from exporter.ask.parameters import instant
 from exporter.serve.site import cut
 
 if TYPE_CHECKING:
-    from exporter.serve.site import Row, Shown, Site
+    from exporter.serve.site import PageSubject, Row, Site
 
 ENFORCED: Final = "Enforced by queries, though no row sets it here: "
 _NAMED: Final = 4
@@ -27,7 +27,7 @@ _SEEN: Final = ("first_seen", "last_seen", "valid_until", "query_id")
 _at: Final = partial(instant, "time")
 
 
-def settings(site: Site, shown: Shown, column: str | None = None) -> Answer:
+def settings(site: Site, shown: PageSubject, column: str | None = None) -> Answer:
     """The tags and policies of what a page is about and its columns, when they held, and who set them; also the
     policies that it has through its tags, each while both held; of a name, until the object lost it. The notes have the
     policies, of one ``column`` if it is given, that were enforced and that no row sets.
@@ -49,13 +49,13 @@ def settings(site: Site, shown: Shown, column: str | None = None) -> Answer:
     return replace(answer, notes=[*answer.notes, *_enforced_alone(site, shown, rows, column)])
 
 
-def carriers(site: Site, shown: Shown) -> Answer:
+def set_on(site: Site, shown: PageSubject) -> Answer:
     """What a tag or policy is set on, and when it held; of a name, until the tag or policy lost it."""
     answer = site.ask("page-carriers", {"object": shown.iris}, shown.most)
     return cut(with_rows(answer, _latest_first(_of_name(_held(site, answer.dicts()), shown, "set_iri"))))
 
 
-def _of_name(rows: Iterable[Row], shown: Shown, owner: str) -> Iterator[Row]:
+def _of_name(rows: Iterable[Row], shown: PageSubject, owner: str) -> Iterator[Row]:
     """Periods as the name of a page has them: each ends when its ``owner``, an object with the name, loses it."""
     for row in rows:
         lost = shown.until.get(row[owner] or "")
@@ -132,7 +132,7 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 
 
-def _enforced_alone(site: Site, shown: Shown, settings: Sequence[Row], column: str | None) -> Iterator[str]:
+def _enforced_alone(site: Site, shown: PageSubject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
     """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
     that no row sets there: they were set before the record, or by the provider of shared data.
     """

@@ -1,18 +1,21 @@
-"""``/sparql``: queries by the SPARQL 1.1 Protocol (https://www.w3.org/TR/sparql11-protocol/#query-operation)."""
+"""HTTP: the parameters of a page, the status of an error, and ``/sparql``, which answers queries by the SPARQL 1.1
+Protocol (https://www.w3.org/TR/sparql11-protocol/#query-operation).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from flask import Blueprint, Response, jsonify, request
-from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, serialize
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse, serialize
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.http import parse_accept_header, parse_list_header, parse_options_header
 
-from exporter.ask.parameters import LONGEST, ForbiddenError
+from exporter.ask.parameters import LONGEST, ForbiddenError, nearest_name
 from exporter.ask.pool import BusyError, TooLongError, UnacceptableError
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.terms import AH
@@ -77,6 +80,39 @@ def error_as_text(error: ExporterError) -> Response:
     return Response(f"{error}\n", *status_and_headers(error), content_type="text/plain; charset=utf-8")
 
 
+_Arguments = ParamSpec("_Arguments")
+_Page = TypeVar("_Page")
+
+
+def url_parameters(
+    *single: str, repeated: Collection[str] = ()
+) -> Callable[[Callable[_Arguments, _Page]], Callable[_Arguments, _Page]]:
+    """Declares the parameters that the URL of a page can have: ``single`` ones once, ``repeated`` ones several times.
+    The page then raises UsageError for another parameter, and for a single one with several values, of which only one
+    would count. To ignore a misspelt ``since`` would give a page of all time.
+    """
+
+    def checked(page: Callable[_Arguments, _Page]) -> Callable[_Arguments, _Page]:
+        @wraps(page)
+        def answer(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Page:
+            _check_url_parameters(single, repeated)
+            return page(*args, **kwargs)
+
+        return answer
+
+    return checked
+
+
+def _check_url_parameters(single: Collection[str], repeated: Collection[str]) -> None:
+    names = [*single, *repeated]
+    for name, values in request.args.lists():
+        if name not in names:
+            listed = f"Its parameters: {', '.join(names)}." if names else "It takes none."
+            raise UsageError(f"This page has no parameter {name}.{nearest_name(name, names)} {listed}")
+        if name in single and len(values) > 1:
+            raise UsageError(f"{name} is given {len(values)} times in this address: this page takes one value of it.")
+
+
 def endpoint(site: Site) -> Blueprint:
     """``/sparql``, ``/health``, and ``/.well-known/void``."""
     routes = Blueprint("protocol", __name__)
@@ -84,7 +120,7 @@ def endpoint(site: Site) -> Blueprint:
     @routes.route("/sparql", methods=["GET", "POST"])
     def sparql() -> Response:
         if request.method != "POST" and not {"query", "update"} & request.args.keys():
-            return described(service(_address(), site.base))
+            return described(_description(_SERVICE, site.base))
         base = site.base or _address()
         query = _query()
         if len(query) > LONGEST:
@@ -95,7 +131,7 @@ def endpoint(site: Site) -> Blueprint:
 
     @routes.get("/.well-known/void")
     def void() -> Response:
-        return described(dataset(_address(), site.base, site.name))
+        return described(_description(_DATASET, site.base, site.name))
 
     @routes.get(HEALTH)
     def health() -> Response:
@@ -140,51 +176,42 @@ def _address() -> str:
 
 # --- what the service and its data are: https://www.w3.org/TR/sparql11-service-description/, https://www.w3.org/TR/void/
 
-
-def service(address: str, base: str) -> Iterator[Triple]:
-    """The description of the endpoint at ``address``; ``base``: of the graph's IRIs, empty where it is not known."""
-    service_node, data, graph = NamedNode(address), NamedNode(f"{address}#dataset"), NamedNode(f"{address}#graph")
-    yield Triple(service_node, _TYPE, _sd("Service"))
-    yield Triple(service_node, _sd("endpoint"), service_node)
-    yield Triple(service_node, _sd("supportedLanguage"), _sd("SPARQL11Query"))
-    for name in _FORMATS:
-        yield Triple(service_node, _sd("resultFormat"), NamedNode(f"http://www.w3.org/ns/formats/{name}"))
-    yield Triple(service_node, _sd("defaultDataset"), data)
-    yield Triple(data, _TYPE, _sd("Dataset"))
-    yield Triple(data, _sd("defaultGraph"), graph)
-    yield Triple(graph, _TYPE, _sd("Graph"))
-    yield from _data(graph, base)
-
-
-def dataset(address: str, base: str, name: str) -> Iterator[Triple]:
-    """The description of the graph behind the endpoint at ``address``. ``name``: of the export."""
-    graph = NamedNode(f"{address}#graph")
-    yield Triple(graph, NamedNode("http://purl.org/dc/terms/title"), Literal(name))
-    yield Triple(graph, _void("sparqlEndpoint"), NamedNode(address))
-    yield from _data(graph, base)
+_PREFIXES: Final = """
+@prefix dcterms: <http://purl.org/dc/terms/> .
+@prefix format: <http://www.w3.org/ns/formats/> .
+@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
+@prefix void: <http://rdfs.org/ns/void#> .
+"""
+_SERVICE: Final = """
+{address} a sd:Service ;
+    sd:endpoint {address} ;
+    sd:supportedLanguage sd:SPARQL11Query ;
+    sd:resultFormat format:SPARQL_Results_JSON, format:SPARQL_Results_XML, format:SPARQL_Results_CSV,
+        format:SPARQL_Results_TSV, format:Turtle, format:N-Triples, format:RDF_XML, format:JSON-LD ;
+    sd:defaultDataset {data} .
+{data} a sd:Dataset ; sd:defaultGraph {graph} .
+{graph} a sd:Graph .
+"""
+_DATASET: Final = "{graph} dcterms:title {title} ; void:sparqlEndpoint {address} ."
+_GRAPH: Final = "{graph} a void:Dataset ; void:vocabulary {vocabulary}, <http://www.w3.org/ns/prov#> ."
+_SPACE: Final = "{graph} void:uriSpace {base} ."
 
 
-def _data(graph: NamedNode, base: str) -> Iterator[Triple]:
-    yield Triple(graph, _TYPE, _void("Dataset"))
-    yield Triple(graph, _void("vocabulary"), NamedNode(AH))
-    yield Triple(graph, _void("vocabulary"), NamedNode("http://www.w3.org/ns/prov#"))
-    if base:
-        yield Triple(graph, _void("uriSpace"), Literal(base))
-
-
-_TYPE: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-_FORMATS: Final = (
-    "SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
-    "Turtle", "N-Triples", "RDF_XML", "JSON-LD",
-)  # fmt: skip
-
-
-def _sd(name: str) -> NamedNode:
-    return NamedNode(f"http://www.w3.org/ns/sparql-service-description#{name}")
-
-
-def _void(name: str) -> NamedNode:
-    return NamedNode(f"http://rdfs.org/ns/void#{name}")
+def _description(turtle: str, base: str, title: str = "") -> Iterator[Triple]:
+    """The triples of :data:`_SERVICE` or :data:`_DATASET`, and of the graph. ``base``: of the graph's IRIs, empty where
+    it is not known; ``title``: of the export.
+    """
+    address = _address()
+    terms: dict[str, NamedNode | Literal] = {
+        "address": NamedNode(address),
+        "data": NamedNode(f"{address}#dataset"),
+        "graph": NamedNode(f"{address}#graph"),
+        "vocabulary": NamedNode(AH),
+        "title": Literal(title),
+        "base": Literal(base),
+    }
+    text = "\n".join([_PREFIXES, turtle, _GRAPH, *([_SPACE] if base else [])]).format(**terms)
+    return (quad.triple for quad in parse(text, RdfFormat.TURTLE))
 
 
 def described(triples: Iterator[Triple]) -> Response:

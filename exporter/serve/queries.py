@@ -11,10 +11,10 @@ from flask import Blueprint, render_template, request, url_for
 
 from exporter.ask.answers import Answer, as_list
 from exporter.model.identifiers import quoted
+from exporter.serve.protocol import url_parameters
 from exporter.serve.site import QUERY_PARTS, Row, Site, is_cut
 from exporter.serve.tables import Cell, Part, ask_href, part_of, table, time
 from exporter.serve.tables import users as users_in
-from exporter.serve.takes import takes
 
 _MOST_ROWS: Final = 100
 _WAIT: Final = 0.75
@@ -42,7 +42,7 @@ def queries(site: Site) -> Blueprint:
     routes = Blueprint("queries", __name__)
 
     @routes.get("/query")
-    @takes("id")
+    @url_parameters("id")
     def query() -> tuple[str, int] | str:
         query_id = request.args.get("id", "")
         properties = site.rows("page-query", {"query_id": query_id})
@@ -64,7 +64,7 @@ def queries(site: Site) -> Blueprint:
         )
 
     @routes.get("/user")
-    @takes("name")
+    @url_parameters("name")
     def user() -> tuple[str, int] | str:
         requested = request.args.get("name", "")
         users = _users(site, requested)
@@ -92,8 +92,8 @@ def _users(site: Site, name: str) -> list[Row]:
 
 def _of_user(site: Site, title: str, question: str, name: str) -> Part:
     params = {"user_name": quoted(name)}  # this user, and none whose name differs in letter case
-    ask = partial(site.ask_meanwhile, question, params, _WAIT)
-    return part_of(site, title, question, ask, most=_MOST_ROWS, more=ask_href(question, params))
+    ask = partial(site.ask_in_background, question, params, _WAIT)
+    return part_of(site, title, question, ask, "shows one", _MOST_ROWS, ask_href(question, params))
 
 
 def _local(iri: str) -> str:

@@ -17,13 +17,13 @@ from exporter.ask.answers import Answer, as_list
 from exporter.ask.parameters import instant
 from exporter.ask.pool import Pool
 from exporter.errors import UsageError
-from exporter.publish import single
-from exporter.serve.overview import COVERAGE, NO_GAP, counted, day_before, gaps_of, sensitive_tags_sentence
+from exporter.publish import result_file
+from exporter.serve.overview import COVERAGE, NO_GAP, count_of, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
 from exporter.system.progress import Progress
-from exporter.system.terminal import visible_text
+from exporter.system.terminal import counted, visible_text
 
 _MOST: Final = 40
 """The most rows of a part; the report says if there are more."""
@@ -88,7 +88,7 @@ def write(
     days before the last query, or the first one. Raises UsageError where the graph, the time or the file cannot be
     used.
     """
-    single.check(out, _is_report, "a report of exporter report")
+    result_file.check(out, _is_report, "a report of exporter report")
     with (
         stores.opened_store(graph, say) as store,
         closing(Pool(store, OWN_QUESTIONS, 1, _SECONDS)) as pool,
@@ -97,7 +97,7 @@ def write(
         Progress().stage("writing the report"),
     ):
         text = _text(site, since)
-    single.save(out, text)
+    result_file.save(out, text)
 
 
 def _is_report(data: bytes) -> bool:
@@ -191,9 +191,9 @@ def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
 
 def _on_helpers(left_out: int) -> str:
     """The sentence that counts the changes of helpers that are left out; empty where there are none."""
-    changes = "1 change" if left_out == 1 else f"{left_out:,} changes"
-    are = "is" if left_out == 1 else "are"
-    return f" {changes} of helpers (what loads fill, read and drop) {are} left out." if left_out else ""
+    of_helpers = "of helpers (what loads fill, read and drop)"
+    what = counted(left_out, f"change {of_helpers} is", f"changes {of_helpers} are")
+    return f" {what} left out." if left_out else ""
 
 
 def _urgency(kind: str) -> int:
@@ -232,7 +232,7 @@ def _part(site: Site, question: str, params: Mapping[str, str]) -> ReportPart:
     if question == COVERAGE:
         answer = gaps_of(site, answer, sensitive=True)
         answer = replace(answer, notes=[] if answer.rows else answer.notes)
-    number, most = f"{counted(question, answer):,}{more}", _MOST
+    number, most = f"{count_of(question, answer):,}{more}", _MOST
     if question == "changes":
         answer, left_out = _of_people(site, answer)
         number = f"{len(answer.rows):,}{more}"

@@ -34,7 +34,7 @@ from exporter.serve.lineage.page import lineage_page
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.serve.login import Check, check_of
 from exporter.serve.objects import objects
-from exporter.serve.overview import browse, overview, warm
+from exporter.serve.overview import ask_ahead, browse, overview
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
 from exporter.serve.queries import queries
 from exporter.serve.site import OWN_QUESTIONS, Site
@@ -207,7 +207,7 @@ def serve(graph: Path, choices: ServeOptions, tell: Callable[[str], None], say: 
         )
         stack.callback(server.close)
         tell(f"{address(host, listener)}/")
-        Thread(target=warm, args=(site,), daemon=True).start()
+        Thread(target=ask_ahead, args=(site,), daemon=True).start()
         server.run()  # until KeyboardInterrupt, which it takes as the request to stop
         # Answers that come from now on have no way out, and Waitress would log that as a fault, with a traceback.
         logging.getLogger("waitress").setLevel(logging.CRITICAL)

@@ -23,7 +23,7 @@ from exporter.graph.iri import Iris
 from exporter.graph.nodes.agents import owner
 from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import account_in, is_unnamed
-from exporter.serve.meanwhile import Meanwhile
+from exporter.serve.background import BackgroundAnswers
 
 if TYPE_CHECKING:
     from exporter.ask.pool import Pool
@@ -116,7 +116,7 @@ class SiteObject:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageSubject:
     """What a page is about. ``thing``: one object; ``name``: the name that it was asked for by, if others of its kind
     had this name, too, and the page is of all of them; else empty; ``since``: when ``thing`` got it; ``until``: the
     IRIs of all, each with the time when it lost the name, None for what has it; ``kinds``: of all.
@@ -171,16 +171,16 @@ class Site:
         self._pages = pages
         self._background_pool = background or pages
         self._key = stores.key(graph)
-        self._background = Meanwhile(_BACKGROUND_THREADS, keeps_errors=True)
+        self._background = BackgroundAnswers(_BACKGROUND_THREADS, keeps_errors=True)
         # One of the two processes for pages stays free of questions from forms. Who sends one again wants another try.
-        self._forms = Meanwhile(1, keeps_errors=False)
+        self._forms = BackgroundAnswers(1, keeps_errors=False)
         self.questions: Mapping[str, Question] = {question.name: question for question in questions()}
 
     def ask(self, question: str, params: Params = _NONE, rows: int = MOST_ROWS, *, of_page: bool = True) -> Answer:
         """The answer to a shipped question, or to one of the pages' own. ``of_page``: with columns for links."""
         return self._pages.answer(question, _values(params), rows, of_page=of_page)
 
-    def params_for(self, question: str, shown: Shown) -> dict[str, str | list[str]] | None:
+    def params_for(self, question: str, shown: PageSubject) -> dict[str, str | list[str]] | None:
         """The parameters by which a question finds what a page is about in the form of the question: the name of
         several objects, the id of one, else its name; None where it takes neither.
         """
@@ -264,7 +264,7 @@ class Site:
         rows: list[tuple[str | None, ...]] = [(thing.iri, thing.kind, thing.id, thing.name) for thing in found]
         return self.with_accounts(Answer(("object_iri", "kind", "id", "object_name"), rows))
 
-    def ask_meanwhile(  # noqa: PLR0913 - a question, and how long it is waited for
+    def ask_in_background(  # noqa: PLR0913 - a question, and how long it is waited for
         self,
         question: str,
         params: Params,
@@ -316,7 +316,7 @@ class Site:
         thing = self.thing(self.iri(path))
         return thing, Answer((), []) if thing is None else self.namesakes(thing)
 
-    def shown(self, thing: SiteObject, name: str) -> Shown:
+    def subject(self, thing: SiteObject, name: str) -> PageSubject:
         """What the page of a name is about that an object has or had: all that had it of its kind and account, tables
         and views together, those first that have it.
         """
@@ -335,10 +335,10 @@ class Site:
                 if iri == thing.iri and not since:
                     since, spelled = row["valid_from"] or "", row["known_name"] or name
         if len(ends) < 2:
-            return Shown(thing)
+            return PageSubject(thing)
         latest = partial(max, key=partial(instant, "valid_until"))
         until = {iri: None if None in times else latest(times) for iri, times in ends.items()}
-        return Shown(thing, spelled, since, until, kinds)
+        return PageSubject(thing, spelled, since, until, kinds)
 
     def column_of(self, thing: SiteObject, name: str) -> tuple[str | None, list[Row]]:
         """A column of an object as rows spell it, None where they have none; and the rows of ``page-columns``: all

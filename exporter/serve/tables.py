@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from flask import g, url_for
+from flask import Response, g, url_for
 from markupsafe import Markup, escape
 
 from exporter.ask.answers import Answer, listed
@@ -20,6 +20,7 @@ from exporter.ask.pool import TooLongError
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
 from exporter.serve.site import CUT, Row, Site, is_cut
+from exporter.system.terminal import counted
 
 _OBJECTS: Final[Mapping[str, str]] = {
     "object_name": "object_iri",
@@ -151,16 +152,15 @@ def answered(ask: Callable[[], Answer], advice: str = ASKED_AGAIN) -> Answer | s
 
 
 def part_of(  # noqa: PLR0913, PLR0917 - a part, and how much of its answer is shown
-    site: Site, title: str, name: str, ask: Callable[[], Answer], empty: str = "shows one", most: int | None = None,
-    more: str = "", since: str | None = None,
-) -> Part:  # fmt: skip
+    site: Site, title: str, name: str, ask: Callable[[], Answer], empty: str, most: int | None, more: str
+) -> Part:
     """A part of a page with its answer. ``empty``: what no row of the record does, if the answer has no rows; ``most``:
-    the most rows of the table; ``more``: the address with all of them; ``since``: only later rows were asked for.
+    the most rows of the table, None for all; ``more``: the address with all of them.
     """
     answer = answered(ask)
     if isinstance(answer, str):
         return Part(title, name, None, answer, more)
-    return Part(title, name, table(site, answer, most, more or None), site.no_row(empty, since), more)
+    return Part(title, name, table(site, answer, most, more or None), site.no_row(empty), more)
 
 
 def not_ready() -> str:
@@ -344,9 +344,15 @@ def notes_header(notes: Iterable[str]) -> dict[str, str]:
     while left and (size := size + len(_in_ascii(left[0]))) <= _LONGEST_NOTES:
         shown.append(left.pop(0))
     if left:
-        others = "1 more note is" if len(left) == 1 else f"{len(left):,} more notes are"
+        others = counted(len(left), "more note is", "more notes are")
         shown.append(f"{others} too long for a header: the page with this answer has all of them.")
     return {_NOTES: _in_ascii(shown)} if shown else {}
+
+
+def download(content: str, name: str, content_type: str, notes: Iterable[str]) -> Response:
+    """An answer as a file with a name, and the notes on it in a header."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', **notes_header(notes)}
+    return Response(content, content_type=content_type, headers=headers)
 
 
 def _in_ascii(value: str | list[str]) -> str:

@@ -72,7 +72,7 @@ def opened(path: Path | str, flags: int) -> int:
 
 
 def plain(path: Path | str, flags: int) -> int:
-    """The same, but a file that is there keeps its mode: it may be somebody else's."""
+    """As :func:`opened`, but a file that is there keeps its mode: it may be somebody else's."""
     try:
         file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE)
     except OSError as error:

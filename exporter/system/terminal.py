@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """The same for a text of several lines; line ends and tabs are kept."""
+    """A text of several lines with such escapes; line ends and tabs are kept."""
     return _IN_TEXT.sub(_escaped, text)
 
 

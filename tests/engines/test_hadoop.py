@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pytest
 
-from exporter.engines import lease
+from exporter.engines import spark as workers
 from exporter.engines.hadoop import HadoopFiles, HadoopPlace, folders_above
 from exporter.errors import ExporterError, UsageError
 from exporter.publish import manifest
@@ -106,10 +106,10 @@ def test_sums_leave_the_session_as_it_was(spark: SparkSession, tmp_path: Path) -
 
 def test_a_file_that_is_not_whole_is_no_file_of_the_manifest() -> None:
     batch = pa.RecordBatch.from_pydict({"file": ["file:/a", "file:/a"], "line": [b"one", b"two"]})
-    (whole,) = lease._sums({"file:/a": 8}, iter([batch]))
+    (whole,) = workers._checksums({"file:/a": 8}, iter([batch]))
     assert whole.to_pylist() == [{"path": "file:/a", "sha256": hashlib.sha256(b"one\ntwo\n").hexdigest()}]
     with pytest.raises(ExporterError, match="has 20 bytes, but 8"):
-        list(lease._sums({"file:/a": 20}, iter([batch])))
+        list(workers._checksums({"file:/a": 20}, iter([batch])))
 
 
 def test_an_older_folder_is_refused_and_replaced_on_demand(tmp_path: Path) -> None:

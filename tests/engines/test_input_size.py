@@ -11,7 +11,7 @@ from exporter.engines import session
 from exporter.engines.export import export
 from exporter.errors import UsageError
 from exporter.input import find
-from exporter.input.find import Inputs
+from exporter.input.find import InputOfViews, Inputs
 from exporter.settings import Settings
 from exporter.system.progress import Progress
 
@@ -22,7 +22,7 @@ from exporter.system.progress import Progress
 )
 def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], size: int | None) -> None:
     each = [None if one == "none" else Inputs((), (), one if isinstance(one, int) else None) for one in found]
-    assert find.size(*each) == size
+    assert InputOfViews(*each).size == size
 
 
 @pytest.mark.parametrize(

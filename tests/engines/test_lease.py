@@ -104,7 +104,7 @@ def test_an_empty_lease_is_of_a_run_that_died_at_once(files: Kept, monkeypatch: 
 
 
 def test_it_is_renewed_while_the_run_works(files: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "RENEWED", 0.01)
+    monkeypatch.setattr(lease, "RENEWAL_SECONDS", 0.01)
     with one(files).held():
         first = json.loads(files.files[PATH])["until"]
         until = time.monotonic() + 10

@@ -13,7 +13,7 @@ import pytest
 from exporter.errors import UsageError
 from exporter.input import formats
 from exporter.input.files import check_columns, records
-from exporter.input.find import Inputs, find, size
+from exporter.input.find import find
 from exporter.input.formats import InputFiles
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
@@ -21,15 +21,6 @@ from tests.input.bad_rows import GOOD
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [((5, 7), 12), ((5, "none"), 5), ((5, None), None), ((None, 7), None), ((0, 0), 0)],
-)
-def test_sizes_add_up_where_they_are_known(found: tuple[int | str | None, ...], expected: int | None) -> None:
-    each = [None if one == "none" else Inputs((), (), one if isinstance(one, int) else None) for one in found]
-    assert size(*each) == expected
 
 
 KINDS = {

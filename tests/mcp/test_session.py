@@ -9,7 +9,7 @@ import pytest
 
 from exporter.ask.shipped import questions
 from exporter.mcp.graph import SECONDS
-from exporter.mcp.model import FILES, QUESTION
+from exporter.mcp.resources import FILES, QUESTION
 from exporter.mcp.server import tools
 from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, ROWS
 from tests.mcp.session import PAGE, Call, calls, shown

@@ -10,7 +10,7 @@ import pytest
 
 from exporter.engines import export as pipeline
 from exporter.errors import ExporterError
-from exporter.publish.report import Report, check_account, summarise
+from exporter.publish.report import Report, check_row_counts, summarise
 from exporter.settings import Settings
 from exporter.system.progress import Progress
 from tests import exports
@@ -33,7 +33,7 @@ RIGHT = Report(
 
 
 def test_an_account_that_adds_up_is_taken() -> None:
-    check_account(RIGHT)
+    check_row_counts(RIGHT)
 
 
 @pytest.mark.parametrize("part", ["rows_in", "exported", "duplicates", "quarantined"])
@@ -41,7 +41,7 @@ def test_an_account_that_adds_up_is_taken() -> None:
 def test_one_row_too_many_or_too_few_is_reported_with_all_numbers(part: str, by: int) -> None:
     wrong = replace(RIGHT, **{part: getattr(RIGHT, part) + by})
     with pytest.raises(ExporterError, match="nothing was written") as told:
-        check_account(wrong)
+        check_row_counts(wrong)
     for number in (wrong.rows_in, wrong.exported, wrong.duplicates, wrong.quarantined):
         assert str(number) in str(told.value)
 

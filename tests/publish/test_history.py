@@ -13,7 +13,7 @@ from pyarrow import parquet
 from exporter.ask import stores
 from exporter.cli import main
 from exporter.publish.earlier import runs
-from exporter.publish.set_aside import reasons
+from exporter.publish.quarantine import reasons
 from tests import exports, golden
 
 if TYPE_CHECKING:

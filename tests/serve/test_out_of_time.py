@@ -11,7 +11,7 @@ import pytest
 from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.pool import Pool, TooLongError
-from exporter.serve import meanwhile, overview, server
+from exporter.serve import background, overview, server
 from exporter.serve.overview import TOPICS
 from exporter.serve.site import OWN_QUESTIONS, Site
 from exporter.serve.tables import NOT_READY
@@ -54,7 +54,7 @@ def test_the_start_page_asks_again_later(busy_site: tuple[Site, _Busy], monkeypa
     client = server.make(site, "127.0.0.1").test_client()
     assert client.get("/").text.count(FACT) == len(TOPICS) == busy.asked
     assert client.get("/").text.count(FACT) == len(TOPICS) == busy.asked  # at once, it is not asked again
-    monkeypatch.setattr(meanwhile, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
     busy.is_busy = False
     assert FACT not in [client.get("/").text for _ in TOPICS][-1]
     assert busy.asked == 2 * len(TOPICS)
@@ -63,7 +63,7 @@ def test_the_start_page_asks_again_later(busy_site: tuple[Site, _Busy], monkeypa
 def test_it_asks_again_less_and_less(busy_site: tuple[Site, _Busy], monkeypatch: pytest.MonkeyPatch) -> None:
     site, busy = busy_site
     client, now = server.make(site, "127.0.0.1").test_client(), 1_000.0
-    monkeypatch.setattr(meanwhile, "monotonic", lambda: now)
+    monkeypatch.setattr(background, "monotonic", lambda: now)
     for _ in range(600):  # a visit each minute for ten hours
         client.get("/")
         now += 60
@@ -74,7 +74,7 @@ def test_one_question_is_asked_again_at_a_time(busy_site: tuple[Site, _Busy], mo
     site, busy = busy_site
     client, goes_on = server.make(site, "127.0.0.1").test_client(), Event()
     client.get("/")
-    monkeypatch.setattr(meanwhile, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
     monkeypatch.setattr(overview, "_WAIT", 0.0)
     monkeypatch.setattr(busy, "answer", lambda *_, **__: goes_on.wait(60) and Answer(("user_name",), []))
     texts = [client.get("/").text for _ in TOPICS]

@@ -16,7 +16,7 @@ from exporter.serve.lineage.layers import lay_out
 from exporter.serve.lineage.picture import Group, Opened, Picture, PictureEdge, PictureNode, Spot, name_parts
 from exporter.serve.site import Site
 from exporter.serve.tables import time
-from exporter.system.terminal import visible
+from exporter.system.terminal import counted, visible
 
 WIDTH: Final = 236
 _BETWEEN: Final = 92
@@ -199,10 +199,10 @@ class _Drawer:
                 names = [column.name for column in columns[:_MOST_COLUMNS]]
                 box.rows = [self.row(LineageNode(spot.iri, column), number) for number, column in enumerate(names)]
             count = sum(not column.past for column in columns)
-            counts.append(f"{'▴' if is_open else '▾'} {count:,} column{'s' if count != 1 else ''}")
+            counts.append(f"{'▴' if is_open else '▾'} {counted(count, 'column')}")
             box.unfold = href(self.address.unfolded(spot.iri), self.site)
         if readers := self.facts.readers.get(spot.iri, 0):
-            counts.append(f"{readers:,} reader{'s' if readers != 1 else ''}")
+            counts.append(counted(readers, "reader"))
         box.foot = " · ".join(counts)
         return box
 
@@ -289,11 +289,8 @@ def edge_of(line: PictureEdge, ends: Ends = ("", "")) -> EdgeOfAddress | None:
     if isinstance(source, Group) or isinstance(target, Group):
         return None
     source, target = source._replace(column=source.column or ends[0]), target._replace(column=target.column or ends[1])
-    return (
-        EdgeOfAddress(line.direction, target, source)
-        if line.direction == "up"
-        else EdgeOfAddress(line.direction, source, target)
-    )
+    place, other = (target, source) if line.direction == "up" else (source, target)
+    return EdgeOfAddress(line.direction, place, other)
 
 
 def moves_href(edge: EdgeOfAddress, address: Address, site: Site) -> str:

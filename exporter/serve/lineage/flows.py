@@ -78,7 +78,7 @@ VIEWS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
 NOT_SHOWN: Final = "No row shows what is behind it, so its data may come from anywhere."
 """The text where no query shows the sources of a view or stream."""
 NOT_SHOWN_OF_COLUMN: Final = "No row shows what is behind this column; the picture of the whole has all that is known."
-"""The same of one of its columns."""
+"""The text where no query shows the sources of a column of a view or stream."""
 Flows = dict[LineageNode, dict[LineageNode, Flow]]
 Ends = dict[LineageNode, list[str]]
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 from flask import Blueprint, Response, g, render_template, request
 
 from exporter.ask.answers import Answer, listed, render
-from exporter.serve.brief import past_of
 from exporter.serve.lineage.address import ONCE, PATH, SEVERAL, Address, fields, href, page_of, read
 from exporter.serve.lineage.drawing import (
     HOW,
@@ -42,9 +41,11 @@ from exporter.serve.lineage.flows import (
 )
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
 from exporter.serve.objects import unknown
+from exporter.serve.protocol import url_parameters
 from exporter.serve.site import MOST_ROWS, Site, SiteObject
-from exporter.serve.tables import Cell, Table, notes_header, table, time, users
-from exporter.serve.takes import takes
+from exporter.serve.summary import past_of
+from exporter.serve.tables import Cell, Table, download, table, time, users
+from exporter.system.terminal import counted
 
 Find = Callable[..., Lineage]
 
@@ -111,8 +112,8 @@ class _PicturePage:
 
     def _box(self, node: PictureNode) -> list[Cell]:
         spot, kind = node.spot, ""
-        steps = abs(node.layer)
-        where = f"{steps} step{'' if steps == 1 else 's'} {'up' if node.layer < 0 else 'down'}" if steps else "start"
+        way = "up" if node.layer < 0 else "down"
+        where = f"{counted(abs(node.layer), 'step')} {way}" if node.layer else "start"
         name, step = Cell(self.title(spot)), Cell("")
         if isinstance(spot, LineageNode):
             name = Cell(self.title(spot), page_of(self.site, spot))
@@ -214,7 +215,7 @@ def lineage_page(site: Site) -> Blueprint:
         """
 
         @wraps(view)
-        @takes(*ONCE, several=SEVERAL)
+        @url_parameters(*ONCE, repeated=SEVERAL)
         def answer() -> Any:
             address = read(request.query_string.decode("ascii", "replace"), site)
             thing = site.thing(site.iri(address.path)) if address.path else site.by_name(address.name)[0]
@@ -266,9 +267,8 @@ def lineage_page(site: Site) -> Blueprint:
     @routes.get(f"{PATH}lineage.csv")
     @shown
     def as_csv(picture: _PicturePage) -> Response:
-        disposition = {"Content-Disposition": 'attachment; filename="lineage.csv"'}
-        headers = {**disposition, **notes_header([*picture.notes(), *picture.lineage.of_others(), *site.left_out])}
-        return Response(render(picture.csv(), "csv"), content_type="text/csv; charset=utf-8", headers=headers)
+        notes = [*picture.notes(), *picture.lineage.of_others(), *site.left_out]
+        return download(render(picture.csv(), "csv"), "lineage.csv", "text/csv; charset=utf-8", notes)
 
     return routes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.cli import main
-from exporter.publish.set_aside import reasons
+from exporter.publish.quarantine import reasons
 from tests import exports
 from tests.input.bad_rows import GOOD
 

@@ -13,13 +13,13 @@ from exporter.ask.answers import Answer
 from exporter.ask.pool import BusyError, TooLongError
 from exporter.errors import ExporterError
 
-AGAIN_SECONDS: Final = 60.0
+RETRY_SECONDS: Final = 60.0
 """After that time a question that ran out of time is asked again; twice as long after each further time."""
 _LONGEST: Final = 3_600.0
 _MOST_CACHED: Final = 200
 
 
-class _Try:
+class _Attempt:
     """A question that is being answered, or was. ``times``: how often it was before; ``ended``: when it was."""
 
     def __init__(self, executor: ThreadPoolExecutor, ask: Callable[[], Answer], times: int = 0) -> None:
@@ -38,11 +38,11 @@ class _Try:
         """Whether there was no answer because the machine was busy, perhaps, some time ago."""
         if not self.future.done() or self.future.cancelled():
             return False
-        pause = min(AGAIN_SECONDS * 2**self.times, _LONGEST)
+        pause = min(RETRY_SECONDS * 2**self.times, _LONGEST)
         return isinstance(self.future.exception(), (TooLongError, BusyError)) and monotonic() - self.ended >= pause
 
 
-class Meanwhile:
+class BackgroundAnswers:
     """Answers and errors of questions that were asked in the background, by a key. A question that ran out of time is
     asked again by a later visit, one such question at a time. ``threads``: how many run at once; ``keeps_errors``:
     other errors stay, too.
@@ -51,8 +51,8 @@ class Meanwhile:
     def __init__(self, threads: int, *, keeps_errors: bool) -> None:
         self._executor = ThreadPoolExecutor(threads)
         self._keeps_errors = keeps_errors
-        self._tries: OrderedDict[Hashable, _Try] = OrderedDict()
-        self._repeated: _Try | None = None
+        self._tries: OrderedDict[Hashable, _Attempt] = OrderedDict()
+        self._repeated: _Attempt | None = None
         self._lock = Lock()
 
     def answer(self, key: Hashable, ask: Callable[[], Answer], wait: float, until: float) -> Answer:
@@ -62,9 +62,9 @@ class Meanwhile:
         with self._lock:
             one = self._tries.get(key)
             if one is None:
-                one = self._tries[key] = _Try(self._executor, ask)
+                one = self._tries[key] = _Attempt(self._executor, ask)
             elif one.is_to_be_repeated and (self._repeated is None or self._repeated.future.done()):
-                one = self._repeated = self._tries[key] = _Try(self._executor, ask, one.times + 1)
+                one = self._repeated = self._tries[key] = _Attempt(self._executor, ask, one.times + 1)
             self._tries.move_to_end(key)
             if len(self._tries) > _MOST_CACHED:
                 self._tries.popitem(last=False)

@@ -9,15 +9,16 @@ from flask import url_for
 
 from exporter.ask.clones import INFERRED
 from exporter.serve.periods import ENFORCED
-from exporter.serve.site import Row, Shown, Site
+from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
+from exporter.system.terminal import counted
 
 HELPER: Final = "It is a helper: a load fills, reads and drops it."
 
 _MORE: Final = "The part below has more notes."
 
 
-class Brief(NamedTuple):
+class SummaryLine(NamedTuple):
     """One line of the beginning of a page: a question with its answer in few words, and the part that has it all."""
 
     title: str
@@ -50,7 +51,7 @@ _NAMED: Final = 4
 """How many names a line has."""
 
 
-def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[Brief]:
+def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[SummaryLine]:
     """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
     by_name = {part.name: part for part in parts}
     for name, title in titles.items():
@@ -64,11 +65,11 @@ def brief_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seque
                 cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
             if name == "unmasked-reads" and part.table.notes:
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
-            yield Brief(title, name, cells)
+            yield SummaryLine(title, name, cells)
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
             more = [_MORE] if len(notes) > 1 else []
-            yield Brief(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
+            yield SummaryLine(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:
@@ -135,7 +136,7 @@ def _joined(separator: str, lists: Iterable[list[Cell]]) -> list[Cell]:
     return [cell for cells in lists for cell in (Cell(separator), *cells)][1:]
 
 
-def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
+def description(site: Site, shown: PageSubject, parts: Sequence[Part]) -> SummaryLine:
     """What an object is: its kind, its schema, how many columns, and whether it is still there."""
     thing = shown.thing
     (row,) = site.rows("page-object", {"object": thing.iri})
@@ -147,8 +148,8 @@ def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
     if (columns := tables.get("columns")) and columns.rows:
         each = site.rows("page-columns", {"object": thing.iri})
         count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
-        lost = f" and {dropped:,} that {'was' if dropped == 1 else 'were'} dropped" if dropped else ""
-        cells.append(Cell(f", {count:,} column{'' if count == 1 else 's'}{lost}"))
+        lost = f" and {counted(dropped, 'that was dropped', 'that were dropped')}" if dropped else ""
+        cells.append(Cell(f", {counted(count, 'column')}{lost}"))
     if (names := tables.get("names")) and names.rows:
         since, seen, until = (
             [row[name].text[:10] for row in names.dicts()] for name in ("valid_from", "last_seen", "valid_until")
@@ -160,7 +161,7 @@ def description(site: Site, shown: Shown, parts: Sequence[Part]) -> Brief:
             )
     if row["is_helper"] == "true":
         cells.append(Cell(f". {HELPER}"))
-    return Brief("What it is", "names", cells)
+    return SummaryLine("What it is", "names", cells)
 
 
 def past_of(column: Row) -> str:
