@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -16,7 +16,11 @@ from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import AT, account_in, is_unnamed
 
 _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+EARLY: Final = datetime.min.replace(tzinfo=UTC)
+LATE: Final = datetime.max.replace(tzinfo=UTC)
+"""Before and after all times of a graph."""
+SAME_NAME: Final = "ah:sameNameAs"
+_ACCESSES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class NameHolder:
         """The sort key: by the start, of one object the present name last. Times of the graph cannot be compared as
         texts, since they have fractions of any length.
         """
-        start, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        start, end = (datetime.fromisoformat(time) if time else LATE for time in (self.since, self.until))
         return start, self.iri, end
 
     @property
@@ -157,6 +161,37 @@ class Lookups:
             if isinstance(quad.subject, NamedNode):
                 yield quad.subject.value
 
+    # --- what queries did ---------------------------------------------------------------------------------------------
+
+    def reads_with(self, access: str) -> Iterator[str]:
+        """The queries, and nodes for several of them, that have an access."""
+        return (read for term in _ACCESSES for read in self.subjects(term, access))
+
+    def accesses_of(self, read: str) -> Iterator[str]:
+        """The accesses of a query, or of a node for several of them."""
+        return (access for term in _ACCESSES for access in self.objects(read, term))
+
+    def starts(self, accesses: Iterable[str]) -> Iterator[datetime]:
+        """When the reads with these accesses started; of reads by day, the first and the last one."""
+        for read in {read for access in accesses for read in self.reads_with(access)}:
+            for time in ("prov:startedAtTime", "ah:lastStartedAtTime"):
+                yield from map(in_utc, self.objects(read, time))
+
+    def read_times(self, thing: str) -> Iterator[datetime]:
+        """When the reads of an object started; of reads by day, the first and the last one."""
+        return self.starts(self.subjects("ah:accessedObject", thing))
+
+    def derivations_of(self, column_version: str) -> set[str]:
+        """The nodes that say what a version of a column was filled from, in both modes of reads (docs/graph.md)."""
+        return {
+            *self.subjects("ah:targetColumnVersion", column_version),
+            *self.objects(column_version, "ah:derivationPattern"),
+        }
+
+    def is_mask(self, enforcement: str) -> bool:
+        """Whether an enforced policy is a masking policy."""
+        return self.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+
     # --- queries ------------------------------------------------------------------------------------------------------
 
     def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
@@ -229,6 +264,14 @@ class Lookups:
             for change in self.subjects("ah:changedObject", holder.iri)
         )
 
+    def has_mixed_ids(self) -> bool:
+        """Whether rows name an object with an id and without."""
+        return self.is_used(SAME_NAME)
+
+    def same_names(self, thing: str) -> set[str]:
+        """What may be this object: rows give one of the two with an id, and the other by the same name alone."""
+        return {*self.objects(thing, SAME_NAME), *self.subjects(SAME_NAME, thing)}
+
     def _in_order(self, name_nodes: Iterable[str]) -> list[NameHolder]:
         holders = (holder for name_node in name_nodes for holder in self._holders(name_node))
         return sorted(holders, key=lambda holder: holder.order)
@@ -277,10 +320,20 @@ class Lookups:
         owners = {owner for column in columns for owner in self.objects(column, "ah:columnOf")}
         return not owners.isdisjoint(things)
 
+    def columns_of(self, thing: str, names: Collection[str] = ()) -> list[str]:
+        """The columns of an object; with ``names``, as they are compared, only those that have one of these."""
+        columns = self.subjects("ah:columnOf", thing)
+        return [column for column in columns if not names or self.text(column, "ah:matchName") in names]
+
     def columns(self, things: Iterable[str]) -> set[str]:
         """The names of the objects' columns."""
         columns = (column for thing in things for column in self.subjects("ah:columnOf", thing))
         return {name for column in columns if (name := self.text(column, "ah:columnName"))}
+
+
+def in_utc(time: str) -> datetime:
+    """A time of the graph. Times cannot be compared as texts, since they have fractions of any length."""
+    return datetime.fromisoformat(time).astimezone(UTC)
 
 
 def text_of(term: NamedNode | BlankNode | Literal | Triple | None) -> str | None:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer, first_of, merged, with_rows
-from exporter.ask.clones import INFERRED
+from exporter.ask.notes.clones import INFERRED
 from exporter.errors import ExporterError
 from exporter.serve.brief import OF_COLUMN, OF_OBJECT, brief_lines, description, past_of
 from exporter.serve.lineage.flows import VIEWS

@@ -21,8 +21,8 @@ from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
 
 if TYPE_CHECKING:
-    from exporter.ask.asked import Asked
     from exporter.ask.lookups import Lookups
+    from exporter.ask.notes.asked import Asked
 
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files of the quarantine with the rows of one run of an update that could not be read."""

@@ -18,9 +18,8 @@ from typing import Final, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked
 from exporter.ask.lookups import Lookups, iris, literals
-from exporter.ask.without_ids import same_names
+from exporter.ask.notes.asked import MOST, Asked
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -160,10 +159,8 @@ class _Reads(NamedTuple):
         return self.first <= other.last and other.first <= self.last
 
 
-def masked_elsewhere(asked: Asked) -> Iterator[str]:
+def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
     """A note on such reads, for the questions that say what was read in clear."""
-    if asked.name not in {"unmasked-reads", "agent-reads"}:
-        return
     reads = list(_reads(asked))
     related = defaultdict[str, set[str]](set)
     for row in asked.graph.select(_RELATED, columns=iris({one.column for one in reads})) if reads else ():
@@ -194,22 +191,22 @@ def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str,
     found = {
         (one.text, place)
         for one, thing in of.items()
-        for place, is_given in _beside(graph, one.key, thing)
+        for place, is_given in _masks_of_same_read(graph, one.key, thing)
         if not is_given
     }
-    for mask, thing, is_given in _beside_by_day(graph, set(of.values())):
+    for mask, thing, is_given in _masks_of_same_day(graph, set(of.values())):
         for one in () if is_given else reads:
             if of[one] == thing and one.key == mask.key and one.may_be_of(mask):
                 found.add((one.text, mask.text))
     return found
 
 
-def masked_beside(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
+def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
     the names of those that were read, as they are compared; empty: any.
     """
-    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _beside(graph, read, thing)}
-    return found | {mask.text for mask, _, _ in _beside_by_day(graph, [thing], columns)}
+    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _masks_of_same_read(graph, read, thing)}
+    return found | {mask.text for mask, _, _ in _masks_of_same_day(graph, [thing], columns)}
 
 
 def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
@@ -222,7 +219,7 @@ def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     return found
 
 
-def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
+def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
     """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
     over it, and objects of which the row names no column; and whether the query read the object of that column by its
     own name, too.
@@ -270,7 +267,7 @@ def _that_read(columns: Collection[str]) -> str:
     return _COLUMNS_READ.replace("@names@", ", ".join(literals([name]) for name in columns)) if columns else ""
 
 
-def _beside_by_day(
+def _masks_of_same_day(
     graph: Lookups, things: Collection[str], columns: Collection[str] = ()
 ) -> Iterator[tuple[_Reads, str, bool]]:
     """The same of reads by day: masks, each with the object of which it may have covered what was read, and whether the
@@ -304,7 +301,7 @@ def _is_same(graph: Lookups, thing: str, other: str) -> bool:
     """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
     shows = graph.subjects("ah:sourceObject", thing) if graph.is_of_other(thing) else ()
     over = {view for source in shows for view in graph.objects(source, "ah:view")}
-    return other in {thing, *same_names(graph, thing), *over}
+    return other in {thing, *graph.same_names(thing), *over}
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
@@ -381,13 +378,11 @@ SELECT DISTINCT ?query WHERE {
 """The queries that wrote, and enforced a mask on an object that they read by no name of its own; or a provider's."""
 
 
-def masked_copies(asked: Asked) -> Iterator[str]:
+def copies_perhaps_masked(asked: Asked) -> Iterator[str]:
     """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
     copy, or made one, and enforced a mask that may have been on the same data.
     """
-    if asked.name != "unmasked-copies":
-        return
-    graph, found = asked.graph, _beside_copies(asked)
+    graph, found = asked.graph, _masks_of_copies(asked)
     if found:
         texts = [f"{place} for {copy}" for place, copy in sorted(found)]
         yield (
@@ -398,7 +393,7 @@ def masked_copies(asked: Asked) -> Iterator[str]:
     made = {
         f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
         for row in islice(graph.select(_WRITTEN), MOST)
-        for place in _masked_beside_sources(graph, row["query"])
+        for place in _masks_of_sources(graph, row["query"])
     }
     if made:
         yield (
@@ -408,7 +403,7 @@ def masked_copies(asked: Asked) -> Iterator[str]:
         )
 
 
-def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
+def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
     """The columns, as text, on which queries that read a copy enforced a mask, each with the copy."""
     graph = asked.graph
     copies = {
@@ -420,15 +415,17 @@ def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
     values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
     reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
     rows = list(islice(reads, MOST))
-    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
+    found = {
+        (place, row["place"]) for row in rows for place, _ in _masks_of_same_read(graph, row["read"], row["thing"])
+    }
     things, names = ({one[number] for one in copies} for number in (0, 1))
-    by_day = _beside_by_day(graph, things, names) if copies else ()
+    by_day = _masks_of_same_day(graph, things, names) if copies else ()
     return found | {
         (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
     }
 
 
-def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
+def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
     """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
     not among these.
     """
@@ -446,5 +443,7 @@ def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
     enforced = graph.objects(query, "ah:enforced")
     told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}
     sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
-    found = {place for source in sources for place, is_given in _beside(graph, query, source) if not is_given}
+    found = {
+        place for source in sources for place, is_given in _masks_of_same_read(graph, query, source) if not is_given
+    }
     return found - told

@@ -1,31 +1,26 @@
-"""Notes on questions about tags and policies: what was set before the record begins, at another time, or never.
-
-No row sets a policy that was set before the record begins, or by a statement whose row is missing: only queries for
-which it was enforced show that it was in force.
-"""
+"""Notes on empty answers to questions that are only about objects with a mask, a tag or a grant."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 from exporter.ask import tag_stops
-from exporter.ask.anew import DATA, asked_things, have_masked_namesakes, named_then
 from exporter.ask.answers import first_of
-from exporter.ask.asked import Asked, record_begin
 from exporter.ask.lookups import Lookups, iris, literals
-from exporter.ask.mask_periods import masked_columns, masked_without_tag
-from exporter.ask.masks import masked_beside
-from exporter.ask.nameless import uncertain_things
-from exporter.ask.places import inside
-from exporter.ask.without_ids import same_names
+from exporter.ask.notes.asked import Asked, record_begin
+from exporter.ask.notes.changes_without_id import uncertain_things
+from exporter.ask.notes.enforced_masks import masks_of_same_reads
+from exporter.ask.notes.lost_protection import have_masked_namesakes
+from exporter.ask.notes.mask_periods import masked_columns
+from exporter.ask.notes.policies import has_tag_of, tagged_wholes
+from exporter.ask.notes.successors import DATA
 from exporter.model.identifiers import match_name
 
 _COVERAGE: Final = "policy-coverage"
 _REACH: Final = "tag-reach"
-_SHOWN_POLICIES: Final = 5
 _MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
 _LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
 """Columns of rows that show masks, and why one may lack something."""
@@ -34,102 +29,7 @@ _SHOWN_PLACES: Final = 5
 _ONLY_TAGGED: Final = "policy-coverage lists only what has a tag"
 _NAME: Final = "\0"
 """Stands for the name of an object in a text that may be about several."""
-_ENFORCED: Final = """\
-SELECT DISTINCT ?label ?object ?what WHERE {
-  {
-    SELECT DISTINCT ?policy ?object ?place ?then WHERE {
-      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
-      OPTIONAL { ?enforcement ah:protectedColumn ?protected }
-      OPTIONAL { ?enforcement ah:objectName ?then }
-      BIND(COALESCE(?protected, ?object) AS ?place)
-    }
-  }
-  {
-    SELECT DISTINCT ?place WHERE {
-      ?mark a ah:TagSetting ; ah:settingOn ?marked .
-      OPTIONAL { ?mark ah:onColumn ?marked_column }
-      BIND(COALESCE(?marked_column, ?marked) AS ?place)
-    }
-  }
-  MINUS {
-    SELECT DISTINCT ?policy ?place WHERE {
-      ?set a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?covered .
-      OPTIONAL { ?set ah:onColumn ?covered_column }
-      BIND(COALESCE(?covered_column, ?covered) AS ?place)
-    }
-  }
-  MINUS {
-    SELECT DISTINCT ?policy ?place WHERE {
-      ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
-      ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
-      OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
-      BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
-    }
-  }
-  OPTIONAL { ?policy rdfs:label ?label_of_policy }
-  OPTIONAL { ?object rdfs:label ?label_of_object }
-  OPTIONAL { ?place ah:columnName ?column }
-  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
-  BIND(COALESCE(?then, ?label_of_object, STR(?object)) AS ?where)
-  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
-}
-ORDER BY ?label
-"""
-"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
 
-
-def enforced_before(asked: Asked) -> Iterator[str]:
-    """A note if something with a tag had a policy enforced that no recorded statement set on it, or on a tag of it or
-    of what it is in.
-    """
-    if asked.name != _COVERAGE:
-        return
-    masks = [row for row in asked.graph.select(_WHOLES) if row["mask"]]
-    labels = [
-        row["label"]
-        for row in asked.graph.select(_ENFORCED)
-        if not asked.things or row["object"] in asked.things
-        if not any(match_name(mask["mask"]) == match_name(row["what"]) and _has(mask, asked, row["object"])
-                   for mask in masks)
-    ]  # fmt: skip
-    if labels:
-        yield (
-            "Enforced, but set by no row of the record, and therefore not among the policies: "
-            f"{first_of(labels, _SHOWN_POLICIES)}."
-        )
-
-
-def untagged(asked: Asked) -> Iterator[str]:
-    """What is masked and has no tag at the time that is asked for: policy-coverage does not list it."""
-    if asked.name != _COVERAGE or asked.values("tag_name"):
-        return
-    graph, has_accounts = asked.graph, len(asked.graph.accounts()) > 1
-    found = {
-        ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
-        + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
-        for thing in asked_things(asked)
-        for holder, period in named_then(asked, thing)
-        for column in masked_without_tag(graph, thing, period)
-    }
-    if found:
-        yield (
-            "As far as rows tell, masked and without a tag of its own, and so not in the answer: "
-            f"{first_of(sorted(found), _SHOWN_POLICIES)}."
-        )
-
-
-# --- empty answers ----------------------------------------------------------------------------------------------------
-
-_ON_WHOLE: Final = """\
-SELECT DISTINCT ?label WHERE {
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?object .
-  FILTER NOT EXISTS { ?enforcement ah:protectedColumn ?column }
-  ?object rdfs:label ?last .
-  OPTIONAL { ?enforcement ah:objectName ?then }
-  BIND(COALESCE(?then, ?last) AS ?label)
-}
-ORDER BY ?label
-"""
 _ON_COLUMNS: Final = """\
 ASK { ?setting a ah:TagSetting ; ah:onColumn ?column }
 """
@@ -167,7 +67,7 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     called = _Names(graph)
-    masking = [row for row in _tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
+    masking = [row for row in tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
     others = have_masked_namesakes(asked) if asked.name == "unmasked-reads" else set[str]()
     told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
@@ -175,7 +75,7 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
         label = next((own[one] for one in sorted(asked.match_names()) if one in own), graph.label(thing))
         name = called.of(thing, label, columns, is_told_apart=thing in others)
         if asked.name == "unmasked-reads" and not (
-            any(_has(row, asked, thing) for row in masking) or masked_columns(asked, thing)
+            any(has_tag_of(row, asked, thing) for row in masking) or masked_columns(asked, thing)
         ):
             what = _NAME if columns else f"a column of {_NAME}"
             told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)
@@ -220,7 +120,7 @@ def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str
     had, the name of a masked one.
     """
     graph = asked.graph
-    beside = masked_beside(graph, thing, asked.match_names("column_name"))
+    beside = masks_of_same_reads(graph, thing, asked.match_names("column_name"))
     if beside:
         return (
             f"No row shows a masking policy on {what}. But queries that read it (with reads by day perhaps others of "
@@ -228,7 +128,7 @@ def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str
             "behind the view, or on a view over it, and rows do not say whether it covered what was read: "
             f"{first_of(sorted(beside), _SHOWN_PLACES)}."
         )
-    if same_names(graph, thing):
+    if graph.same_names(thing):
         other = "without an id" if graph.text(thing, "ah:objectId") else "with an id"
         return (
             f"No row shows a masking policy on {what} in this form. Rows give it {other}, too: if that is the same, "
@@ -280,13 +180,11 @@ no id and got another name before, so what ended it may be of another tag.
 """
 
 
-def tags_of_another_time(asked: Asked) -> Iterator[str]:
+def tags_at_other_times(asked: Asked) -> Iterator[str]:
     """What an empty answer about tags that are set at a time leaves out: tags that ended before that time (the end of
     the record, if none is asked for), those that were set later, and those that were dropped then, or are on what was,
     and restored later, which keep their period.
     """
-    if asked.name not in {_COVERAGE, _REACH}:
-        return
     times = asked.times("at")
     ended, later, dropped = list[tuple[datetime, str]](), list[tuple[datetime, str]](), set[str]()
     rows = list(_settings(asked))
@@ -331,114 +229,3 @@ def _settings(asked: Asked) -> Iterator[dict[str, str]]:
         is_asked_thing = not asked.things or row["thing"] in asked.things
         if is_asked_tag and is_asked_thing and (asked.name != _REACH or row["column"]):
             yield row
-
-
-# --- tags that objects and columns have from what they are in ---------------------------------------------------------
-
-_WHOLES: Final = """\
-SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?since ?until ?mask WHERE {
-  ?mark a ah:TagSetting ; ah:settingOn ?whole ; ah:element ?tag ; ah:elementObject ?tag_object ; ah:validFrom ?since .
-  ?whole ah:domain ?domain ; rdfs:label ?label .
-  FILTER NOT EXISTS { ?mark ah:onColumn ?column }
-  OPTIONAL { ?mark ah:validUntil ?until }
-  OPTIONAL {
-    ?tag_object (ah:sameNameAs|^ah:sameNameAs)? ?masking .
-    ?on_tag ah:settingOn ?masking ; ah:property "maskingPolicies" ; ah:element ?mask ; ah:validFrom ?mask_since .
-    OPTIONAL { ?on_tag ah:validUntil ?mask_until }
-    FILTER(COALESCE(?mask_since < ?until, true) && COALESCE(?since < ?mask_until, true))
-  }
-  BIND(REPLACE(STR(?whole), "[^/]+/(name/)?[^/]+$", "") AS ?account)
-}
-ORDER BY ?label ?tag ?mask
-"""
-_CONTAINERS: Final = ("Schema", "Database")
-
-
-def of_wholes(asked: Asked) -> Iterator[str]:
-    """Notes on tags of whole tables, schemas and databases, which their columns and objects have, too; and on masks of
-    which rows name the object alone.
-    """
-    rows = _tagged_wholes(asked)
-    if asked.name in {"unmasked-reads", "unmasked-copies"}:
-        masks = [f"{row['tag']} on {_whole(asked.graph, row)} ({row['domain']})" for row in rows if row["mask"]]
-        if masks:
-            yield (
-                "Masking policies were set on tags of whole objects: "
-                f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
-                "rows do not tell: the answer counts them only on columns on which they were enforced."
-            )
-        of_objects = [] if asked.things else [row["label"] for row in asked.graph.select(_ON_WHOLE)]
-        if of_objects:
-            yield (
-                f"Rows enforce masking policies without naming a column: on {first_of(of_objects, _SHOWN_PLACES)}. The "
-                "answer counts them on none."
-            )
-    elif asked.things or asked.name == _REACH:
-        around = [row for row in rows if row["domain"] in _CONTAINERS]
-        if asked.name != "tag-history":
-            around = [row for row in around if holds(row, asked.times("at"))]
-        if asked.name == _REACH:
-            yield from _in_tagged(asked, around)
-            return
-        if asked.name == "tag-history" and asked.values("column_name"):
-            around += [row for row in rows if row["domain"] not in _CONTAINERS]
-        tags = [f"{row['tag']} of {_whole(asked.graph, row)}" for row in around]
-        if tags:
-            yield (
-                "Columns have the tags of their table, and what is in a schema or database has its tags, which are not "
-                "in the answer: "
-                f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
-            )
-
-
-def _whole(graph: Lookups, row: dict[str, str]) -> str:
-    """A tagged object as it was called when the tag was set; a schema or database as it is called now."""
-    return row["label"] if row["domain"] in _CONTAINERS else graph.name_at(row["whole"], row["since"])
-
-
-def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
-    """The copies in the answer whose schema or database has the tag."""
-    tagged = [(row["label"], match_name(row["tag"])) for row in around]
-    copies = [
-        f"{place}.{row['target_column_name']}"
-        for row in asked.answer.dicts()
-        for place in (row["target_object_name"] or "",)
-        if any(place.startswith(f"{label}.") and match_name(row["tag_name"] or "") == tag for label, tag in tagged)
-    ]
-    if copies:
-        yield (
-            "In a schema or database that has the tag, from which they have it, too: "
-            f"{first_of(sorted(set(copies)), _SHOWN_TAGS)}."
-        )
-
-
-def holds(row: dict[str, str], times: Collection[datetime]) -> bool:
-    """Whether a setting holds at any of the times; at the end of the record, if there are none."""
-    since, until = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
-    return any(since <= time and (not until or time < until) for time in times) if times else not until
-
-
-def _tagged_wholes(asked: Asked) -> list[dict[str, str]]:
-    """The tags of whole objects that what is asked for is, or is in."""
-    if asked.name not in {"unmasked-reads", "unmasked-copies", _COVERAGE, _REACH, "tag-history"}:
-        return []
-    every = asked.graph.select(_WHOLES)
-    return [row for row in every if not asked.things or any(_has(row, asked, thing) for thing in asked.things)]
-
-
-def _has(row: dict[str, str], asked: Asked, thing: str) -> bool:
-    """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
-    the answer is of one time.
-    """
-    is_elsewhere = asked.graph.is_of_other(thing) or not thing.startswith(row["account"])
-    if thing == row["whole"] or row["domain"] not in _CONTAINERS or is_elsewhere:
-        return thing == row["whole"]
-    periods = list(inside(asked.graph, thing, row["whole"]))
-    if asked.name == _COVERAGE:
-        times = asked.times("at")
-        return any(
-            any(since <= time and (not until or time < until) for time in times) if times else not until
-            for since, until in periods
-        )
-    begin, end = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
-    return any((not end or since < end) and (not until or begin < until) for since, until in periods)

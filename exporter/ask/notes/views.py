@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.asked import MOST, Asked
-from exporter.ask.homes import Homes
-from exporter.ask.left_out import is_by_day
+from exporter.ask.canonical_names import CanonicalNames
 from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.notes.left_out import is_by_day
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
 
@@ -106,7 +106,7 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         domain = graph.text(thing, "ah:domain") or ""
         if domain not in _DOMAINS or not _had_name_then(asked, thing):
             continue
-        views, name = _reached(graph, {thing}, _VIEW, period), asked.homes.label(thing)
+        views, name = _reached(graph, {thing}, _VIEW, period), asked.label(thing)
         if not views.certain and not views.possible:
             yield f"{name}: no row shows what is behind this {domain.lower()}. Its data may come from anywhere."
             continue
@@ -150,7 +150,7 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
         noted |= possible
         if possible:
             yield (
-                f"Possibly over {asked.homes.label(thing)}, and followed only where it is certain: "
+                f"Possibly over {asked.label(thing)}, and followed only where it is certain: "
                 f"{_listed(graph, possible)}. Only queries that read these together with others show this."
             )
     possible = _reached(graph, answered - things, _SOURCE, period).possible - answered - noted - things
@@ -226,5 +226,5 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
 
 def _listed(graph: Lookups, things: set[str]) -> str:
     """Names, each once, with how many of the objects have it if several."""
-    counts = sorted(Counter(map(Homes(graph).label, things)).items())
+    counts = sorted(Counter(map(CanonicalNames(graph).label, things)).items())
     return first_of([name if count == 1 else f"{name} ({count} objects)" for name, count in counts], _SHOWN)

@@ -1,16 +1,23 @@
-"""Notes on grants: on all objects of a schema or database, to shares, and those that ended."""
+"""Notes on grants: on all objects of a schema or database, to shares, those that ended, and those that a revoke without
+an id may have ended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import Asked, in_utc
-from exporter.ask.lookups import Lookups
-from exporter.ask.protection import holds
-from exporter.ask.without_ids import has_mixed_ids, same_names
+from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.policies import holds
+from exporter.graph.terms import full
+from exporter.input.properties import read
+from exporter.model.facts import Grant, Thing
+from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
+from exporter.model.objects import thing_of
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
@@ -38,11 +45,11 @@ def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Itera
                 yield thing, row
 
 
-def on_all(asked: Asked) -> Iterator[str]:
+def granted_on_all_objects(asked: Asked) -> Iterator[str]:
     """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
     what the data went to is in, if they were made by then.
     """
-    if asked.name not in {"end-up", "exposure"} or not asked.things:
+    if not asked.things:
         return
     times = asked.times("at")
     grants = [
@@ -58,10 +65,10 @@ def on_all(asked: Asked) -> Iterator[str]:
         )
 
 
-def shared(asked: Asked) -> Iterator[str]:
+def granted_to_share(asked: Asked) -> Iterator[str]:
     """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
     for thing in sorted(asked.about) if "reads" in asked.question.needs else ():
-        forms = (thing, *same_names(asked.graph, thing))
+        forms = (thing, *asked.graph.same_names(thing))
         grants = {grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form)}
         names = [
             granted_as(asked.graph, grant) or asked.graph.label(thing)
@@ -74,7 +81,7 @@ def shared(asked: Asked) -> Iterator[str]:
 
 def listings(asked: Asked) -> Iterator[str]:
     """A note if the graph has listings, which publish shares."""
-    if asked.name == "exposure" and any(asked.graph.of_class("ah:Listing")):
+    if any(asked.graph.of_class("ah:Listing")):
         yield ("Rows of listings say to whom a share is published (their targets): the answer does not have that.")
 
 
@@ -83,11 +90,11 @@ def granted_as(graph: Lookups, grant: str) -> str | None:
     return graph.text(grant, "ah:objectName")
 
 
-def ended(asked: Asked) -> Iterator[str]:
+def ended_grants(asked: Asked) -> Iterator[str]:
     """What an answer leaves out of what is asked for: grants that ended before the time that is asked for, or before
     the end of the record, also those of the shares and roles that it was granted to; if none holds again.
     """
-    if asked.name != "exposure" or not (asked.things or not asked.answer.rows):
+    if asked.answer.rows and not asked.things:
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
@@ -115,17 +122,17 @@ def ended(asked: Asked) -> Iterator[str]:
         )
 
 
-def of_names(asked: Asked) -> Iterator[str]:
+def grants_without_id(asked: Asked) -> Iterator[str]:
     """A note on grants in an answer whose rows give no id of what was granted, if other rows give one, and this object
     lost the name later.
     """
-    if asked.name != "exposure" or not has_mixed_ids(asked.graph):
+    if not asked.graph.has_mixed_ids():
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
     found = list[str]()
     for thing in _with_grantees(graph, things):
-        forms = {one for one in same_names(graph, thing) if graph.text(one, "ah:objectId")}
+        forms = {one for one in graph.same_names(thing) if graph.text(one, "ah:objectId")}
         if graph.text(thing, "ah:objectId") or not forms:
             continue
         names = {match_name(holder.name) for holder in graph.names_of(thing)}
@@ -172,3 +179,105 @@ def _what(graph: Lookups, grant: str) -> str:
     whom = graph.text(grant, "ah:granteeName") or next(map(graph.label, graph.objects(grant, "ah:grantee")), "")
     on = f" ON ALL {on_all} in " if on_all else " on "
     return f"{privilege + on if privilege else ''}{name} to {whom}"
+
+
+# --- revokes ----------------------------------------------------------------------------------------------------------
+
+_Row = dict[str, str]
+_REVOKES_SHOWN: Final = 5
+_REVOKES: Final = """\
+SELECT DISTINCT ?changed ?domain ?id ?name ?properties ?time ?query_id WHERE {
+  VALUES ?property { "revoke" "accountsToRemove" "accountsToSet" }
+  ?change ah:hasSetting/ah:property ?property ; ah:changedObject ?changed ; ah:properties ?properties ;
+    prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  ?changed ah:domain ?domain .
+  OPTIONAL { ?changed ah:objectId ?id }
+  OPTIONAL { ?change ah:objectName ?name }
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?query_id
+"""
+_HELD: Final = """\
+SELECT DISTINCT ?object ?grantee ?privilege ?on_all ?label ?whom WHERE {
+  ?grant a ah:Grant ; ah:grantedObject ?object ; ah:grantee ?grantee ; ah:validFrom ?since .
+  OPTIONAL { ?grant ah:validUntil ?until }
+  FILTER(?since < @time@ && (!BOUND(?until) || ?until > @time@))
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  OPTIONAL { ?grant ah:onAll ?on_all }
+  OPTIONAL { ?grant ah:objectName ?object_spelled }
+  OPTIONAL { ?object rdfs:label ?object_label }
+  BIND(COALESCE(?object_spelled, ?object_label, "") AS ?label)
+  OPTIONAL { ?grant ah:granteeName ?grantee_spelled }
+  OPTIONAL { ?grantee rdfs:label ?grantee_label }
+  BIND(COALESCE(?grantee_spelled, ?grantee_label, "") AS ?whom)
+}
+ORDER BY ?label ?whom ?privilege
+"""
+
+
+def revokes_not_counted(asked: Asked) -> Iterator[str]:
+    """A note on each revoke that may be about a grant that the answer still has, by the names of the two."""
+    texts = [
+        _sentence(revoke, held)
+        for revoke in asked.graph.select(_REVOKES)
+        if asked.until is None or datetime.fromisoformat(revoke["time"]) <= asked.until
+        for held in _held_after(asked.graph, revoke)
+        if _is_asked_for(asked, held)
+    ]
+    if fresh := list(dict.fromkeys(texts)):
+        yield (
+            f"Rows name an object or share of a grant with its id and without: "
+            f"{first_of(fresh[::-1], _REVOKES_SHOWN)}. The answer does not count this for the grant in the other form, "
+            "though it may be the same."
+        )
+
+
+def _sentence(revoke: _Row, held: _Row) -> str:
+    """``SELECT on D.S.T was revoked from OUT (query q7, 2026-03-04T04:00:00Z)``."""
+    what = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
+    query = f"query {revoke['query_id']}, " if revoke["query_id"] else ""
+    return f"{what} was revoked from {held['whom']} ({query}{revoke['time']})"
+
+
+def _is_asked_for(asked: Asked, held: _Row) -> bool:
+    """Whether a grant is of what is asked for, or of a role or share by which somebody in the answer has it."""
+    if not asked.things or held["object"] in asked.things:
+        return True
+    return not held["privilege"] and any(row["grantee"] == held["whom"] for row in asked.answer.dicts())
+
+
+def _held_after(graph: Lookups, revoke: _Row) -> Iterator[_Row]:
+    """The grants that hold after a revoke that may have been meant to end them."""
+    changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
+    every = () if changed is None else grants(changed, read(revoke["properties"]))
+    revoked = [one for one in every if one.is_revoked]
+    account, time = revoke["changed"].rsplit("/", 2 if revoke["id"] else 3)[0], datetime.fromisoformat(revoke["time"])
+    for held in graph.select(_HELD, time=f'"{revoke["time"]}"^^<{full("xsd:dateTime")}>') if revoked else ():
+        if held["object"].startswith(f"{account}/") and any(_may_end(graph, one, held, time) for one in revoked):
+            yield held
+
+
+def _may_end(graph: Lookups, revoked: Grant, held: _Row, time: datetime) -> bool:
+    if revoked.privilege not in {ANY, held["privilege"] or None}:
+        return False
+    if revoked.grantee is not None and not _may_be(graph, revoked.grantee, held["grantee"], time):
+        return False
+    if revoked.on_all is None or held["on_all"]:
+        return revoked.on_all == (held["on_all"] or None) and _may_be(graph, revoked.thing, held["object"], time)
+    begins = f"{match_name(revoked.thing.name or '')}."
+    is_inside = any(name.startswith(begins) for name in _names(graph, held["object"], time))
+    return is_inside and graph.is_of_kind(held["object"], revoked.on_all)
+
+
+def _may_be(graph: Lookups, thing: Thing, iri: str, time: datetime) -> bool:
+    """Whether what a row names can be an object of the graph: by its id, else by its kind and its name at that time."""
+    ident = graph.text(iri, "ah:objectId")
+    if iri.rsplit("/", 2 if ident else 3)[1] != thing.kind:
+        return False
+    if thing.object_id is not None and ident is not None:
+        return thing.object_id == ident
+    return thing.name is not None and match_name(thing.name) in _names(graph, iri, time)
+
+
+def _names(graph: Lookups, iri: str, time: datetime) -> set[str]:
+    return {match_name(holder.name) for holder in graph.names_of(iri) if holder.holds(time)}

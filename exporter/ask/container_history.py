@@ -115,7 +115,7 @@ class ContainerStatement(NamedTuple):
 
     def counterpart(self, name: str) -> str:
         """The name that an object has after a RENAME or SWAP, or had before; empty if there is none."""
-        return moved(name, self.name, self.other) or moved(name, self.other, self.name)
+        return renamed(name, self.name, self.other) or renamed(name, self.other, self.name)
 
     def recorded(self, place: int) -> list[ContainerEvent]:
         """The events of the rows, one for each name. ``place``: in the order of time."""
@@ -133,24 +133,24 @@ class CloneStep(NamedTuple):
     source: str
 
 
-def moved(name: str, before: str, after: str) -> str:
+def renamed(name: str, before: str, after: str) -> str:
     """The name of an object of a schema or database ``before`` in the one ``after``; empty if it is not in it, or if
     either is empty.
 
-    >>> moved("D.S.T", "d.s", "E"), moved("D.S2.T", "D.S", "E")
+    >>> renamed("D.S.T", "d.s", "E"), renamed("D.S2.T", "D.S", "E")
     ('E.T', '')
     """
     prefix = f"{match_name(before)}."
     return f"{match_name(after)}.{name.removeprefix(prefix)}" if before and after and name.startswith(prefix) else ""
 
 
-def around(name: str) -> list[str]:
+def containers_of(name: str) -> list[str]:
     """The database and the schema that a name, as it is compared, is in."""
     parts = parts_of(name)
     return [".".join(parts[:count]) for count in range(1, min(len(parts), 3))]
 
 
-class Places:
+class ContainerHistory:
     """The statements on schemas and databases of one account, in the order of time. ``undone``: the place of a DROP or
     REPLACE -> that of the UNDROP that takes it back.
     """
@@ -181,31 +181,33 @@ class Places:
 
     def ends(self, name: str) -> list[int]:
         """The places of all statements after which another schema or database may have what is in the name."""
-        places = (place for text in around(name) for place in self._of_name.get(text, ()))
+        places = (place for text in containers_of(name) for place in self._of_name.get(text, ()))
         return [place for place in places if self.statements[place].operation in {*ENDS, RENAME, SWAP}]
 
     def origins(self, name: str, place: int) -> Iterator[CloneStep]:
         """The CLONEs that an object may have come by that has a name before the statement at ``place``, and that no row
         made: the last one first, with that by which its source may have come, and so on.
         """
-        for statement, target, source in self.back(name, place):
+        for statement, target, source in self.backward(name, place):
             if statement.source:
                 yield CloneStep(statement, target, source)
 
-    def back(self, name: str, place: int) -> Iterator[tuple[ContainerStatement, str, str]]:
+    def backward(self, name: str, place: int) -> Iterator[tuple[ContainerStatement, str, str]]:
         """The statements by which an object may have come to the name that it has before the statement at ``place``,
         the last one first: each with the names after it and before it, after a CLONE with that in the source.
         """
         while (place := self._last(name, place)) >= 0:
             statement, former = self.statements[place], ""
             if statement.source:
-                former = moved(name, statement.name, statement.source)
+                former = renamed(name, statement.name, statement.source)
             elif place in self._restored:
                 place = self._restored[place]
-                former = moved(name, statement.name, self.statements[place].name)
+                former = renamed(name, statement.name, self.statements[place].name)
             elif statement.operation in {RENAME, SWAP}:
-                former = moved(name, statement.other, statement.name)
-                former = former or (moved(name, statement.name, statement.other) if statement.operation == SWAP else "")
+                former = renamed(name, statement.other, statement.name)
+                former = former or (
+                    renamed(name, statement.name, statement.other) if statement.operation == SWAP else ""
+                )
             elif statement.operation == RESTORES:
                 continue
             if not former:
@@ -217,29 +219,29 @@ class Places:
         """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
         statements on its schema and database make of it, ``until`` a time: each with its place.
         """
-        for found, source, target in self.forth(name, place):
+        for found, source, target in self.forward(name, place):
             statement = self.statements[found]
             if until is not None and statement.time >= until:
                 return
             if statement.source:
                 yield CloneStep(statement, target, source), found
 
-    def forth(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
+    def forward(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
         """The places of the statements by which an object got other names, or copies, that has a name from the
         statement at ``place`` on: each with the names before it and after it, after a CLONE with that of the copy.
         """
         place -= 1
         while (place := self._next(name, place)) < len(self.statements):
             found, statement, other = place, self.statements[place], ""
-            if statement.source and (target := moved(name, statement.source, statement.name)):
+            if statement.source and (target := renamed(name, statement.source, statement.name)):
                 yield place, name, target
                 continue
             if place in self.undone:
                 place = self.undone[place]
-                other = moved(name, statement.name, self.statements[place].name)
+                other = renamed(name, statement.name, self.statements[place].name)
             elif statement.operation in ENDS:
                 return
-            elif statement.operation == SWAP or moved(name, statement.name, statement.other):
+            elif statement.operation == SWAP or renamed(name, statement.name, statement.other):
                 other = statement.counterpart(name)
             if other:
                 yield found, name, other
@@ -250,7 +252,7 @@ class Places:
         does nothing to it.
         """
         found = -1
-        for text in around(name):
+        for text in containers_of(name):
             places = self._of_name.get(text, [])
             number = bisect_left(places, before) - 1
             while number >= 0 and not self._is_on(places[number], text):
@@ -260,7 +262,7 @@ class Places:
 
     def _next(self, name: str, after: int) -> int:
         """The place of the next statement that a name is in, after a place; their number if there is none."""
-        every = (self._of_name.get(text, []) for text in around(name))
+        every = (self._of_name.get(text, []) for text in containers_of(name))
         later = (places[number] for places in every if (number := bisect_right(places, after)) < len(places))
         return min(later, default=len(self.statements))
 
@@ -278,7 +280,7 @@ def _has_containers(graph: Lookups) -> bool:
     return any(any(graph.with_text("ah:domain", domain)) for domain in ("Schema", "Database"))
 
 
-def places_of(graph: Lookups) -> dict[str, Places]:
+def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
     """What happened to schemas and databases, by account."""
     if not _has_containers(graph):
         return {}
@@ -294,7 +296,7 @@ def places_of(graph: Lookups) -> dict[str, Places]:
         found[key] = min(statement, found.get(key, statement))
     every = [*found.values(), *(_statement(row, BEGINS, row["target"], "", row["source"]) for row in clones.values())]
     accounts = sorted({statement.account for statement in every})
-    return {account: Places(one for one in every if one.account == account) for account in accounts}
+    return {account: ContainerHistory(one for one in every if one.account == account) for account in accounts}
 
 
 def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> ContainerStatement:
@@ -305,7 +307,7 @@ def _statement(row: dict[str, str], operation: str, name: str, other: str, sourc
     )
 
 
-def inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
+def periods_inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
     """From when until when an object is in a schema or database: while it has a name in it that it got while this had
     its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
     the new name already is in another one. The questions about masks have the same rule.

@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from exporter.ask import nameless
 from exporter.ask.answers import first_of
-from exporter.ask.asked import Asked
+from exporter.ask.container_history import RENAME, SWAP, ContainerHistory, ContainerStatement
 from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.places import RENAME, SWAP, ContainerStatement, Places
+from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.changes_without_id import OF_ALL
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
 
@@ -24,7 +24,7 @@ _SHOWN: Final = 5
 _DONE: Final = {"DROP": "dropped", "REPLACE": "replaced", RENAME: "renamed to", SWAP: "swapped with"}
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 UNLISTED: Final = "No row lists what was in it: the answer may have"
-"""Part of each note of :func:`containers`."""
+"""Part of each note of :func:`container_changes`."""
 _AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
 """Beginnings of questions whose answers have the names of objects as they were in the rows of queries."""
 _OF_PRESENT: Final = ("exposure", "policy-coverage", "unused-objects")
@@ -95,7 +95,7 @@ class _Event(NamedTuple):
         )
 
 
-class _Told(NamedTuple):
+class _Concerned(NamedTuple):
     """An event, the names that it concerns, and those to ask for, too."""
 
     event: _Event
@@ -103,7 +103,7 @@ class _Told(NamedTuple):
     ask: Sequence[str]
 
 
-def containers(asked: Asked) -> Iterator[str]:
+def container_changes(asked: Asked) -> Iterator[str]:
     """A note for each schema or database with objects that are asked for, in the answer or on the way of its data, if
     it was dropped, replaced, renamed or swapped by the time that is asked for.
     """
@@ -115,15 +115,15 @@ def containers(asked: Asked) -> Iterator[str]:
         own.setdefault(match_name(holder.name), []).append(holder)
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     told = {**_masking(asked), **named}
-    links = _links(asked, {**_nameless(asked), **told})
+    links = _links(asked, {**_without_id(asked), **told})
     later_names = {name: (name, holders) for name, holders in told.items()}
-    runs = defaultdict[tuple[str, ...], list[_Told]](list)
+    runs = defaultdict[tuple[str, ...], list[_Concerned]](list)
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
         concerned = {
             name: of_name
             for name, of_name in later_names.items()
-            if name.startswith(event.prefixes) and event.is_of(_there(asked, of_name[1], statement))
+            if name.startswith(event.prefixes) and event.is_of(_still_inside(asked, of_name[1], statement))
         }
         moved = {told_name for told_name, _ in concerned.values()}
         moved = moved & set(named) if statement.other else moved  # what masks goes on to mask under another name
@@ -134,11 +134,11 @@ def containers(asked: Asked) -> Iterator[str]:
             others = {other for other in others if not _is_asked_for(asked, other, statement)}
             others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
             ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
-            runs[event.kind].append(_Told(event, names, ask if own else []))
+            runs[event.kind].append(_Concerned(event, names, ask if own else []))
     yield from _in_words(sorted(runs.values(), key=lambda run: run[-1].event))
 
 
-def _in_words(runs: Sequence[Sequence[_Told]]) -> Iterator[str]:
+def _in_words(runs: Sequence[Sequence[_Concerned]]) -> Iterator[str]:
     """A note for each kind of statement that was run on the same schemas and databases: a SWAP of each night is one.
     Of very many, the last ones.
     """
@@ -172,7 +172,7 @@ def _events(asked: Asked) -> list[_Event]:
     """All until the time that is asked for, in order, but for what an UNDROP took back by then."""
     until = asked.until
     found = list[_Event]()
-    for places in asked.places.values():
+    for places in asked.containers.values():
         undone = {end: places.statements[undrop].time for end, undrop in places.undone.items()}
         found += [
             _Event(statement, place in undone)
@@ -194,18 +194,18 @@ def _masking(asked: Asked) -> _Holders:
     return found
 
 
-def _there(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
+def _still_inside(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
     """The objects that a statement finds: not those without an id that went with an earlier RENAME, and that no row
     names so since then.
     """
-    places = asked.places[statement.account]
+    places = asked.containers[statement.account]
     for holder in holders:
-        if holder.ident or _is_still_there(places, holder, statement):
+        if holder.ident or _is_still_inside(places, holder, statement):
             yield holder
 
 
-def _is_still_there(places: Places, holder: NameHolder, statement: ContainerStatement) -> bool:
-    passed = places.forth(match_name(holder.name), places.until(_instant(holder.since)))
+def _is_still_inside(places: ContainerHistory, holder: NameHolder, statement: ContainerStatement) -> bool:
+    passed = places.forward(match_name(holder.name), places.until(_instant(holder.since)))
     renames = (places.statements[place] for place, _, _ in passed)
     first = next((one for one in renames if one.operation == RENAME), statement)
     return first.time >= statement.time or _instant(holder.seen or "") >= first.time
@@ -242,7 +242,7 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
 def _on_way(asked: Asked, holders: Iterable[NameHolder]) -> list[NameHolder]:
     """Those that the data went through, each from when it did."""
     return [
-        replace(holder, since=max(holder.since, asked.way.begins.get(holder.iri, ""), key=_instant))
+        replace(holder, since=max(holder.since, asked.lineage.begins.get(holder.iri, ""), key=_instant))
         for holder in holders
         if holder.iri in asked.followed
     ]
@@ -252,10 +252,10 @@ def _instant(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone(UTC) if time else datetime.min.replace(tzinfo=UTC)
 
 
-def _nameless(asked: Asked) -> _Holders:
+def _without_id(asked: Asked) -> _Holders:
     """The objects without an id on the way of the data; of an answer about all objects, all of them."""
     things = {thing for thing in asked.followed if not asked.graph.text(thing, "ah:objectId")}
-    if asked.name in nameless.OF_ALL and not asked.things:
+    if asked.name in OF_ALL and not asked.things:
         things = {row["thing"] for row in asked.graph.select(_WITHOUT_ID)}
     found: _Holders = {}
     holders = [holder for thing in sorted(things) for holder in asked.graph.names_of(thing)]
@@ -274,9 +274,9 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
     """
     links: dict[ContainerStatement, dict[str, set[str]]] = {}
     for name, own in holders.items():
-        for account, places in asked.places.items():
+        for account, places in asked.containers.items():
             mine = [holder for holder in own if holder.account == account]
-            others = _Others(asked.graph, account, mine)
+            others = _OtherHolders(asked.graph, account, mine)
             for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
                 passed = list[ContainerStatement]()
                 for statement, other, is_back in chain:
@@ -290,7 +290,7 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
 
 
 def _chains(
-    graph: Lookups, places: Places, name: str, mine: Sequence[NameHolder]
+    graph: Lookups, places: ContainerHistory, name: str, mine: Sequence[NameHolder]
 ) -> Iterator[Iterator[tuple[ContainerStatement, str, bool]]]:
     """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
     other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
@@ -305,20 +305,22 @@ def _chains(
         for place in {since, *ends, since if holder and holder.ident else until}:
             yield _former(places, name, place, made)
         for place in {since, *(end + 1 for end in ends)}:
-            later = ((places.statements[number], later) for number, _, later in places.forth(name, place))
+            later = ((places.statements[number], later) for number, _, later in places.forward(name, place))
             yield ((one, name_then, False) for one, name_then in later if one.other)
 
 
-def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[ContainerStatement, str, bool]]:
+def _former(
+    places: ContainerHistory, name: str, place: int, made: datetime
+) -> Iterator[tuple[ContainerStatement, str, bool]]:
     """The renames and swaps by which an object came to a name, until a CLONE, or until a row made it."""
-    for statement, _, former in places.back(name, place):
+    for statement, _, former in places.backward(name, place):
         if statement.source or statement.time < made:
             return
         if statement.other:
             yield statement, former, True
 
 
-class _Others:
+class _OtherHolders:
     """The objects of an account that have the names of some objects, ``mine``, and may be others."""
 
     def __init__(self, graph: Lookups, account: str, mine: Sequence[NameHolder]) -> None:

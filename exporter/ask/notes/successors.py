@@ -1,38 +1,29 @@
-"""Notes on what took the place of another object: a table that is made anew each night (CREATE OR REPLACE, or a build
-and a SWAP) is another object each time, and one table to its users. The masks and reads of the former one are not its
-own.
+"""Objects that had one name, one after the other: a table that is made anew each night (CREATE OR REPLACE, or a build
+and a SWAP) is another object each time, and one table to its users.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import count, islice
+from itertools import count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import Asked, in_utc
-from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.mask_periods import (
+from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.mask_periods import (
     ALWAYS,
     AT_END,
-    EARLY,
-    LATE,
     MOMENT,
     WHOLE,
     Period,
-    is_masked_around,
     masked_things,
-    masked_wholes,
-    masks_of,
-    own_masks,
 )
-from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 
-_OF_MASKS: Final = ("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")
 _OF_READS: Final = "unmasked-reads"
 _COVERAGE: Final = "policy-coverage"
 _SHOWN: Final = 3
@@ -43,16 +34,13 @@ _BY_TIME: Final = "column-readers has them, by the id, or of several objects by 
 DATA: Final = ("Table", "View", "table", "view")
 
 
-def _of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
+def tables_of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
     """The tables and views with an id that had a name, in order. What rows give without an id may be any of them."""
     return [
         holder
         for holder in graph.holders(name)
         if holder.ident and holder.account == account and holder.domain.endswith(DATA)
     ]
-
-
-# --- masks ------------------------------------------------------------------------------------------------------------
 
 
 class Namesakes(NamedTuple):
@@ -90,28 +78,7 @@ def histories(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]
     graph = asked.graph
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
     for name, account in sorted(names):
-        yield _of_name(graph, name, account)
-
-
-def unmasked_since(asked: Asked) -> Iterator[Namesakes]:
-    """What got the names of masked objects, and has them in the time that is asked for; in no order."""
-    columns, wholes = asked.match_names("column_name"), masked_wholes(asked.graph)
-    for holders in histories(asked, asked_things(asked)):
-        for one in _unmasked(asked, holders, wholes):
-            if not columns or one.columns & {*columns, WHOLE}:
-                period = period_of(one.holder, holders)
-                read = max(_reads(asked, one.holder, period, one.columns), default=EARLY)
-                yield one._replace(holder=as_it_came(asked, one.holder), read=read, lasts=period.end - period.begin)
-
-
-def have_masked_namesakes(asked: Asked) -> set[str]:
-    """The objects with a name that another one had or has, on which rows show a mask, on a column that is asked for."""
-    graph, columns, found = asked.graph, asked.match_names("column_name"), set[str]()
-    for holders in histories(asked, asked_things(asked)):
-        masks = {holder.iri: masks_of(graph, holder.iri).keys() for holder in holders}
-        masked = {iri for iri, own in masks.items() if (own & {*columns, WHOLE} if columns else own)}
-        found |= {iri for iri in masks if masked - {iri}}
-    return found
+        yield tables_of_name(graph, name, account)
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
@@ -136,7 +103,7 @@ def as_it_came(asked: Asked, holder: NameHolder) -> NameHolder:
     first query that names it so.
     """
     former = [one for one in asked.graph.names_of(holder.iri) if one.until == holder.since]
-    places = asked.places.get(holder.account) if former else None
+    places = asked.containers.get(holder.account) if former else None
     for statement in reversed(places.statements if places else ()):
         for one in former if statement.time <= in_utc(holder.since) else ():
             is_its = statement.counterpart(match_name(one.name)) == match_name(holder.name)
@@ -171,48 +138,6 @@ def named_then(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
             others = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
             period = period_of(holder, [one for one in others if one.account == holder.account])
             yield from ((holder, time) for time in asked_in(asked, thing, period))
-
-
-def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[Namesakes]:
-    """Those of the objects that had one name, in order, that got it from masked ones: from those with masks while they
-    had the name, before the next one had it. They have no mask in the time that is asked for. ``wholes``: schemas and
-    databases with tags that mask.
-    """
-    graph, about = asked.graph, asked.about
-    masked, shown = dict[str, NameHolder](), list[tuple[datetime, str, NameHolder]]()
-    for holder in holders:
-        named = period_of(holder, holders)
-        masked |= {column: other for time, column, other in shown if time < named.begin}
-        shown = [one for one in shown if one[0] >= named.begin]
-        former = {column: other for column, other in masked.items() if other.iri != holder.iri}
-        times = asked_in(asked, holder.iri, named) if former and (not about or holder.iri in about) else []
-        lost = set[str]().union(
-            *(
-                _lost(graph, holder, former.keys(), time)
-                for time in times
-                if not is_masked_around(graph, holder, wholes, time)
-            )
-        )
-        if lost:
-            yield Namesakes(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
-        shown += [(time, column, holder) for column, time in _masked_since(graph, holder, named).items()]
-
-
-def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: Period) -> set[str]:
-    """The columns with a mask on a former object, and none on this one in a period."""
-    own, there = own_masks(graph, holder.iri, period), columns_of(graph, holder.iri)
-    if WHOLE in own:
-        return set()
-    return {one for one in columns if one not in own and (not own if one == WHOLE else one in there)}
-
-
-def _masked_since(graph: Lookups, holder: NameHolder, named: Period) -> dict[str, datetime]:
-    """The columns on which an object surely had a mask in the time that it had the name; and since when each has it."""
-    return {
-        column: min(one.since for one in found)
-        for column, every in masks_of(graph, holder.iri).items()
-        if (found := [one for one in every if one.since < min(one.sure, named.end) and named.begin < one.sure])
-    }
 
 
 def columns_of(graph: Lookups, thing: str) -> set[str]:
@@ -260,30 +185,6 @@ def _as_one(every: Sequence[Namesakes]) -> Namesakes:
     return ordered[-1]._replace(ids=ids, since=ordered[0].holder.since, read=read)
 
 
-def took_place(asked: Asked) -> Iterator[str]:
-    """Notes on objects that had one name, one after the other, of which some are masked: on those that are not, and
-    that answers about masks lack.
-    """
-    if asked.name not in _OF_MASKS:
-        return
-    found = list(unmasked_since(asked))
-    if found:
-        lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == _OF_READS else ""
-        yield (
-            "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
-            f"schema), and no row shows a masking policy on it{then_of(asked)}: "
-            f"{entries_in_words(asked, entries_of(found))}.{lack}"
-        )
-    before = list(_read_before(asked, {one.holder.iri for one in found})) if asked.name == _OF_READS else []
-    if before:
-        ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
-        yield (
-            "An object was read under a name that a masked one had later, and no row shows a masking policy on it: "
-            f"{entries_in_words(asked, ordered)}. These reads are not in the answer: column-readers has them, by the "
-            "id."
-        )
-
-
 def then_of(asked: Asked) -> str:
     """When no row shows a mask, in words."""
     if asked.name == _COVERAGE:
@@ -293,82 +194,13 @@ def then_of(asked: Asked) -> str:
 
 def entries_in_words(asked: Asked, entries: Sequence[Namesakes]) -> str:
     """The first entries; of more, what has the others."""
-    has_accounts = len(asked.graph.accounts()) > 1
+    has_accounts = asked.has_several_accounts
     texts = [_in_words(asked.graph, one, has_accounts=has_accounts) for one in entries]
     listed = first_of(texts, _SHOWN_ENTRIES, "; ")
     takes = {parameter.name for parameter in asked.question.parameters}
     ways = ["for one object (object_name)"] if "object_name" in takes and not asked.about else []
     ways += ["for less of the time (since, until)"] if "since" in takes else []
     return f"{listed} (ask {' or '.join(ways)})" if len(texts) > _SHOWN_ENTRIES and ways else listed
-
-
-def _read_before(asked: Asked, told: Collection[str]) -> Iterator[Namesakes]:
-    """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
-    that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
-    """
-    graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), masked_wholes(asked.graph)
-    about = asked.about
-    for holders in histories(asked, asked_things(asked)):
-        periods = [period_of(holder, holders) for holder in holders]
-        shown = [_masked_since(graph, holder, named) for holder, named in zip(holders, periods, strict=True)]
-        found = list[tuple[NameHolder, NameHolder, set[str]]]()
-        for place, holder in enumerate(holders):
-            own = own_masks(graph, holder.iri)
-            if WHOLE in own or holder.iri in told or (about and holder.iri not in about):
-                continue
-            after = list(zip(holders, shown, strict=True))[place + 1 :][::-1]
-            later = {column: one for one, masked in after if one.iri != holder.iri for column in masked.keys() - own}
-            read = {
-                column
-                for column in (columns_of(graph, holder.iri) - own if later else ())
-                if (column in later or WHOLE in later) and (not asked_columns or column in asked_columns)
-                if any(_reads(asked, holder, periods[place], [column]))
-            }
-            if read and not is_masked_around(graph, holder, wholes):
-                first = min((later.get(one) or later[WHOLE] for one in read), key=lambda one: one.order)
-                found.append((holder, first, read & later.keys()))
-        if found:
-            last, masked, _ = found[-1]
-            ids = list(dict.fromkeys(holder.ident or "" for holder, _, _ in found[::-1]))
-            yield Namesakes(last, masked, set().union(*(columns for _, _, columns in found)), ids)
-
-
-def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[str]) -> Iterator[datetime]:
-    """When queries read columns of an object while it had the name, in the time that is asked for. ``names``: of the
-    columns; any, with that of an object as a whole. Of reads by day, the first and the last.
-    """
-    graph, every = asked.graph, WHOLE in names
-    accesses = (
-        access
-        for column in graph.subjects("ah:columnOf", holder.iri)
-        if every or graph.text(column, "ah:matchName") in names
-        for access in graph.subjects("ah:readColumn", column)
-    )
-    for time in _starts(graph, islice(accesses, _LOOKED_AT)):
-        is_then = asked.has(time) and (asked.name == _COVERAGE or not asked.until or time < asked.until)
-        if is_then and named.begin <= time < named.end:
-            yield time
-
-
-# --- reads ------------------------------------------------------------------------------------------------------------
-
-
-def last_read_before(asked: Asked, thing: str) -> str:
-    """When what had the name of an object before it was last read under this name, in the time that is asked for, in
-    words; empty if it was not.
-    """
-    graph = asked.graph
-    for present in graph.names_of(thing)[-1:]:
-        for other in reversed(_of_name(graph, present.name, present.account) if present.until is None else []):
-            is_before = other.iri != thing and other.until is not None and asked.has(in_utc(other.until))
-            reads = (
-                [one for one in read_times(graph, other.iri) if asked.has(one) and other.holds(one)]
-                if is_before
-                else ()
-            )
-            if reads:
-                return f"has the name since {present.since}; what had it before was read last at {as_text(max(reads))}"
-    return ""
 
 
 def read_times(graph: Lookups, thing: str) -> Iterator[datetime]:
