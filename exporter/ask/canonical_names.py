@@ -21,7 +21,6 @@ from exporter.openlineage.settings import HELPERS
 NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
-_READS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
 class CanonicalNames:
@@ -125,8 +124,7 @@ class CanonicalNames:
             query
             for access in accesses
             if holder.name in graph.objects(access, "ah:objectName")
-            for term in _READS
-            for query in graph.subjects(term, access)
+            for query in graph.reads_with(access)
         )
         writers = (
             query

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import datetime
+from typing import Final, NamedTuple
 
+from exporter.ask.lookups import Lookups, NameHolder, account_part, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
-
-if TYPE_CHECKING:
-    from exporter.ask.lookups import Lookups, NameHolder
 
 _OF_CHANGES: Final = """\
 SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
@@ -106,7 +104,7 @@ class ContainerStatement(NamedTuple):
     @property
     def account(self) -> str:
         """The part of its IRI that the IRIs of all objects of its account begin with."""
-        return self.iri.rsplit("/", 2 if self.has_id else 3)[0]
+        return account_part(self.iri, has_id=self.has_id)
 
     @property
     def names(self) -> list[str]:
@@ -300,11 +298,9 @@ def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
 
 
 def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> ContainerStatement:
-    time = datetime.fromisoformat(row["time"]).astimezone(UTC)
-    iri, change = row["made"], row["change"]
-    return ContainerStatement(
-        time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source
-    )
+    at, iri, change = row["time"], row["made"], row["change"]
+    has_id = bool(row["id"])
+    return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source)
 
 
 def periods_inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:

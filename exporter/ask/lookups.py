@@ -56,7 +56,7 @@ class NameHolder:
     @property
     def place(self) -> str:
         """The part of its IRI that the IRIs of all objects in the rows of one account begin with."""
-        return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+        return account_part(self.iri, has_id=self.ident is not None)
 
     @property
     def account(self) -> str:
@@ -138,7 +138,7 @@ class Lookups:
 
     def account_of(self, thing: str) -> str:
         """The name of the account of an object."""
-        place = thing.rsplit("/", 2 if self.text(thing, "ah:objectId") else 3)[0]
+        place = account_part(thing, has_id=self.text(thing, "ah:objectId") is not None)
         if place.startswith("snowflake://") or place.rpartition("/")[0].endswith("/account"):
             return unquote(place.rpartition("/")[2])
         exported = (account for export in self.of_class("ah:Export") for account in self.objects(export, "ah:account"))
@@ -181,12 +181,10 @@ class Lookups:
         """When the reads of an object started; of reads by day, the first and the last one."""
         return self.starts(self.subjects("ah:accessedObject", thing))
 
-    def derivations_of(self, column_version: str) -> set[str]:
+    def derivations_of(self, column_version: str) -> list[str]:
         """The nodes that say what a version of a column was filled from, in both modes of reads (docs/graph.md)."""
-        return {
-            *self.subjects("ah:targetColumnVersion", column_version),
-            *self.objects(column_version, "ah:derivationPattern"),
-        }
+        own = self.subjects("ah:targetColumnVersion", column_version)
+        return [*own, *self.objects(column_version, "ah:derivationPattern")]
 
     def is_mask(self, enforcement: str) -> bool:
         """Whether an enforced policy is a masking policy."""
@@ -325,10 +323,22 @@ class Lookups:
         columns = self.subjects("ah:columnOf", thing)
         return [column for column in columns if not names or self.text(column, "ah:matchName") in names]
 
+    def renamed_columns(self, column: str) -> Iterator[str]:
+        """The columns that a column was renamed from or to: the same one under its other names."""
+        yield from self.objects(column, "ah:renamedFrom")
+        yield from self.subjects("ah:renamedFrom", column)
+
     def columns(self, things: Iterable[str]) -> set[str]:
         """The names of the objects' columns."""
         columns = (column for thing in things for column in self.subjects("ah:columnOf", thing))
         return {name for column in columns if (name := self.text(column, "ah:columnName"))}
+
+
+def account_part(iri: str, *, has_id: bool) -> str:
+    """The part of the IRI of an object that the IRIs of all objects in the rows of one account begin with. ``has_id``:
+    whether rows give its id.
+    """
+    return iri.rsplit("/", 2 if has_id else 3)[0]
 
 
 def in_utc(time: str) -> datetime:

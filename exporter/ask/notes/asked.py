@@ -21,6 +21,11 @@ from exporter.system.reachable import reachable
 
 SHIPPED, PAGE, OWN = "shipped", "page", "own"
 """Kinds of questions: ours, those of parts of web pages, and those of users."""
+POLICY_COVERAGE, TAG_REACH, UNMASKED_READS = "policy-coverage", "tag-reach", "unmasked-reads"
+AGENT_READS, CHANGES = "agent-reads", "changes"
+"""Questions that several notes treat in a way of their own."""
+TIME_COLUMNS: Final = ("first_time", "last_read", "query_start_time")
+"""Columns of answers with a time at which what the row names had its name."""
 _SHOWN: Final = 3
 MOST: Final = 1_000
 """The most rows and names of an answer that notes look at, and the most queries that they count."""

@@ -15,9 +15,8 @@ from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import SAME_NAME, Lookups, iris
-from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, UNMASKED_READS, Asked
 from exporter.ask.notes.settings_without_id import (
-    OF_MASKS,
     given_without_id,
     renamings_of,
     renamings_of_settings,
@@ -106,7 +105,7 @@ def uncertain_things(asked: Asked) -> set[str]:
     renamings = [*renamings_of(asked)]
     names = set().union(*(renaming.ends for renaming in _relevant(asked, renamings)))
     renamed = {thing for thing in asked.things if names & {holder.key for holder in asked.graph.names_of(thing)}}
-    if asked.name == OF_MASKS:
+    if asked.name == UNMASKED_READS:
         renamed |= {thing for thing in asked.things if renamings_of_settings(asked, renamings, [thing])}
     return renamed | (set(given_without_id(asked)) & set(asked.things))
 
@@ -230,7 +229,6 @@ _AS_IT_WAS: Final = frozenset(
     }
 )
 """Questions about single rows, which have the names of their time."""
-OF_FIRST_TIMES: Final = "changes"
 _COPY: Final = "new copy"
 _FIRST_TIMES: Final = ("new reader", _COPY)
 """What the question has of objects that were not read or copied before, under the names that they had then."""
@@ -268,7 +266,7 @@ def _relevant(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]
     """The renamings of what is asked for or answered, and of the names that these lead to or come from, in order."""
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
-    if asked.name == OF_FIRST_TIMES:
+    if asked.name == CHANGES:
         return _of_first_times(asked, renamings)
     if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
@@ -324,7 +322,7 @@ def _replaced(asked: Asked) -> Iterator[str]:
     """A note on what was made anew, of which rows give no id, and which was read in clear before or after a mask: with
     ids, it is another object, of which the masks of the former one say nothing.
     """
-    if asked.name != OF_MASKS:
+    if asked.name != UNMASKED_READS:
         return
     rows = (row for row in islice(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
     names = {row["object_name"] or "" for row in rows}

@@ -10,19 +10,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
-from exporter.ask.lookups import Lookups, iris
-from exporter.ask.notes.asked import FOLLOWING, MOST, Asked, Lineage
+from exporter.ask.lookups import EARLY, Lookups, iris
+from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
-_FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
@@ -89,11 +88,10 @@ def clones(asked: Asked) -> Iterator[str]:
     if asked.name in FOLLOWING:
         made = list(asked.graph.select(_MADE))
         if made or any(statement.source for each in asked.containers.values() for statement in each.statements):
-            lineage = asked.lineage
-            steps = _Steps(asked, lineage)
+            steps = _Steps(asked)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
-            yield from _missing(asked, lineage, steps)
-            yield from _made(asked, lineage, made)
+            yield from _missing(asked, steps)
+            yield from _made(asked, made)
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
         for note in _inferred(asked, _with_sources(_shown(asked), asked.containers)):
             yield note + (_DIRECT if asked.name == "column-lineage" else "")
@@ -107,8 +105,8 @@ def clones(asked: Asked) -> Iterator[str]:
 class _Steps:
     """The steps through a CLONE on the way of an answer."""
 
-    def __init__(self, asked: Asked, lineage: Lineage) -> None:
-        self._asked, self._graph, self._lineage, self._places = asked, asked.graph, lineage, asked.containers
+    def __init__(self, asked: Asked) -> None:
+        self._asked, self._graph, self._lineage, self._histories = asked, asked.graph, asked.lineage, asked.containers
 
     def inferred(self) -> list[_Row]:
         """The steps through a CLONE that are inferred."""
@@ -162,9 +160,9 @@ class _Steps:
     def _origins(self, thing: str) -> Iterator[tuple[str, CloneStep]]:
         """The CLONEs that an object may have come by, by the name under which rows show it first."""
         names = self._graph.names_of(thing)
-        if names and (places := self._places.get(names[0].account)):
-            since = places.until(datetime.fromisoformat(names[0].since))
-            for step in places.origins(match_name(names[0].name), since):
+        if names and (history := self._histories.get(names[0].account)):
+            since = history.until(datetime.fromisoformat(names[0].since))
+            for step in history.origins(match_name(names[0].name), since):
                 yield names[0].account, step
 
     def _gaps_down(self) -> Iterator[_Gap]:
@@ -197,17 +195,17 @@ class _Steps:
             made = self._graph.text(state, "prov:generatedAtTime")
             ends = [*self._graph.objects(state, "ah:validUntil"), *self._graph.objects(state, "prov:invalidatedAtTime")]
             until = min(map(datetime.fromisoformat, ends), default=None) if self._lineage.columns is None else None
-            period = datetime.fromisoformat(made) if made else _FIRST, until
+            period = datetime.fromisoformat(made) if made else EARLY, until
             found.setdefault(self._lineage.thing(state), []).append(period)
         return found
 
     def _copies_of(self, thing: str) -> Iterator[tuple[str, int, CloneStep]]:
         """The CLONEs that copied an object, each with its place."""
         for holder in self._graph.names_of(thing):
-            if places := self._places.get(holder.account):
-                begin = places.since(datetime.fromisoformat(holder.since))
+            if history := self._histories.get(holder.account):
+                begin = history.since(datetime.fromisoformat(holder.since))
                 until = datetime.fromisoformat(holder.until) if holder.until else None
-                for step, place in places.copies(match_name(holder.name), begin, until):
+                for step, place in history.copies(match_name(holder.name), begin, until):
                     yield holder.account, place, step
 
     def _copies_of_copies(self, account: str, name: str, place: int) -> Iterator[_Gap]:
@@ -215,7 +213,7 @@ class _Steps:
         waiting, visited = [(name, place)], set[tuple[str, int]]()
         while waiting:
             name, place = waiting.pop()
-            for step, found in self._places[account].copies(name, place):
+            for step, found in self._histories[account].copies(name, place):
                 yield _Gap(step, account)
                 if (step.target, found) not in visited:
                     visited.add((step.target, found))
@@ -227,12 +225,12 @@ class _Steps:
         for name in sorted(self._asked.match_names()) if not self._lineage.is_of_all else ():
             if self._graph.holders(name):
                 continue
-            for account, places in self._places.items():
-                end = len(places.statements) if until is None else places.until(until)
-                ends = [place for place in places.ends(name) if until is None and place < end]
+            for account, history in self._histories.items():
+                end = len(history.statements) if until is None else history.until(until)
+                ends = [place for place in history.ends(name) if until is None and place < end]
                 if self._lineage.is_up:
                     for place in (end, *ends):
-                        yield from (_Gap(step, account) for step in places.origins(name, place))
+                        yield from (_Gap(step, account) for step in history.origins(name, place))
                 else:
                     for place in (0, *(place + 1 for place in ends)):
                         yield from self._copies_of_copies(account, name, place)
@@ -270,9 +268,9 @@ def _shown(asked: Asked) -> Iterator[_Row]:
             yield step
 
 
-def _with_sources(steps: Iterable[_Row], places: dict[str, ContainerHistory]) -> Iterator[_Row]:
+def _with_sources(steps: Iterable[_Row], histories: dict[str, ContainerHistory]) -> Iterator[_Row]:
     """Inferred steps with the name that the source had at the time of the CLONE."""
-    clones = {one.change: one for each in places.values() for one in each.statements if one.source}
+    clones = {one.change: one for each in histories.values() for one in each.statements if one.source}
     for step in steps:
         if clone := clones.get(step["change"]):
             yield {**step, "source": renamed(match_name(step["target"]), clone.name, clone.source)}
@@ -280,18 +278,16 @@ def _with_sources(steps: Iterable[_Row], places: dict[str, ContainerHistory]) ->
 
 def _inferred(asked: Asked, steps: Iterable[_Row]) -> Iterator[str]:
     """A note that steps are inferred."""
-    until = asked.until
     texts = dict.fromkeys(
-        f"{step['target']} from {step['source']} at {step['time']}"
-        for step in steps
-        if until is None or datetime.fromisoformat(step["time"]) <= until
+        f"{step['target']} from {step['source']} at {step['time']}" for step in steps if asked.is_by_then(step["time"])
     )
     if texts:
         yield f"{INFERRED}: {first_of(list(texts), _SHOWN)}."
 
 
-def _missing(asked: Asked, lineage: Lineage, steps: _Steps) -> Iterator[str]:
+def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
     """A note for each CLONE through which the answer has no step: the last ones."""
+    lineage = asked.lineage
     by_clone: dict[ContainerStatement, list[_Gap]] = {}
     for gap in steps.gaps():
         by_clone.setdefault(gap.step.clone, []).append(gap)
@@ -320,15 +316,16 @@ def _missing(asked: Asked, lineage: Lineage, steps: _Steps) -> Iterator[str]:
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
 
 
-def _made(asked: Asked, lineage: Lineage, rows: Iterable[_Row]) -> Iterator[str]:
+def _made(asked: Asked, rows: Iterable[_Row]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
+    lineage = asked.lineage
     ours, theirs = ("target", "source") if lineage.is_up else ("source", "target")
     lacking = [
         row
         for row in rows
         if row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
         if lineage.is_of_all or match_name(row[ours]) in lineage.names
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
+        if asked.is_by_then(row["time"])
     ]
     for row in lacking[:_SHOWN]:
         account = next((holder.account for holder in asked.graph.names_of(row["made"])), "")

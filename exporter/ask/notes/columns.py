@@ -197,7 +197,7 @@ def _shared_behind(graph: Lookups, part: str, whole: str) -> set[str]:
     """The shared objects behind the views of whose columns a version of a column was filled; none if rows give what is
     behind these columns. Shared is what is of another account, and a view that is behind another one.
     """
-    derivations = {*graph.subjects("ah:targetColumnVersion", part), *graph.objects(part, "ah:derivationPattern")}
+    derivations = graph.derivations_of(part)
     if any("BASE" in graph.objects(one, "ah:sourceType") for one in derivations):
         return set()
     views = {view for one in derivations for view in graph.objects(one, "ah:sourceObject")}

@@ -211,8 +211,7 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
             return True
     places = [thing]
     if is_by_column:
-        own = graph.subjects("ah:columnOf", thing)
-        places = [column for column in own if not columns or graph.text(column, "ah:matchName") in columns]
+        places = graph.columns_of(thing, columns)
     states = [state for place in places for state in graph.subjects("prov:specializationOf", place)]
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
@@ -245,7 +244,7 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
         elif domain in _NO_DATA and needs & (ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
             yield (
                 f"{name} is a {domain.lower()}: it holds no data of its own. "
-                f"{views.behind(asked.graph, thing) or _UNKNOWN_BEHIND}, too."
+                f"{views.behind(asked, thing) or _UNKNOWN_BEHIND}, too."
                 + (_READ_ITSELF if asked.name == "sensitive-data-movement" and domain in _DATA_OF_OTHERS else "")
             )
         elif domain in _AROUND and needs & ACCESSES:

@@ -10,8 +10,9 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -56,42 +57,6 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
 }
 """
 """The same of reads by day, and of calls that are added up, which have no id."""
-_RELATED: Final = """\
-SELECT DISTINCT ?column ?masked WHERE {
-  {
-    SELECT DISTINCT ?column ?masked WHERE {
-      {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?masked ah:columnOf ?object ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?object ah:sameNameAs|^ah:sameNameAs ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?shows ah:view ?object ; ah:sourceObject ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?shows ah:sourceObject ?object ; ah:view ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?shown ah:viewColumn ?column ; ah:sourceColumn ?masked .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?shown ah:sourceColumn ?column ; ah:viewColumn ?masked .
-      }
-    }
-  }
-  FILTER(?column != ?masked)
-}
-"""
-"""The columns that a mask has to be on: of the same name in another form, behind a view, or of a view."""
 _ENFORCED: Final = """\
 SELECT DISTINCT ?masked ?place ?reads ?first ?last WHERE {
   VALUES ?masked { @masked@ }
@@ -134,7 +99,6 @@ SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
   BIND(CONCAT(COALESCE(?then, ?label), COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
 }
 """
-_USES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
 
 
@@ -162,9 +126,7 @@ class _Reads(NamedTuple):
 def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
     """A note on such reads, for the questions that say what was read in clear."""
     reads = list(_reads(asked))
-    related = defaultdict[str, set[str]](set)
-    for row in asked.graph.select(_RELATED, columns=iris({one.column for one in reads})) if reads else ():
-        related[row["column"]].add(row["masked"])
+    related = _related_columns(asked.graph, {one.column for one in reads})
     enforced = _enforced(asked.graph, set[str]().union(*related.values()))
     found = {
         (one.text, mask.text)
@@ -183,9 +145,34 @@ def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
         )
 
 
+def _related_columns(graph: Lookups, columns: Iterable[str]) -> dict[str, set[str]]:
+    """Columns -> the columns that a mask on them may be on, too: of the same name in another form, behind a view, or of
+    a view.
+    """
+    owners = cache(lambda thing: _same_and_views(graph, thing))
+    found = dict[str, set[str]]()
+    for column in columns:
+        own, name = graph.text(column, "ah:columnOf") or "", graph.text(column, "ah:matchName") or ""
+        related = {other for owner in owners(own) for other in graph.columns_of(owner, {name})}
+        for one, other in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn")):
+            related |= {end for shown in graph.subjects(one, column) for end in graph.objects(shown, other)}
+        found[column] = related - {column}
+    return found
+
+
+def _same_and_views(graph: Lookups, thing: str) -> set[str]:
+    """An object, what may be the same, what is behind it if it is a view, and the views over it."""
+    behind = {one for shows in graph.subjects("ah:view", thing) for one in graph.objects(shows, "ah:sourceObject")}
+    return {thing, *graph.same_names(thing), *behind, *_views_over(graph, thing)}
+
+
+def _views_over(graph: Lookups, thing: str) -> set[str]:
+    return {view for shows in graph.subjects("ah:sourceObject", thing) for view in graph.objects(shows, "ah:view")}
+
+
 def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
     """The reads, each with a masked column, as text, of an object that the row gives nowhere else: it can be a view
-    between a view and its table. What rows give of both is compared by columns (:data:`_RELATED`).
+    between a view and its table. What rows give of both is compared by columns (:func:`_related_columns`).
     """
     of = {one: graph.text(one.column, "ah:columnOf") or "" for one in reads}
     found = {
@@ -215,7 +202,7 @@ def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     for access in graph.subjects("ah:accessedObject", thing):
         names = {graph.text(column, "ah:matchName") for column in graph.objects(access, "ah:readColumn")}
         if not columns or not names.isdisjoint(columns):
-            found.update(read for term in _USES for read in graph.subjects(term, access))
+            found.update(graph.reads_with(access))
     return found
 
 
@@ -226,8 +213,7 @@ def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple
     """
     for enforcement in graph.objects(read, "ah:enforced"):
         owner, column = (graph.text(enforcement, term) for term in ("ah:protectedObject", "ah:protectedColumn"))
-        is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
-        if is_mask and owner is not None and (column is None or owner != thing):
+        if graph.is_mask(enforcement) and owner is not None and (column is None or owner != thing):
             of_owner = _types(graph, read, owner)
             is_shared = _may_be_shared(graph, enforcement, column, thing)
             is_given = bool(of_owner) and not is_shared and column is not None
@@ -248,16 +234,14 @@ def _may_be_shared(graph: Lookups, enforcement: str, column: str | None, thing: 
     """
     if not column or graph.text(enforcement, "ah:setByProvider") != "true":
         return False
-    name = graph.text(column, "ah:matchName")
-    return any(graph.text(own, "ah:matchName") == name for own in graph.subjects("ah:columnOf", thing))
+    return bool(graph.columns_of(thing, {graph.text(column, "ah:matchName") or ""}))
 
 
 def _types(graph: Lookups, read: str, thing: str) -> set[str]:
     """How a query read an object: ``DIRECT``, ``BASE``."""
-    accesses = (access for term in _USES for access in graph.objects(read, term))
     return {
         kind
-        for access in accesses
+        for access in graph.accesses_of(read)
         if thing in graph.objects(access, "ah:accessedObject")
         for kind in graph.objects(access, "ah:accessType")
     }
@@ -299,8 +283,7 @@ def _types_by_day(
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
     """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
-    shows = graph.subjects("ah:sourceObject", thing) if graph.is_of_other(thing) else ()
-    over = {view for source in shows for view in graph.objects(source, "ah:view")}
+    over = _views_over(graph, thing) if graph.is_of_other(thing) else ()
     return other in {thing, *graph.same_names(thing), *over}
 
 
@@ -429,16 +412,9 @@ def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
     """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
     not among these.
     """
-    versions = (version for version in graph.objects(query, "ah:madeVersion"))
+    versions = graph.objects(query, "ah:madeVersion")
     parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
-    derivations = {
-        derivation
-        for part in islice(parts, MOST)
-        for derivation in (
-            *graph.subjects("ah:targetColumnVersion", part),
-            *graph.objects(part, "ah:derivationPattern"),
-        )
-    }
+    derivations = {derivation for part in islice(parts, MOST) for derivation in graph.derivations_of(part)}
     own = {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
     enforced = graph.objects(query, "ah:enforced")
     told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}

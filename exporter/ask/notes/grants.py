@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import Lookups, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
 from exporter.graph.terms import full
@@ -97,21 +97,15 @@ def ended_grants(asked: Asked) -> Iterator[str]:
     if asked.answer.rows and not asked.things:
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
-    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
-
     found, held = dict[tuple[str, ...], tuple[str, str, str]](), set[tuple[str, ...]]()
-    for thing in _with_grantees(graph, things):
-        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
-            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
-            terms = ("ah:privilege", "ah:onAll", "ah:grantee")
-            # By name: of a table that is made anew each night, each one has its own grants.
-            key = (match_name(granted_as(graph, grant) or thing), *(graph.text(grant, term) or "" for term in terms))
-            if since is None or (time and in_utc(since) > time):
-                continue
-            if until is None or (time and in_utc(until) > time):
-                held.add(key)
-            elif key not in found or in_utc(found[key][0]) < in_utc(until):
-                found[key] = (until, since, grant)
+    for thing, grant, since, until in _grants_by(asked, time):
+        terms = ("ah:privilege", "ah:onAll", "ah:grantee")
+        # By name: of a table that is made anew each night, each one has its own grants.
+        key = (match_name(granted_as(graph, grant) or thing), *(graph.text(grant, term) or "" for term in terms))
+        if until is None or not _has_ended(until, time):
+            held.add(key)
+        elif key not in found or in_utc(found[key][0]) < in_utc(until):
+            found[key] = (until, since, grant)
     latest = sorted((one for key, one in found.items() if key not in held), key=lambda one: in_utc(one[0]))[::-1]
     if latest:
         when = f"at {', '.join(asked.values('at'))}" if time else "at the end of the record"
@@ -129,33 +123,42 @@ def grants_without_id(asked: Asked) -> Iterator[str]:
     if not asked.graph.has_mixed_ids():
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
-    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
     found = list[str]()
-    for thing in _with_grantees(graph, things):
-        forms = {one for one in graph.same_names(thing) if graph.text(one, "ah:objectId")}
-        if graph.text(thing, "ah:objectId") or not forms:
+    for thing, grant, since, until in _grants_by(asked, time):
+        forms = sorted(one for one in graph.same_names(thing) if graph.text(one, "ah:objectId"))
+        if not forms or graph.text(thing, "ah:objectId") or _has_ended(until, time):
             continue
         names = {match_name(holder.name) for holder in graph.names_of(thing)}
-        every = [one for form in sorted(forms) for one in graph.names_of(form) if match_name(one.name) in names]
-        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
-            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
-            if since is None or (time and in_utc(since) > time) or (until and (not time or in_utc(until) <= time)):
-                continue
-            later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
-            held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
-            ends = [
-                f"object_id={one.ident} until {one.until}"
-                for one in held
-                if one.until and (not time or in_utc(one.until) <= time)
-            ]
-            if ends:
-                found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
+        every = [one for form in forms for one in graph.names_of(form) if match_name(one.name) in names]
+        later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
+        held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
+        ends = [f"object_id={one.ident} until {one.until}" for one in held if _has_ended(one.until, time)]
+        if ends:
+            found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
     if found:
         yield (
             "Rows of grants give no id of what is granted, and an object that had the name lost it later: "
             f"{first_of(found, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
             "they were on that object, they ended with it, or it has them under another name."
         )
+
+
+def _grants_by(asked: Asked, time: datetime | None) -> Iterator[tuple[str, str, str, str | None]]:
+    """The grants on what is asked for (all, if it is nothing), and on the shares and roles that have these, that were
+    made by a time: what was granted, the grant, and from when until when it holds.
+    """
+    graph = asked.graph
+    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
+    for thing in _with_grantees(graph, things):
+        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
+            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
+            if since is not None and (time is None or in_utc(since) <= time):
+                yield thing, grant, since, until
+
+
+def _has_ended(until: str | None, time: datetime | None) -> bool:
+    """Whether something ended by a time; by the end of the record, if there is none."""
+    return until is not None and (time is None or in_utc(until) <= time)
 
 
 def _granted(graph: Lookups, grant: str) -> Iterator[str]:
@@ -220,7 +223,7 @@ def revokes_not_counted(asked: Asked) -> Iterator[str]:
     texts = [
         _sentence(revoke, held)
         for revoke in asked.graph.select(_REVOKES)
-        if asked.until is None or datetime.fromisoformat(revoke["time"]) <= asked.until
+        if asked.is_by_then(revoke["time"])
         for held in _held_after(asked.graph, revoke)
         if _is_asked_for(asked, held)
     ]
@@ -251,7 +254,7 @@ def _held_after(graph: Lookups, revoke: _Row) -> Iterator[_Row]:
     changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
     every = () if changed is None else grants(changed, read(revoke["properties"]))
     revoked = [one for one in every if one.is_revoked]
-    account, time = revoke["changed"].rsplit("/", 2 if revoke["id"] else 3)[0], datetime.fromisoformat(revoke["time"])
+    account, time = account_part(revoke["changed"], has_id=bool(revoke["id"])), datetime.fromisoformat(revoke["time"])
     for held in graph.select(_HELD, time=f'"{revoke["time"]}"^^<{full("xsd:dateTime")}>') if revoked else ():
         if held["object"].startswith(f"{account}/") and any(_may_end(graph, one, held, time) for one in revoked):
             yield held

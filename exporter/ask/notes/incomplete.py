@@ -13,8 +13,8 @@ from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, in_utc, literals
-from exporter.ask.notes import changes_without_id, left_out
-from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.notes import changes_without_id
+from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked
 from exporter.ask.shipped import is_shipped
 from exporter.input.properties import is_of_source, read
 from exporter.model.effects import CREATES
@@ -72,12 +72,17 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
         lacking |= {_DDL} if queries else set()
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(_unnamed_reasons(asked, place) if UNNAMED in reasons else ())):
-                for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
+                for query in _lacking(asked, place, reason):
                     if _is_asked_for(asked, query, needs):
                         queries.add(query)
                         lacking.add(place)
         if queries:
             yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+
+
+def _lacking(asked: Asked, place: str, reason: str) -> Iterator[str]:
+    """Queries of whose rows something is missing at a place, for one of the reasons of ``ah:incomplete``."""
+    return islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST)
 
 
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
@@ -89,14 +94,14 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
     """
     of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
     of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
-    if asked.name == changes_without_id.OF_FIRST_TIMES and _is_new_by_name(asked):
+    if asked.name == CHANGES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
         yield from (query for query in islice(cut, MOST) if may_move(asked.graph, query))
     of_columns = bool(asked.values("column_name"))
     if "DDL" in asks_for or not (of_names or of_columns or "lineage" in asks_for):
         return
     for reason in reasons:
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
+        for query in _lacking(asked, _DDL, reason):
             if (
                 (of_names and may_move(asked.graph, query))
                 or (of_ids and may_end(asked.graph, query))
@@ -235,8 +240,7 @@ def agents(asked: Asked) -> Iterator[str]:
     """What the answer about agents lacks: rows that name no agent, agents that Snowflake cut, and agents without type,
     id and name.
     """
-    every = islice(asked.graph.with_text("ah:incomplete", f"agents_info {TRUNCATED}"), MOST)
-    cut = {query for query in every if _is_asked_for(asked, query)}
+    cut = {query for query in _lacking(asked, "agents_info", TRUNCATED) if _is_asked_for(asked, query)}
     if cut:
         yield _lacks(asked, cut, _REASONS[_CUT].format("agents_info"))
     elif not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
@@ -267,7 +271,7 @@ def _cut_requests(asked: Asked) -> tuple[set[str], list[str]]:
     """
     found: dict[str, set[str]] = {}
     for column in _needed_of_request(asked):
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{column} {TRUNCATED}"), MOST):
+        for query in _lacking(asked, column, TRUNCATED):
             if _is_of_request(asked, query):
                 found.setdefault(column, set()).add(query)
     return set().union(*found.values()), sorted(found)
@@ -314,7 +318,7 @@ def contradicting_rows(asked: Asked) -> Iterator[str]:
     """A note on queries whose rows give different parents, roots or agents. A query has one, so the graph has the
     others as text alone (docs/input.md, "Duplicates").
     """
-    columns = ("agents_info",) if asked.name == left_out.OF_AGENTS else _needed_of_request(asked)
+    columns = ("agents_info",) if asked.name == AGENT_READS else _needed_of_request(asked)
     ids, found, contradicting = asked.values("query_id"), set[str](), set[str]()
     for column in columns:
         for row in asked.graph.select(_NOT_KEPT, key=literals([f'"{column}":'])):
@@ -334,8 +338,7 @@ def cut_accounts(asked: Asked) -> Iterator[str]:
     """A note on queries of which Snowflake cut the account: what they did may be of another one."""
     needs, queries, places = asked.question.needs, set[str](), list[str]()
     for place in ACCOUNTS if needs else ():
-        every = islice(asked.graph.with_text("ah:incomplete", f"{place} {TRUNCATED}"), MOST)
-        cut = {query for query in every if _is_asked_for(asked, query, needs)}
+        cut = {query for query in _lacking(asked, place, TRUNCATED) if _is_asked_for(asked, query, needs)}
         places += [place] if cut else []
         queries |= cut
     if queries:

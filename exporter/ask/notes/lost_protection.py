@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.lookups import EARLY, Lookups, NameHolder
-from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import (
     WHOLE,
     Held,
@@ -22,49 +22,49 @@ from exporter.ask.notes.mask_periods import (
     tags_of,
 )
 from exporter.ask.notes.successors import (
-    Namesakes,
-    as_it_came,
-    asked_in,
+    Succession,
     asked_things,
     columns_of,
     entries_in_words,
-    entries_of,
-    histories,
+    holders_by_name,
+    ordered_entries,
     period_of,
-    then_of,
+    periods_asked_for,
+    time_in_words,
+    with_container_rename,
 )
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
-_COVERAGE: Final = "policy-coverage"
-_OF_READS: Final = "unmasked-reads"
 _LOOKED_AT: Final = 100_000
 """Of the reads of a column, at most: of more, a late one is late enough for an order."""
 _BY_TIME: Final = "column-readers has them, by the id, or of several objects by the name with since (and until) as here"
 
 
-def unmasked_since(asked: Asked) -> Iterator[Namesakes]:
+def unmasked_successors(asked: Asked) -> Iterator[Succession]:
     """What got the names of masked objects, and has them in the time that is asked for; in no order."""
     columns, wholes = asked.match_names("column_name"), masked_wholes(asked.graph)
-    for holders in histories(asked, asked_things(asked)):
+    for holders in holders_by_name(asked, asked_things(asked)):
         for one in _unmasked(asked, holders, wholes):
             if not columns or one.columns & {*columns, WHOLE}:
                 period = period_of(one.holder, holders)
                 read = max(_reads(asked, one.holder, period, one.columns), default=EARLY)
-                yield one._replace(holder=as_it_came(asked, one.holder), read=read, lasts=period.end - period.begin)
+                yield one._replace(
+                    holder=with_container_rename(asked, one.holder), read=read, duration=period.end - period.begin
+                )
 
 
-def have_masked_namesakes(asked: Asked) -> set[str]:
+def with_names_of_masked(asked: Asked) -> set[str]:
     """The objects with a name that another one had or has, on which rows show a mask, on a column that is asked for."""
     graph, columns, found = asked.graph, asked.match_names("column_name"), set[str]()
-    for holders in histories(asked, asked_things(asked)):
+    for holders in holders_by_name(asked, asked_things(asked)):
         masks = {holder.iri: masks_of(graph, holder.iri).keys() for holder in holders}
         masked = {iri for iri, own in masks.items() if (own & {*columns, WHOLE} if columns else own)}
         found |= {iri for iri in masks if masked - {iri}}
     return found
 
 
-def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[Namesakes]:
+def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[Succession]:
     """Those of the objects that had one name, in order, that got it from masked ones: from those with masks while they
     had the name, before the next one had it. They have no mask in the time that is asked for. ``wholes``: schemas and
     databases with tags that mask.
@@ -76,7 +76,7 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
         masked |= {column: other for time, column, other in shown if time < named.begin}
         shown = [one for one in shown if one[0] >= named.begin]
         former = {column: other for column, other in masked.items() if other.iri != holder.iri}
-        times = asked_in(asked, holder.iri, named) if former and (not about or holder.iri in about) else []
+        times = periods_asked_for(asked, holder.iri, named) if former and (not about or holder.iri in about) else []
         lost = set[str]().union(
             *(
                 _lost(graph, holder, former.keys(), time)
@@ -85,7 +85,7 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
             )
         )
         if lost:
-            yield Namesakes(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
+            yield Succession(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
         shown += [(time, column, holder) for column, time in _masked_since(graph, holder, named).items()]
 
 
@@ -110,15 +110,15 @@ def lost_masks(asked: Asked) -> Iterator[str]:
     """Notes on objects that had one name, one after the other, of which some are masked: on those that are not, and
     that answers about masks lack.
     """
-    found = list(unmasked_since(asked))
+    found = list(unmasked_successors(asked))
     if found:
-        lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == _OF_READS else ""
+        lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == UNMASKED_READS else ""
         yield (
             "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
-            f"schema), and no row shows a masking policy on it{then_of(asked)}: "
-            f"{entries_in_words(asked, entries_of(found))}.{lack}"
+            f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
+            f"{entries_in_words(asked, ordered_entries(found))}.{lack}"
         )
-    before = list(_read_before(asked, {one.holder.iri for one in found})) if asked.name == _OF_READS else []
+    before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
     if before:
         ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
         yield (
@@ -128,13 +128,13 @@ def lost_masks(asked: Asked) -> Iterator[str]:
         )
 
 
-def _read_before(asked: Asked, told: Collection[str]) -> Iterator[Namesakes]:
+def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Succession]:
     """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
     graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), masked_wholes(asked.graph)
     about = asked.about
-    for holders in histories(asked, asked_things(asked)):
+    for holders in holders_by_name(asked, asked_things(asked)):
         periods = [period_of(holder, holders) for holder in holders]
         shown = [_masked_since(graph, holder, named) for holder, named in zip(holders, periods, strict=True)]
         found = list[tuple[NameHolder, NameHolder, set[str]]]()
@@ -156,22 +156,21 @@ def _read_before(asked: Asked, told: Collection[str]) -> Iterator[Namesakes]:
         if found:
             last, masked, _ = found[-1]
             ids = list(dict.fromkeys(holder.ident or "" for holder, _, _ in found[::-1]))
-            yield Namesakes(last, masked, set().union(*(columns for _, _, columns in found)), ids)
+            yield Succession(last, masked, set().union(*(columns for _, _, columns in found)), ids)
 
 
 def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[str]) -> Iterator[datetime]:
     """When queries read columns of an object while it had the name, in the time that is asked for. ``names``: of the
     columns; any, with that of an object as a whole. Of reads by day, the first and the last.
     """
-    graph, every = asked.graph, WHOLE in names
+    graph = asked.graph
     accesses = (
         access
-        for column in graph.subjects("ah:columnOf", holder.iri)
-        if every or graph.text(column, "ah:matchName") in names
+        for column in graph.columns_of(holder.iri, () if WHOLE in names else names)
         for access in graph.subjects("ah:readColumn", column)
     )
     for time in graph.starts(islice(accesses, _LOOKED_AT)):
-        is_then = asked.has(time) and (asked.name == _COVERAGE or not asked.until or time < asked.until)
+        is_then = asked.has(time) and (asked.name == POLICY_COVERAGE or not asked.until or time < asked.until)
         if is_then and named.begin <= time < named.end:
             yield time
 
@@ -185,16 +184,17 @@ def lost_tags(asked: Asked) -> Iterator[str]:
     """A note on what got the names of tagged objects, and of which no row shows that it has the tag. An answer without
     rows says of policy-coverage which tags ended.
     """
-    if asked.name == _COVERAGE and not asked.answer.rows:
+    if asked.name == POLICY_COVERAGE and not asked.answer.rows:
         return
     columns = asked.match_names("column_name")
-    every = (one for holders in histories(asked, _tagged_things(asked)) for one in _without_tag(asked, holders))
+    every = (one for holders in holders_by_name(asked, _tagged_things(asked)) for one in _without_tag(asked, holders))
     found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
     found = [one for one in found if one.columns]
     if found:
         yield (
             "Another object got the name of one that had a tag (as by CREATE OR REPLACE or a SWAP, also of the "
-            f"schema), and no row shows the tag on it{then_of(asked)}: {entries_in_words(asked, entries_of(found))}."
+            f"schema), and no row shows the tag on it{time_in_words(asked)}: "
+            f"{entries_in_words(asked, ordered_entries(found))}."
         )
 
 
@@ -207,7 +207,7 @@ def _tagged_things(asked: Asked) -> set[str]:
     return {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
 
 
-def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Namesakes]:
+def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succession]:
     """Those of the objects that had one name, in order, that lack a tag in the time that is asked for that a former one
     had when it lost the name.
     """
@@ -222,14 +222,18 @@ def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Namesa
             former = {column: one for column, one in tagged.items() if one.iri != holder.iri}
             times = [
                 Period(max(time.begin, named.begin), min(time.end, named.end))
-                for time in (asked_in(asked, holder.iri, named) if former else ())
+                for time in (periods_asked_for(asked, holder.iri, named) if former else ())
                 if not graph.was_dropped(tag, time.begin)
             ]
             lost = _lacking(graph, holder, set(former), own, times)
             if lost and (not asked.about or holder.iri in asked.about):
                 last = max((former[one] for one in lost), key=lambda one: one.order)
-                yield Namesakes(
-                    as_it_came(asked, holder), last, lost, lasts=named.end - named.begin, had=graph.label(tag)
+                yield Succession(
+                    with_container_rename(asked, holder),
+                    last,
+                    lost,
+                    duration=named.end - named.begin,
+                    had=graph.label(tag),
                 )
             for column, every in own.items():  # one that was unset is not lost
                 tagged.pop(column, None)

@@ -31,9 +31,14 @@ def masked_things(graph: Lookups) -> set[str]:
     """The objects on which rows show masking policies, also by tags."""
     nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
     masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
-    forms = {form for tag in masked for form in (tag, *graph.same_names(tag))}
+    return masked | _tagged_with(graph, masked)
+
+
+def _tagged_with(graph: Lookups, tags: Iterable[str]) -> set[str]:
+    """The objects on which rows show one of the tags, in any form of it."""
+    forms = {form for tag in tags for form in (tag, *graph.same_names(tag))}
     marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
-    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+    return {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
 
 
 def masked_columns(asked: Asked, thing: str) -> set[str]:
@@ -93,7 +98,7 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     enforced = [
         (column, held)
         for enforcement in graph.subjects("ah:protectedObject", thing)
-        if graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        if graph.is_mask(enforcement)
         for column in [graph.text(enforcement, "ah:protectedColumn")]
         for held in _enforced(graph, enforcement, [held for place, held in by_rows if place in {column, None}])
     ]
@@ -192,13 +197,10 @@ def _first(graph: Lookups, nodes: Iterable[str], term: str) -> datetime:
 
 def masked_wholes(graph: Lookups) -> set[str]:
     """The schemas and databases with tags that mask."""
-    places = (place for one in graph.with_text("ah:property", "maskingPolicies")
-              for place in graph.objects(one, "ah:settingOn"))  # fmt: skip
-    tags = {place for place in places if graph.text(place, "ah:domain") == "Tag"}
-    forms = {form for tag in tags for form in (tag, *graph.same_names(tag))}
-    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
-    wholes = {whole for mark in marks for whole in graph.objects(mark, "ah:settingOn")}
-    return {whole for whole in wholes if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+    masks = graph.with_text("ah:property", "maskingPolicies")
+    masked = (thing for mask in masks for thing in graph.objects(mask, "ah:settingOn"))
+    tags = {thing for thing in masked if graph.text(thing, "ah:domain") == "Tag"}
+    return {whole for whole in _tagged_with(graph, tags) if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
 
 
 def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], period: Period = ALWAYS) -> bool:
@@ -220,9 +222,4 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
 def _names(graph: Lookups, column: str | None) -> set[str]:
     if column is None:
         return {WHOLE}
-
-    def renamed(one: str) -> Iterator[str]:
-        yield from graph.objects(one, "ah:renamedFrom")
-        yield from graph.subjects("ah:renamedFrom", one)
-
-    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
+    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}

@@ -10,17 +10,15 @@ from typing import Final
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, iris, literals
-from exporter.ask.notes.asked import Asked, record_begin
+from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.changes_without_id import uncertain_things
 from exporter.ask.notes.enforced_masks import masks_of_same_reads
-from exporter.ask.notes.lost_protection import have_masked_namesakes
+from exporter.ask.notes.lost_protection import with_names_of_masked
 from exporter.ask.notes.mask_periods import masked_columns
 from exporter.ask.notes.policies import has_tag_of, tagged_wholes
 from exporter.ask.notes.successors import DATA
 from exporter.model.identifiers import match_name
 
-_COVERAGE: Final = "policy-coverage"
-_REACH: Final = "tag-reach"
 _MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
 _LACKS: Final = ("TRUNCATED", "UNNAMED", "NOT_UNDERSTOOD")
 """Columns of rows that show masks, and why one may lack something."""
@@ -51,11 +49,11 @@ def nothing_set(asked: Asked) -> Iterator[str]:
             "Rows record grants to shares, and shares that are open to accounts: what roles may do, and what was "
             f"granted before {record_begin(graph)}, is not on record."
         )
-    if asked.name == _REACH:
+    if asked.name == TAG_REACH:
         yield _no_copy(asked)
-    if asked.name == _COVERAGE and not asked.things and not any(graph.of_class("ah:TagSetting")):
+    if asked.name == POLICY_COVERAGE and not asked.things and not any(graph.of_class("ah:TagSetting")):
         yield f"No row sets a tag: {_ONLY_TAGGED}."
-    elif asked.name in {"unmasked-reads", _COVERAGE, "tag-history"}:
+    elif asked.name in {"unmasked-reads", POLICY_COVERAGE, "tag-history"}:
         yield from _nothing_on_objects(asked)
 
 
@@ -67,20 +65,19 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     columns = ", ".join(asked.values("column_name"))
     of_columns = literals(asked.match_names("column_name")) or "UNDEF"  # any column
     called = _Names(graph)
-    masking = [row for row in tagged_wholes(asked) if row["mask"]] if asked.name == "unmasked-reads" else []
-    others = have_masked_namesakes(asked) if asked.name == "unmasked-reads" else set[str]()
+    is_of_masks = asked.name == UNMASKED_READS
+    masking = [row for row in tagged_wholes(asked) if row["mask"]] if is_of_masks else []
+    others = with_names_of_masked(asked) if is_of_masks else set[str]()
     told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         own = {match_name(holder.name): holder.name for holder in graph.names_of(thing)}
         label = next((own[one] for one in sorted(asked.match_names()) if one in own), graph.label(thing))
         name = called.of(thing, label, columns, is_told_apart=thing in others)
-        if asked.name == "unmasked-reads" and not (
-            any(has_tag_of(row, asked, thing) for row in masking) or masked_columns(asked, thing)
-        ):
+        if is_of_masks and not (any(has_tag_of(row, asked, thing) for row in masking) or masked_columns(asked, thing)):
             what = _NAME if columns else f"a column of {_NAME}"
             told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)
         properties = {graph.text(one, "ah:property") for one in graph.subjects("ah:settingOn", thing)}
-        if asked.name == _COVERAGE and "tags" not in properties:
+        if asked.name == POLICY_COVERAGE and "tags" not in properties:
             told[f"No row sets a tag on {_NAME}: {_ONLY_TAGGED}.", label].append(name)
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
@@ -227,5 +224,5 @@ def _settings(asked: Asked) -> Iterator[dict[str, str]]:
     for row in asked.graph.select(_PERIODS):
         is_asked_tag = not tags or match_name(row["tag"]) in tags
         is_asked_thing = not asked.things or row["thing"] in asked.things
-        if is_asked_tag and is_asked_thing and (asked.name != _REACH or row["column"]):
+        if is_asked_tag and is_asked_thing and (asked.name != TAG_REACH or row["column"]):
             yield row

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import SWAP
 from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
-from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
 from exporter.ask.parameters import as_text, instant
 from exporter.model.identifiers import match_name
 
@@ -38,7 +38,6 @@ OF_USES: Final = frozenset(
 """Questions about what was done to an object while it had the name, which are answered quickly."""
 _is_of_names: Final = re.compile(r".*(_name|_objects?)").fullmatch
 _NOT_OF_OBJECTS: Final = frozenset(("agent_name", "column_name", "policy_name", "tag_name", "user_name"))
-_TIMES: Final = ("first_time", "last_read", "query_start_time")
 
 # --- what the names in an answer are called now -----------------------------------------------------------------------
 
@@ -95,7 +94,7 @@ def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
     found = defaultdict[str, set[str]](set)
     for row in islice(asked.answer.rows, MOST):
         cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
-        times = {cell for column, cell in cells if column in _TIMES}
+        times = {cell for column, cell in cells if column in TIME_COLUMNS}
         times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
         for column, cell in cells:
             if _is_of_names(column) and column not in _NOT_OF_OBJECTS:
@@ -287,8 +286,7 @@ def _has_rows(asked: Asked, last: NameHolder) -> bool:
         return bool(asked.ask({**given, "object_id": [last.ident or ""], "domain": [last.domain]}, 1).rows)
     wholes = [last.iri]
     if columns := asked.match_names("column_name"):
-        own = graph.subjects("ah:columnOf", last.iri)
-        wholes = [column for column in own if graph.text(column, "ah:matchName") in columns]
+        wholes = graph.columns_of(last.iri, columns)
     states = (state for whole in wholes for state in graph.subjects("prov:specializationOf", whole))
     is_view = any(graph.subjects("ah:view", last.iri))
     return is_view or any(any(graph.objects(state, "prov:wasDerivedFrom")) for state in states)

@@ -14,14 +14,12 @@ from typing import Final
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import periods_inside
 from exporter.ask.lookups import Lookups, iris, literals
-from exporter.ask.notes.asked import Asked, record_begin
+from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.mask_periods import masked_without_tag
-from exporter.ask.notes.successors import asked_things, named_then
+from exporter.ask.notes.successors import asked_things, names_in_time
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
 
-_COVERAGE: Final = "policy-coverage"
-_REACH: Final = "tag-reach"
 _SHOWN_POLICIES: Final = 5
 _SHOWN_TAGS: Final = 3
 _SHOWN_PLACES: Final = 5
@@ -98,7 +96,7 @@ def masked_and_untagged(asked: Asked) -> Iterator[str]:
         ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
         + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
         for thing in asked_things(asked)
-        for holder, period in named_then(asked, thing)
+        for holder, period in names_in_time(asked, thing)
         for column in masked_without_tag(graph, thing, period)
     }
     if found:
@@ -137,7 +135,7 @@ SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?since ?until ?mask WHERE {
 }
 ORDER BY ?label ?tag ?mask
 """
-OF_INHERITED_TAGS: Final = ("policy-coverage", "tag-history", "tag-reach", "unmasked-copies", "unmasked-reads")
+OF_INHERITED_TAGS: Final = ("policy-coverage", "tag-history", "tag-reach", "unmasked-copies", UNMASKED_READS)
 _CONTAINERS: Final = ("Schema", "Database")
 
 
@@ -160,11 +158,11 @@ def inherited_tags(asked: Asked) -> Iterator[str]:
                 f"Rows enforce masking policies without naming a column: on {first_of(of_objects, _SHOWN_PLACES)}. The "
                 "answer counts them on none."
             )
-    elif asked.things or asked.name == _REACH:
+    elif asked.things or asked.name == TAG_REACH:
         around = [row for row in rows if row["domain"] in _CONTAINERS]
         if asked.name != "tag-history":
             around = [row for row in around if holds(row, asked.times("at"))]
-        if asked.name == _REACH:
+        if asked.name == TAG_REACH:
             yield from _in_tagged(asked, around)
             return
         if asked.name == "tag-history" and asked.values("column_name"):
@@ -201,7 +199,15 @@ def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
 
 def holds(row: dict[str, str], times: Collection[datetime]) -> bool:
     """Whether a setting holds at any of the times; at the end of the record, if there are none."""
-    since, until = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
+    return _is_at(datetime.fromisoformat(row["since"]), _end(row), times)
+
+
+def _end(row: dict[str, str]) -> datetime | None:
+    return datetime.fromisoformat(row["until"]) if row["until"] else None
+
+
+def _is_at(since: datetime, until: datetime | None, times: Collection[datetime]) -> bool:
+    """Whether a period has any of the times; the end of the record, if there are none."""
     return any(since <= time and (not until or time < until) for time in times) if times else not until
 
 
@@ -219,13 +225,9 @@ def has_tag_of(row: dict[str, str], asked: Asked, thing: str) -> bool:
     if thing == row["whole"] or row["domain"] not in _CONTAINERS or is_elsewhere:
         return thing == row["whole"]
     periods = list(periods_inside(asked.graph, thing, row["whole"]))
-    if asked.name == _COVERAGE:
-        times = asked.times("at")
-        return any(
-            any(since <= time and (not until or time < until) for time in times) if times else not until
-            for since, until in periods
-        )
-    begin, end = datetime.fromisoformat(row["since"]), row["until"] and datetime.fromisoformat(row["until"])
+    if asked.name == POLICY_COVERAGE:
+        return any(_is_at(since, until, asked.times("at")) for since, until in periods)
+    begin, end = datetime.fromisoformat(row["since"]), _end(row)
     return any((not end or since < end) and (not until or begin < until) for since, until in periods)
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import LATE, Lookups, in_utc, iris
-from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.objects import containers
@@ -27,6 +27,8 @@ _Row = dict[str, str]
 
 def settings_by_name(asked: Asked) -> Iterator[str]:
     """Notes on what is set without an id."""
+    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
+        return
     names = sorted(set(given_without_id(asked).values()))
     if names:
         yield (
@@ -90,11 +92,10 @@ SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
 
 def _set_by_name(asked: Asked) -> Iterator[_Row]:
     """The tags and policies that rows set on one object or column, or tag, with ids and without."""
-    if asked.name in SET_BY and asked.graph.has_mixed_ids():
-        about = _with_tags(asked)
-        for row in (*_set_in_both_forms(asked), *_unset_on_other_form(asked)):
-            if not about or row["thing"] in about:
-                yield row
+    about = _with_tags(asked)
+    for row in (*_set_in_both_forms(asked), *_unset_on_other_form(asked)):
+        if not about or row["thing"] in about:
+            yield row
 
 
 def _set_in_both_forms(asked: Asked) -> Iterator[_Row]:
@@ -180,13 +181,11 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
     """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
     other way round.
     """
-    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
-        return
     about = _with_tags(asked)
     texts = [
         change_in_words(row, row["name"], row["new"])
         for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
+        if asked.is_by_then(row["time"])
         if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
@@ -198,8 +197,6 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
 
 # --- renames of tags and policies -------------------------------------------------------------------------------------
 
-OF_MASKS: Final = "unmasked-reads"
-_OF_TAGGED: Final = "policy-coverage"
 _MASKING: Final = "maskingPolicies"
 
 
@@ -253,10 +250,10 @@ def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]
         holder.iri for account, name in names for holder in graph.holders(name) if holder.key == (account, name)
     }
     on_tags = [one for tag in tags if graph.text(tag, "ah:domain") == "Tag" for one in _on(graph, tag)]
-    if asked.name == OF_MASKS:
+    if asked.name == UNMASKED_READS:
         on_tags = [one for one in on_tags if one.is_masking]
         yield from (one for one in own if one.is_masking or (one.is_tag and on_tags))
-    elif "ah:PolicySetting" not in SET_BY[asked.name] or (asked.name == _OF_TAGGED and not of_objects):
+    elif "ah:PolicySetting" not in SET_BY[asked.name] or (asked.name == POLICY_COVERAGE and not of_objects):
         yield from of_objects
         return
     else:
@@ -285,12 +282,4 @@ def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> 
 def _columns(asked: Asked, thing: str) -> set[str] | None:
     """The columns of an object that are asked for, under all their names; None for all columns."""
     graph, names = asked.graph, asked.match_names("column_name")
-    if not names:
-        return None
-    starts = [column for column in graph.subjects("ah:columnOf", thing) if graph.text(column, "ah:matchName") in names]
-    return set(
-        reachable(
-            starts,
-            lambda column: (*graph.objects(column, "ah:renamedFrom"), *graph.subjects("ah:renamedFrom", column)),
-        )
-    )
+    return set(reachable(graph.columns_of(thing, names), graph.renamed_columns)) if names else None

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
-from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import (
     ALWAYS,
     AT_END,
@@ -24,13 +24,8 @@ from exporter.ask.notes.mask_periods import (
 )
 from exporter.model.identifiers import match_name
 
-_OF_READS: Final = "unmasked-reads"
-_COVERAGE: Final = "policy-coverage"
 _SHOWN: Final = 3
 _SHOWN_ENTRIES: Final = 5
-_LOOKED_AT: Final = 100_000
-"""Of the reads of a column, at most: of more, a late one is late enough for an order."""
-_BY_TIME: Final = "column-readers has them, by the id, or of several objects by the name with since (and until) as here"
 DATA: Final = ("Table", "View", "table", "view")
 
 
@@ -43,12 +38,12 @@ def tables_of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
     ]
 
 
-class Namesakes(NamedTuple):
+class Succession(NamedTuple):
     """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
     last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
     since the masked one; ``masked``: the masked one; ``columns``: those that are masked on this one, and on which no
     row shows a mask on the others; ``read``: when one of these was read last under the name, in the time that is asked
-    for; ``lasts``: how long the last one had the name; ``had``: what rows show on the masked one: a mask, or a tag.
+    for; ``duration``: how long the last one had the name; ``had``: what rows show on the masked one: a mask, or a tag.
     """
 
     holder: NameHolder
@@ -57,7 +52,7 @@ class Namesakes(NamedTuple):
     ids: Sequence[str] = ()
     since: str = ""
     read: datetime = EARLY
-    lasts: timedelta = timedelta()
+    duration: timedelta = timedelta()
     had: str = "masked"
 
     @property
@@ -65,7 +60,7 @@ class Namesakes(NamedTuple):
         """What a person looks at first has the most: the latest read; of what was not read, the name of the longest
         time.
         """
-        return self.read, self.lasts, self.holder.order
+        return self.read, self.duration, self.holder.order
 
 
 def asked_things(asked: Asked) -> set[str]:
@@ -73,7 +68,7 @@ def asked_things(asked: Asked) -> set[str]:
     return asked.about if asked.values("object_name", "object_id", "object") else masked_things(asked.graph)
 
 
-def histories(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]:
+def holders_by_name(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]:
     """The objects that had one name, for each name of these."""
     graph = asked.graph
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
@@ -98,7 +93,7 @@ def period_of(holder: NameHolder, holders: Iterable[NameHolder]) -> Period:
     return Period(in_utc(holder.since), _left(holder, holders) or LATE)
 
 
-def as_it_came(asked: Asked, holder: NameHolder) -> NameHolder:
+def with_container_rename(asked: Asked, holder: NameHolder) -> NameHolder:
     """The same since when it came to the name: with its schema or database, if that was renamed or swapped before the
     first query that names it so.
     """
@@ -112,24 +107,24 @@ def as_it_came(asked: Asked, holder: NameHolder) -> NameHolder:
     return holder
 
 
-def asked_in(asked: Asked, thing: str, named: Period) -> list[Period]:
+def periods_asked_for(asked: Asked, thing: str, named: Period) -> list[Period]:
     """The times in which masks count, if an object has a name in the time that is asked for, ``named``: of an answer of
     one time, that, unless it was dropped then and restored later; of changes, only if it got the name then; of reads in
     clear, always, since those before and after a mask are in the answer.
     """
-    if asked.name == _COVERAGE:
+    if asked.name == POLICY_COVERAGE:
         times = asked.times("at")
         there = [Period(time, time + MOMENT) for time in times if not asked.graph.was_dropped(thing, time)]
         every = there if times else [AT_END]
     else:
         every = [Period(asked.since or EARLY, asked.until or LATE)]
     then = [time for time in every if max(time.begin, named.begin) < min(time.end, named.end)]
-    if asked.name == "changes":
+    if asked.name == CHANGES:
         return [time for time in then if time.begin <= named.begin]
-    return [ALWAYS] if then and asked.name == _OF_READS else then
+    return [ALWAYS] if then and asked.name == UNMASKED_READS else then
 
 
-def named_then(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
+def names_in_time(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
     """The names of a table or view in the time that is asked for, each with that time. What rows give without an id
     keeps its name if they give it with an id later.
     """
@@ -137,7 +132,7 @@ def named_then(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
         if holder.domain.endswith(DATA):
             others = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
             period = period_of(holder, [one for one in others if one.account == holder.account])
-            yield from ((holder, time) for time in asked_in(asked, thing, period))
+            yield from ((holder, time) for time in periods_asked_for(asked, thing, period))
 
 
 def columns_of(graph: Lookups, thing: str) -> set[str]:
@@ -145,7 +140,7 @@ def columns_of(graph: Lookups, thing: str) -> set[str]:
     return {graph.text(column, "ah:matchName") or "" for column in graph.subjects("ah:columnOf", thing)}
 
 
-def _in_words(graph: Lookups, one: Namesakes, *, has_accounts: bool) -> str:
+def _in_words(graph: Lookups, one: Succession, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
     ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``.
     """
@@ -161,12 +156,12 @@ def _in_words(graph: Lookups, one: Namesakes, *, has_accounts: bool) -> str:
     return f"{what}{owner} (object_id={which}{last}{until}; {one.had}: object_id={one.masked.ident})"
 
 
-def entries_of(found: Iterable[Namesakes]) -> list[Namesakes]:
+def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
     """The entries of a note. What was read comes first, then those with the most weight; the second one of a name comes
     after the first ones of others, since a table that has its mask every other night has many. An object is in one
     entry, under the name of the most weight; objects that had one name since the same masked one are in one.
     """
-    runs, told = defaultdict[tuple[object, ...], list[Namesakes]](list), set[str]()
+    runs, told = defaultdict[tuple[object, ...], list[Succession]](list), set[str]()
     for one in sorted(found, key=lambda one: one.weight, reverse=True):
         if one.holder.iri not in told:
             told.add(one.holder.iri)
@@ -176,7 +171,7 @@ def entries_of(found: Iterable[Namesakes]) -> list[Namesakes]:
     return sorted(entries, key=lambda one: (one.read == EARLY, next(numbers[one.holder.key])))
 
 
-def _as_one(every: Sequence[Namesakes]) -> Namesakes:
+def _as_one(every: Sequence[Succession]) -> Succession:
     """The last of those with one name, with the ones before it."""
     ordered = sorted(every, key=lambda one: one.holder.order)
     if len(ordered) == 1:
@@ -185,14 +180,14 @@ def _as_one(every: Sequence[Namesakes]) -> Namesakes:
     return ordered[-1]._replace(ids=ids, since=ordered[0].holder.since, read=read)
 
 
-def then_of(asked: Asked) -> str:
+def time_in_words(asked: Asked) -> str:
     """When no row shows a mask, in words."""
-    if asked.name == _COVERAGE:
+    if asked.name == POLICY_COVERAGE:
         return " at that time" if asked.times("at") else " at the end of the record"
-    return " in that time" if asked.name != _OF_READS and (asked.since or asked.until) else ""
+    return " in that time" if asked.name != UNMASKED_READS and (asked.since or asked.until) else ""
 
 
-def entries_in_words(asked: Asked, entries: Sequence[Namesakes]) -> str:
+def entries_in_words(asked: Asked, entries: Sequence[Succession]) -> str:
     """The first entries; of more, what has the others."""
     has_accounts = asked.has_several_accounts
     texts = [_in_words(asked.graph, one, has_accounts=has_accounts) for one in entries]

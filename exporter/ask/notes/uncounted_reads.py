@@ -15,11 +15,9 @@ from typing import Final
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
 from exporter.ask.lookups import in_utc
-from exporter.ask.notes.asked import FOLLOWING, Asked, queries_in_words, record_period
+from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
 from exporter.ask.notes.grants import granted_as, granted_on_all
-from exporter.ask.notes.left_out import OF_AGENTS
 from exporter.ask.notes.mask_periods import masked_things
-from exporter.ask.notes.settings_without_id import OF_MASKS
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
@@ -146,8 +144,7 @@ def only_as_source(asked: Asked) -> Iterator[str]:
     graph, columns = asked.graph, asked.match_names("column_name")
     names, found = list[str](), set[str]()
     for thing in sorted(_read_things(asked)):
-        own = (column for column in graph.subjects("ah:columnOf", thing) if columns)
-        named = (column for column in own if graph.text(column, "ah:matchName") in columns)
+        named = graph.columns_of(thing, columns) if columns else ()
         if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
             continue
         if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
@@ -165,7 +162,7 @@ def _read_things(asked: Asked) -> set[str]:
     graph = asked.graph
     if asked.name in FOLLOWING:
         return {*asked.about, *asked.followed}
-    if asked.name == OF_AGENTS:
+    if asked.name == AGENT_READS:
         queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
         used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
         return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
@@ -187,9 +184,9 @@ def _may_lack(asked: Asked, query: str, thing: str) -> bool:
     was read without a mask.
     """
     graph = asked.graph
-    if asked.name == OF_AGENTS:
+    if asked.name == AGENT_READS:
         return not _agents(asked).isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))
-    return asked.name != OF_MASKS or not any(
+    return asked.name != UNMASKED_READS or not any(
         graph.is_mask(enforcement) and thing in graph.objects(enforcement, "ah:protectedObject")
         for enforcement in graph.objects(query, "ah:enforced")
     )
