@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from exporter.ask.lookups import Lookups, NameHolder, account_part, in_utc
+from exporter.ask.lookups import Lookups, NameHolder, Solution, account_part, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
@@ -79,6 +79,7 @@ SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?query_id
   FILTER(BOUND(?name))
 }
 """
+CONTAINERS: Final = ("Schema", "Database")
 RENAME: Final = "RENAME"
 SWAP: Final = "SWAP"
 
@@ -268,14 +269,14 @@ class ContainerHistory:
         return text in map(match_name, self.statements[place].names)
 
 
-def clone_rows(graph: Lookups) -> list[dict[str, str]]:
+def clone_rows(graph: Lookups) -> list[Solution]:
     """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
     return [] if not _has_containers(graph) else [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
 
 
 def _has_containers(graph: Lookups) -> bool:
     """Whether rows give a schema or database as an object of its own. An index knows it; a query is planned first."""
-    return any(any(graph.with_text("ah:domain", domain)) for domain in ("Schema", "Database"))
+    return any(any(graph.with_text("ah:domain", domain)) for domain in CONTAINERS)
 
 
 def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
@@ -297,7 +298,7 @@ def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
     return {account: ContainerHistory(one for one in every if one.account == account) for account in accounts}
 
 
-def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> ContainerStatement:
+def _statement(row: Solution, operation: str, name: str, other: str, source: str) -> ContainerStatement:
     at, iri, change = row["time"], row["made"], row["change"]
     has_id = bool(row["id"])
     return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source)

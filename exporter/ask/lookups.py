@@ -19,6 +19,8 @@ _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREF
 EARLY: Final = datetime.min.replace(tzinfo=UTC)
 LATE: Final = datetime.max.replace(tzinfo=UTC)
 """Before and after all times of a graph."""
+Solution = dict[str, str]
+"""A row of a SELECT as variable -> text, empty where nothing is bound."""
 SAME_NAME: Final = "ah:sameNameAs"
 _ACCESSES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
@@ -192,8 +194,8 @@ class Lookups:
 
     # --- queries ------------------------------------------------------------------------------------------------------
 
-    def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
-        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which
+    def select(self, query: str, **places: str) -> Iterator[Solution]:
+        """The solutions of a SELECT. ``query``: without prefixes, which
         are those of the graph; ``places``: what stands for ``@name@`` in it (:func:`iris`, :func:`literals`).
         """
         solutions = self.store.query(_filled(query, places))

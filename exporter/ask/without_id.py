@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from exporter.ask.lookups import Lookups
+from exporter.ask.lookups import Lookups, Solution
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
-
-_Row = dict[str, str]
 
 Key = tuple[str, str]
 """An account and a name as it is compared."""
@@ -33,7 +31,7 @@ ORDER BY ?time ?name
 """
 
 
-def change_in_words(row: _Row, name: str, other: str) -> str:
+def change_in_words(row: Solution, name: str, other: str) -> str:
     """``D.S.A was renamed to D.S.B (query q7, 2026-03-04T04:00:00Z)``."""
     if other:
         done = f"{'swapped with' if row['swapped'] else 'renamed to'} {other}"

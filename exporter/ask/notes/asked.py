@@ -89,6 +89,15 @@ class Asked:
         of_page = [] if is_shipped(self.question) else values_of(self.params, "object")
         return {*self.things, *of_page}
 
+    @cached_property
+    def accounts(self) -> set[str]:
+        """The accounts of the objects that are asked for."""
+        return {holder.account for thing in self.about for holder in self.graph.names_of(thing)}
+
+    def is_about(self, thing: str) -> bool:
+        """Whether an object is one that the parameters mean; true of any, if they mean none."""
+        return not self.things or thing in self.things
+
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""
         return [value for name in names for value in values_of(self.params, name)]

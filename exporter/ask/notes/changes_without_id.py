@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import SAME_NAME, Lookups, iris
+from exporter.ask.lookups import SAME_NAME, Lookups, Solution, iris
 from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, UNMASKED_READS, Asked
 from exporter.ask.notes.settings_without_id import (
     given_without_id,
@@ -29,7 +29,6 @@ from exporter.system.reachable import reachable
 WITH_AND_WITHOUT_ID: Final = "with an id and without: what they say of one is not known of the other"
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
-_Row = dict[str, str]
 
 
 def settings_of_page(asked: Asked) -> Iterator[str]:
@@ -88,7 +87,7 @@ def _granted(asked: Asked, about: Iterable[str]) -> Collection[str]:
     return reachable(about, further) if asked.name == "exposure" else set(about)
 
 
-def _lacks_grants(asked: Asked, row: _Row, has: Collection[str]) -> bool:
+def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:
     """Whether an answer has one form of an object, and not what was granted in the other: if it is about all objects,
     what those have who have the one.
     """
@@ -143,9 +142,8 @@ def _changed(asked: Asked) -> Iterator[str]:
     graph = asked.graph
     if not graph.has_mixed_ids():
         return
-    accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
-    about = {holder.iri for holder in holders if not accounts or holder.account in accounts}
+    about = {holder.iri for holder in holders if not asked.accounts or holder.account in asked.accounts}
     about |= {*asked.things, *asked.followed}
     texts: dict[tuple[datetime, str], str] = {}
     objects = set[str]()
@@ -187,7 +185,7 @@ def _with_id(graph: Lookups, about: Iterable[str]) -> set[str]:
     return with_id
 
 
-def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
+def _unapplied(graph: Lookups, thing: str) -> Iterator[Solution]:
     """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
     RENAME among them, of what has the new name.
     """

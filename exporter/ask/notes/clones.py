@@ -17,12 +17,11 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
-from exporter.ask.lookups import EARLY, Lookups, iris
+from exporter.ask.lookups import EARLY, Lookups, Solution, iris
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
-_Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
@@ -108,7 +107,7 @@ class _Steps:
     def __init__(self, asked: Asked) -> None:
         self._asked, self._graph, self._lineage, self._histories = asked, asked.graph, asked.lineage, asked.containers
 
-    def inferred(self) -> list[_Row]:
+    def inferred(self) -> list[Solution]:
         """The steps through a CLONE that are inferred."""
         return [
             row
@@ -117,7 +116,7 @@ class _Steps:
             or (row["made"] in self._lineage.states and (self._lineage.is_up or self._is_followed(row)))
         ]
 
-    def _is_followed(self, row: _Row) -> bool:
+    def _is_followed(self, row: Solution) -> bool:
         """Whether data is followed through an inferred step down."""
         if self._lineage.is_from_reads and self._lineage.thing(row["state"]) in self._lineage.asked_things:
             return False  # its first step is a query that reads the asked object, and no CLONE does
@@ -243,12 +242,12 @@ class _Steps:
         return {(found[1].clone.change, found[1].target): thing for thing, found in first if found}
 
 
-def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[_Row]:
+def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[Solution]:
     """The steps through a CLONE that are inferred. ``made``: only those that made one of these versions."""
     return list(graph.select(_INFERRED, made="" if made is None else f"VALUES ?made {{ {iris(made)} }}"))
 
 
-def _shown(asked: Asked) -> Iterator[_Row]:
+def _shown(asked: Asked) -> Iterator[Solution]:
     """The inferred steps in an answer of single steps: of the objects or queries that are asked for; if none are, those
     with a name in the answer.
     """
@@ -268,7 +267,7 @@ def _shown(asked: Asked) -> Iterator[_Row]:
             yield step
 
 
-def _with_sources(steps: Iterable[_Row], histories: dict[str, ContainerHistory]) -> Iterator[_Row]:
+def _with_sources(steps: Iterable[Solution], histories: dict[str, ContainerHistory]) -> Iterator[Solution]:
     """Inferred steps with the name that the source had at the time of the CLONE."""
     clones = {one.change: one for each in histories.values() for one in each.statements if one.source}
     for step in steps:
@@ -276,7 +275,7 @@ def _with_sources(steps: Iterable[_Row], histories: dict[str, ContainerHistory])
             yield {**step, "source": renamed(match_name(step["target"]), clone.name, clone.source)}
 
 
-def _inferred(asked: Asked, steps: Iterable[_Row]) -> Iterator[str]:
+def _inferred(asked: Asked, steps: Iterable[Solution]) -> Iterator[str]:
     """A note that steps are inferred."""
     texts = dict.fromkeys(
         f"{step['target']} from {step['source']} at {step['time']}" for step in steps if asked.is_by_then(step["time"])
@@ -316,7 +315,7 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
 
 
-def _made(asked: Asked, rows: Iterable[_Row]) -> Iterator[str]:
+def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
     lineage = asked.lineage
     ours, theirs = ("target", "source") if lineage.is_up else ("source", "target")

@@ -104,7 +104,7 @@ def letter_cases(asked: Asked) -> Iterator[str]:
     name_of: dict[tuple[str, ...], str] = {}
     for row in asked.graph.select(_CASES):
         thing, name = row["object"], row["label"] or row["object"]
-        if not asked.things or thing in asked.things:
+        if asked.is_about(thing):
             key = (thing, *sorted((row["spelled"], row["other"])))
             name_of[key] = min(name, name_of.get(key, name))
     texts = [f"{one} and {other} of {name}" for (_, one, other), name in sorted(name_of.items())]

@@ -186,7 +186,7 @@ def _masking(asked: Asked) -> _Holders:
     found: _Holders = {}
     if asked.name == UNMASKED_READS and asked.answer.rows:
         for row in asked.graph.select(_MASKING):
-            if not asked.things or row["thing"] in asked.things:
+            if asked.is_about(row["thing"]):
                 for holder in asked.graph.names_of(row["element"]):
                     found.setdefault(match_name(holder.name), []).append(holder)
     return found
@@ -225,7 +225,7 @@ def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
 
 
 def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
-    accounts = {holder.account for thing in asked.about for holder in asked.graph.names_of(thing)}
+    accounts = asked.accounts
     holders = [holder for holder in asked.graph.holders(name) if not accounts or holder.account in accounts]
     if asked.followed:
         meant = _on_way(asked, holders)

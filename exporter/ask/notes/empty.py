@@ -12,6 +12,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups, in_utc, iris
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import MOST, Asked, record_period
@@ -82,7 +83,6 @@ _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "re
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
 _DATA_OF_OTHERS: Final = ("View", "Stream")
-_AROUND: Final = ("Database", "Schema")
 _NO_DATA: Final = (
     *("View", "Materialized view", "Semantic View", "Stream"),
     *("Function", "Procedure", "External function"),
@@ -247,7 +247,7 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
                 f"{views.behind(asked, thing) or _UNKNOWN_BEHIND}, too."
                 + (_READ_ITSELF if asked.name == "sensitive-data-movement" and domain in _DATA_OF_OTHERS else "")
             )
-        elif domain in _AROUND and needs & ACCESSES:
+        elif domain in CONTAINERS and needs & ACCESSES:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
         elif domain == "Share" and needs & ACCESSES:
             yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."

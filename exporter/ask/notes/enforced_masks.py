@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.model.identifiers import match_name
 
@@ -114,7 +114,7 @@ class _Reads(NamedTuple):
     last: datetime
 
     @classmethod
-    def of(cls, text: str, column: str, row: dict[str, str]) -> _Reads:
+    def of(cls, text: str, column: str, row: Solution) -> _Reads:
         first, last = (datetime.fromisoformat(row[name]) for name in ("first", "last"))
         return cls(text, column, row["reads"], first, last)
 
@@ -299,10 +299,13 @@ def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
 
 def _reads(asked: Asked) -> Iterator[_Reads]:
     """The reads of the answer."""
+    graph = asked.graph
     rows = [row for row in islice(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
     by_id = {(row["query_id"], row["column_name"]) for row in rows if row["query_id"]}
     for row in asked.graph.select(_READS, ids=literals({query_id for query_id, _ in by_id if query_id})):
-        if (row["query_id"], row["column_name"]) in by_id and _is_asked(asked, row["column"]):
+        if (row["query_id"], row["column_name"]) in by_id and asked.is_about(
+            graph.text(row["column"], "ah:columnOf") or ""
+        ):
             yield _Reads.of(f"query {row['query_id']}", row["column"], row)
     others = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
@@ -311,12 +314,8 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
         if not row["query_id"]
     }
     for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(others))) if others else ():
-        if _is_asked(asked, row["column"]):
+        if asked.is_about(graph.text(row["column"], "ah:columnOf") or ""):
             yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
-
-
-def _is_asked(asked: Asked, column: str) -> bool:
-    return not asked.things or asked.graph.text(column, "ah:columnOf") in asked.things
 
 
 def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, account_part, in_utc
+from exporter.ask.lookups import Lookups, Solution, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
 from exporter.graph.terms import full
@@ -32,7 +32,7 @@ SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
 """
 
 
-def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, dict[str, str]]]:
+def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, Solution]]:
     """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
     ``things``: gives the objects; called only if there is such a grant.
     """
@@ -186,7 +186,6 @@ def _what(graph: Lookups, grant: str) -> str:
 
 # --- revokes ----------------------------------------------------------------------------------------------------------
 
-_Row = dict[str, str]
 _REVOKES_SHOWN: Final = 5
 _REVOKES: Final = """\
 SELECT DISTINCT ?changed ?domain ?id ?name ?properties ?time ?query_id WHERE {
@@ -235,21 +234,21 @@ def revokes_not_counted(asked: Asked) -> Iterator[str]:
         )
 
 
-def _sentence(revoke: _Row, held: _Row) -> str:
+def _sentence(revoke: Solution, held: Solution) -> str:
     """``SELECT on D.S.T was revoked from OUT (query q7, 2026-03-04T04:00:00Z)``."""
     what = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
     query = f"query {revoke['query_id']}, " if revoke["query_id"] else ""
     return f"{what} was revoked from {held['whom']} ({query}{revoke['time']})"
 
 
-def _is_asked_for(asked: Asked, held: _Row) -> bool:
+def _is_asked_for(asked: Asked, held: Solution) -> bool:
     """Whether a grant is of what is asked for, or of a role or share by which somebody in the answer has it."""
-    if not asked.things or held["object"] in asked.things:
+    if asked.is_about(held["object"]):
         return True
     return not held["privilege"] and any(row["grantee"] == held["whom"] for row in asked.answer.dicts())
 
 
-def _held_after(graph: Lookups, revoke: _Row) -> Iterator[_Row]:
+def _held_after(graph: Lookups, revoke: Solution) -> Iterator[Solution]:
     """The grants that hold after a revoke that may have been meant to end them."""
     changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
     every = () if changed is None else grants(changed, read(revoke["properties"]))
@@ -260,7 +259,7 @@ def _held_after(graph: Lookups, revoke: _Row) -> Iterator[_Row]:
             yield held
 
 
-def _may_end(graph: Lookups, revoked: Grant, held: _Row, time: datetime) -> bool:
+def _may_end(graph: Lookups, revoked: Grant, held: Solution, time: datetime) -> bool:
     if revoked.privilege not in {ANY, held["privilege"] or None}:
         return False
     if revoked.grantee is not None and not _may_be(graph, revoked.grantee, held["grantee"], time):

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups, in_utc, literals
 from exporter.ask.notes import changes_without_id
 from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked
@@ -161,7 +162,6 @@ def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> st
 
 _NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
 """The properties of a change that give an object another name."""
-_AROUND: Final = ("Schema", "Database")
 _ANY_KIND: Final = "Object"
 """The kind of what a row gives no kind of."""
 
@@ -201,7 +201,7 @@ def may_end(graph: Lookups, query: str) -> bool:
         for change, _ in changes
         for thing in _changed(graph, change)
     }
-    return not changes or any(kind == _ANY_KIND or (kind in _AROUND and is_unnamed) for kind, is_unnamed in kinds)
+    return not changes or any(kind == _ANY_KIND or (kind in CONTAINERS and is_unnamed) for kind, is_unnamed in kinds)
 
 
 def may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
-from exporter.ask.container_history import periods_inside
+from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.model.identifiers import TRUNCATED
@@ -200,7 +200,7 @@ def masked_wholes(graph: Lookups) -> set[str]:
     masks = graph.with_text("ah:property", "maskingPolicies")
     masked = (thing for mask in masks for thing in graph.objects(mask, "ah:settingOn"))
     tags = {thing for thing in masked if graph.text(thing, "ah:domain") == "Tag"}
-    return {whole for whole in _tagged_with(graph, tags) if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+    return {whole for whole in _tagged_with(graph, tags) if graph.text(whole, "ah:domain") in CONTAINERS}
 
 
 def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], period: Period = ALWAYS) -> bool:

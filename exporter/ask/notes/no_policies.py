@@ -9,7 +9,7 @@ from typing import Final
 
 from exporter.ask import tag_stops
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.changes_without_id import uncertain_things
 from exporter.ask.notes.enforced_masks import masks_of_same_reads
@@ -211,18 +211,17 @@ def tags_at_other_times(asked: Asked) -> Iterator[str]:
         yield f"{lead} Later ones: {first_of([text for _, text in sorted(later)], _SHOWN_TAGS)}."
 
 
-def _later(graph: Lookups, row: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+def _later(graph: Lookups, row: Solution) -> Iterator[tuple[str, str, str, str]]:
     """With what a tag would go on when a period of it ends: with another value, or under the new name of its column."""
     column = row["column_iri"]
     for later in (column, *(graph.subjects("ah:renamedFrom", column) if column else ())):
         yield row["thing"], row["tag_iri"], row["until"], later
 
 
-def _settings(asked: Asked) -> Iterator[dict[str, str]]:
+def _settings(asked: Asked) -> Iterator[Solution]:
     """Each time that a tag was set on what is asked for."""
     tags = asked.match_names("tag_name")
     for row in asked.graph.select(_PERIODS):
         is_asked_tag = not tags or match_name(row["tag"]) in tags
-        is_asked_thing = not asked.things or row["thing"] in asked.things
-        if is_asked_tag and is_asked_thing and (asked.name != TAG_REACH or row["column"]):
+        if is_asked_tag and asked.is_about(row["thing"]) and (asked.name != TAG_REACH or row["column"]):
             yield row

@@ -107,11 +107,10 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
     """The objects with an id that a name in an answer means: those that its data went through, or that are asked for;
     those that had the name at the time of a row.
     """
-    accounts = {holder.account for thing in asked.about for holder in asked.graph.names_of(thing)}
     holders = [
         holder
         for account, of_account in asked.canonical_names.by_account(name).items()
-        if not accounts or account in accounts
+        if not asked.accounts or account in asked.accounts
         for holder in of_account
     ]
     if asked.followed:

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.container_history import periods_inside
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.container_history import CONTAINERS, periods_inside
+from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.mask_periods import masked_without_tag
 from exporter.ask.notes.successors import asked_things, names_in_time
@@ -76,7 +76,7 @@ def enforced_but_not_set(asked: Asked) -> Iterator[str]:
     labels = [
         row["label"]
         for row in asked.graph.select(_ENFORCED)
-        if not asked.things or row["object"] in asked.things
+        if asked.is_about(row["object"])
         if not any(match_name(mask["mask"]) == match_name(row["what"]) and has_tag_of(mask, asked, row["object"])
                    for mask in masks)
     ]  # fmt: skip
@@ -136,7 +136,6 @@ SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?since ?until ?mask WHERE {
 ORDER BY ?label ?tag ?mask
 """
 OF_INHERITED_TAGS: Final = ("policy-coverage", "tag-history", "tag-reach", "unmasked-copies", UNMASKED_READS)
-_CONTAINERS: Final = ("Schema", "Database")
 
 
 def inherited_tags(asked: Asked) -> Iterator[str]:
@@ -159,14 +158,14 @@ def inherited_tags(asked: Asked) -> Iterator[str]:
                 "answer counts them on none."
             )
     elif asked.things or asked.name == TAG_REACH:
-        around = [row for row in rows if row["domain"] in _CONTAINERS]
+        around = [row for row in rows if row["domain"] in CONTAINERS]
         if asked.name != "tag-history":
             around = [row for row in around if holds(row, asked.times("at"))]
         if asked.name == TAG_REACH:
             yield from _in_tagged(asked, around)
             return
         if asked.name == "tag-history" and asked.values("column_name"):
-            around += [row for row in rows if row["domain"] not in _CONTAINERS]
+            around += [row for row in rows if row["domain"] not in CONTAINERS]
         tags = [f"{row['tag']} of {_whole(asked.graph, row)}" for row in around]
         if tags:
             yield (
@@ -176,12 +175,12 @@ def inherited_tags(asked: Asked) -> Iterator[str]:
             )
 
 
-def _whole(graph: Lookups, row: dict[str, str]) -> str:
+def _whole(graph: Lookups, row: Solution) -> str:
     """A tagged object as it was called when the tag was set; a schema or database as it is called now."""
-    return row["label"] if row["domain"] in _CONTAINERS else graph.name_at(row["whole"], row["since"])
+    return row["label"] if row["domain"] in CONTAINERS else graph.name_at(row["whole"], row["since"])
 
 
-def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
+def _in_tagged(asked: Asked, around: Iterable[Solution]) -> Iterator[str]:
     """The copies in the answer whose schema or database has the tag."""
     tagged = [(row["label"], match_name(row["tag"])) for row in around]
     copies = [
@@ -197,12 +196,12 @@ def _in_tagged(asked: Asked, around: Iterable[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def holds(row: dict[str, str], times: Collection[datetime]) -> bool:
+def holds(row: Solution, times: Collection[datetime]) -> bool:
     """Whether a setting holds at any of the times; at the end of the record, if there are none."""
     return _is_at(datetime.fromisoformat(row["since"]), _end(row), times)
 
 
-def _end(row: dict[str, str]) -> datetime | None:
+def _end(row: Solution) -> datetime | None:
     return datetime.fromisoformat(row["until"]) if row["until"] else None
 
 
@@ -211,18 +210,18 @@ def _is_at(since: datetime, until: datetime | None, times: Collection[datetime])
     return any(since <= time and (not until or time < until) for time in times) if times else not until
 
 
-def tagged_wholes(asked: Asked) -> list[dict[str, str]]:
+def tagged_wholes(asked: Asked) -> list[Solution]:
     """The tags of whole objects that what is asked for is, or is in."""
     every = asked.graph.select(_WHOLES)
     return [row for row in every if not asked.things or any(has_tag_of(row, asked, thing) for thing in asked.things)]
 
 
-def has_tag_of(row: dict[str, str], asked: Asked, thing: str) -> bool:
+def has_tag_of(row: Solution, asked: Asked, thing: str) -> bool:
     """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
     the answer is of one time.
     """
     is_elsewhere = asked.graph.is_of_other(thing) or not thing.startswith(row["account"])
-    if thing == row["whole"] or row["domain"] not in _CONTAINERS or is_elsewhere:
+    if thing == row["whole"] or row["domain"] not in CONTAINERS or is_elsewhere:
         return thing == row["whole"]
     periods = list(periods_inside(asked.graph, thing, row["whole"]))
     if asked.name == POLICY_COVERAGE:
@@ -302,7 +301,7 @@ def unknown_bodies(asked: Asked) -> Iterator[str]:
         )
 
 
-def _not_counted(asked: Asked, row: dict[str, str], since: str | None) -> Iterator[str]:
+def _not_counted(asked: Asked, row: Solution, since: str | None) -> Iterator[str]:
     """Notes on statements between that which gave the body, if it is on record, and the query."""
     graph = asked.graph
     kinds = (graph.text(row["policy"], "ah:domain"), "POLICY")  # the documents have both
@@ -326,7 +325,7 @@ def _not_counted(asked: Asked, row: dict[str, str], since: str | None) -> Iterat
             )
 
 
-def _around(asked: Asked, row: dict[str, str]) -> Iterator[dict[str, str]]:
+def _around(asked: Asked, row: Solution) -> Iterator[Solution]:
     """What was done to the schema and database of a policy that is known by its name alone."""
     for places in asked.containers.values():
         for statement in places.statements:

@@ -12,17 +12,16 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, Lookups, in_utc, iris
+from exporter.ask.container_history import CONTAINERS
+from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.objects import containers
 from exporter.system.reachable import reachable
 
-_CONTAINERS: Final = ("Schema", "Database")
 _SHOWN: Final = 5
 """How many objects and changes a note lists at most."""
-_Row = dict[str, str]
 
 
 def settings_by_name(asked: Asked) -> Iterator[str]:
@@ -90,7 +89,7 @@ SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
 """
 
 
-def _set_by_name(asked: Asked) -> Iterator[_Row]:
+def _set_by_name(asked: Asked) -> Iterator[Solution]:
     """The tags and policies that rows set on one object or column, or tag, with ids and without."""
     about = _with_tags(asked)
     for row in (*_set_in_both_forms(asked), *_unset_on_other_form(asked)):
@@ -98,7 +97,7 @@ def _set_by_name(asked: Asked) -> Iterator[_Row]:
             yield row
 
 
-def _set_in_both_forms(asked: Asked) -> Iterator[_Row]:
+def _set_in_both_forms(asked: Asked) -> Iterator[Solution]:
     """The tags and policies that were set on one place with their ids and without."""
     graph, classes = asked.graph, {full(name) for name in SET_BY[asked.name].split()}
     for row in graph.select(_FORMS):
@@ -115,7 +114,7 @@ def _place(graph: Lookups, setting: str) -> tuple[str, str]:
     return graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""
 
 
-def _unset_on_other_form(asked: Asked) -> Iterator[_Row]:
+def _unset_on_other_form(asked: Asked) -> Iterator[Solution]:
     """The policies that were unset on a tag in one form, and are set on it in the other."""
     graph = asked.graph
     for row in graph.select(_UNSET_ON_TAG, classes=SET_BY[asked.name]):
@@ -145,13 +144,13 @@ def _with_tags(asked: Asked) -> set[str]:
 
 def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
     """The schemas and databases that objects are in, or were, by the names that they had."""
-    holders = {holder for thing in things for holder in graph.names_of(thing) if holder.domain not in _CONTAINERS}
+    holders = {holder for thing in things for holder in graph.names_of(thing) if holder.domain not in CONTAINERS}
     return {
         around.iri
         for account, name in {holder.key for holder in holders}
         for one in containers("table", name)
         for around in graph.holders(one.name or "")
-        if around.account == account and around.domain in _CONTAINERS
+        if around.account == account and around.domain in CONTAINERS
     }
 
 

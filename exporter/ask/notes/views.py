@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.left_out import is_by_day
 from exporter.model.identifiers import match_name
@@ -62,7 +62,7 @@ class _Period(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
 
-    def has(self, row: dict[str, str]) -> bool:
+    def has(self, row: Solution) -> bool:
         """Whether a definition was in force from ``?since`` until ``?until``; each is empty for no limit."""
         begins_later = self.until and row["since"] and datetime.fromisoformat(row["since"]) > self.until
         ended = self.since and row["until"] and datetime.fromisoformat(row["until"]) <= self.since
@@ -212,7 +212,7 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
         row["query"]: row["query_id"]
         for row in asked.graph.select(_UNKNOWN, incomplete=literals(places))
         if asked.has(datetime.fromisoformat(row["time"]))
-        and (not asked.things or row["object"] in asked.things or row["query_id"] in cells)
+        and (asked.is_about(row["object"]) or row["query_id"] in cells)
     }
     if ident_by_query:
         idents = sorted(filter(None, ident_by_query.values()))
