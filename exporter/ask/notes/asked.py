@@ -73,7 +73,7 @@ class Asked:
         """What an object is called in a note."""
         return self.canonical_names.label(thing)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """One of :data:`SHIPPED`, :data:`PAGE` and :data:`OWN`."""
         return SHIPPED if is_shipped(self.question) else PAGE if self.is_of_page else OWN
