@@ -140,7 +140,7 @@ class CanonicalNames:
 
 def _kind(holder: NameHolder) -> str:
     """``table`` of ``snowflake://A/table/5``."""
-    return holder.iri[len(holder.place) + 1 :].partition("/")[0]
+    return holder.iri[len(holder.row_account) + 1 :].partition("/")[0]
 
 
 def _preferred(holders: list[NameHolder]) -> list[NameHolder]:

@@ -170,11 +170,11 @@ class ContainerHistory:
             for name in {match_name(name) for name in (*statement.names, statement.source) if name}:
                 self._of_name.setdefault(name, []).append(place)
 
-    def until(self, time: datetime) -> int:
+    def count_until(self, time: datetime) -> int:
         """How many statements there were until a time."""
         return bisect_right(self._times, time)
 
-    def since(self, time: datetime) -> int:
+    def count_before(self, time: datetime) -> int:
         """How many statements there were before a time."""
         return bisect_left(self._times, time)
 

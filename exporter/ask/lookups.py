@@ -56,16 +56,16 @@ class NameHolder:
         return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
 
     @property
-    def place(self) -> str:
+    def row_account(self) -> str:
         """The part of its IRI that the IRIs of all objects in the rows of one account begin with."""
         return account_part(self.iri, has_id=self.ident is not None)
 
     @property
     def account(self) -> str:
-        """The account that the object is of: its place; and the account behind it, for one that rows of another account
-        name.
+        """The account that the object is of: that of its rows; and the account behind it, for one that rows of another
+        account name.
         """
-        return f"{self.place}{account_in(self.iri.rpartition('/')[2])}"
+        return f"{self.row_account}{account_in(self.iri.rpartition('/')[2])}"
 
     @property
     def key(self) -> tuple[str, str]:

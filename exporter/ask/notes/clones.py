@@ -160,7 +160,7 @@ class _Steps:
         """The CLONEs that an object may have come by, by the name under which rows show it first."""
         names = self._graph.names_of(thing)
         if names and (history := self._histories.get(names[0].account)):
-            since = history.until(datetime.fromisoformat(names[0].since))
+            since = history.count_until(datetime.fromisoformat(names[0].since))
             for step in history.origins(match_name(names[0].name), since):
                 yield names[0].account, step
 
@@ -202,7 +202,7 @@ class _Steps:
         """The CLONEs that copied an object, each with its place."""
         for holder in self._graph.names_of(thing):
             if history := self._histories.get(holder.account):
-                begin = history.since(datetime.fromisoformat(holder.since))
+                begin = history.count_before(datetime.fromisoformat(holder.since))
                 until = datetime.fromisoformat(holder.until) if holder.until else None
                 for step, place in history.copies(match_name(holder.name), begin, until):
                     yield holder.account, place, step
@@ -225,7 +225,7 @@ class _Steps:
             if self._graph.holders(name):
                 continue
             for account, history in self._histories.items():
-                end = len(history.statements) if until is None else history.until(until)
+                end = len(history.statements) if until is None else history.count_until(until)
                 ends = [place for place in history.ends(name) if until is None and place < end]
                 if self._lineage.is_up:
                     for place in (end, *ends):

@@ -203,7 +203,7 @@ def _still_inside(asked: Asked, holders: Iterable[NameHolder], statement: Contai
 
 
 def _is_still_inside(history: ContainerHistory, holder: NameHolder, statement: ContainerStatement) -> bool:
-    passed = history.forward(match_name(holder.name), history.until(_instant(holder.since)))
+    passed = history.forward(match_name(holder.name), history.count_until(_instant(holder.since)))
     renames = (history.statements[place] for place, _, _ in passed)
     first = next((one for one in renames if one.operation == RENAME), statement)
     return first.time >= statement.time or _instant(holder.seen or "") >= first.time
@@ -295,8 +295,8 @@ def _chains(
     """
     every: list[NameHolder | None] = [*mine] or [None]
     for holder in every:
-        since = history.until(_instant(holder.since)) if holder else 0
-        until = history.until(_instant(holder.until)) if holder and holder.until else len(history.statements)
+        since = history.count_until(_instant(holder.since)) if holder else 0
+        until = history.count_until(_instant(holder.until)) if holder and holder.until else len(history.statements)
         ends = [] if holder and holder.ident else [place for place in history.ends(name) if since <= place < until]
         ends = sorted(ends)[-_SHOWN:]
         made = _instant(holder.since if holder and graph.is_made(holder) else "")

@@ -217,13 +217,9 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
     elif is_by_column:
         states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
-    return any(_is_then(asked, query) for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
-
-
-def _is_then(asked: Asked, query: str) -> bool:
-    """Whether a query started by the end of the time that is asked for."""
-    start = asked.graph.text(query, "prov:startedAtTime")
-    return asked.until is None or start is None or in_utc(start) <= asked.until
+    queries = (query for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
+    starts = (graph.text(query, "prov:startedAtTime") for query in queries)
+    return any(start is None or asked.is_by_then(start) for start in starts)
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------

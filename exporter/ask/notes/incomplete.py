@@ -97,20 +97,20 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
     of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
     if asked.name == CHANGES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
-        yield from (query for query in islice(cut, MOST) if may_move(asked.graph, query))
+        yield from (query for query in islice(cut, MOST) if _may_move(asked.graph, query))
     of_columns = bool(asked.values("column_name"))
     if "DDL" in asks_for or not (of_names or of_columns or "lineage" in asks_for):
         return
     for reason in reasons:
         for query in _lacking(asked, _DDL, reason):
             if (
-                (of_names and may_move(asked.graph, query))
-                or (of_ids and may_end(asked.graph, query))
-                or (of_columns and may_rename_column(asked.graph, query, {*asked.things}))
+                (of_names and _may_move(asked.graph, query))
+                or (of_ids and _may_end(asked.graph, query))
+                or (of_columns and _may_rename_column(asked.graph, query, {*asked.things}))
             ):
                 counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
             else:
-                is_clone = "lineage" in asks_for and is_source_cut(asked.graph, query)
+                is_clone = "lineage" in asks_for and _is_source_cut(asked.graph, query)
                 counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
                 counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
             if counts:
@@ -166,31 +166,28 @@ _ANY_KIND: Final = "Object"
 """The kind of what a row gives no kind of."""
 
 
-def is_source_cut(graph: Lookups, query: str) -> bool:
+def _is_source_cut(graph: Lookups, query: str) -> bool:
     """Whether what a query made may be a CLONE of anything, as Snowflake cut the source, the name of what was made, by
     which its objects are found, or all of the change.
     """
     created = [change for change, operation in _changes(graph, query) if operation in CREATES]
     is_cut = (
-        _is_cut(graph, change, lambda name: bool(is_of_source(name))) or _is_nameless_clone(graph, change)
+        _is_cut(graph, change, lambda name: bool(is_of_source(name)))
+        or (bool(graph.text(change, "ah:madeFromName")) and graph.text(change, "ah:objectName") is None)
         for change in created
     )
-    return may_end(graph, query) or any(is_cut)
+    return _may_end(graph, query) or any(is_cut)
 
 
-def _is_nameless_clone(graph: Lookups, change: str) -> bool:
-    return bool(graph.text(change, "ah:madeFromName")) and graph.text(change, "ah:objectName") is None
-
-
-def may_move(graph: Lookups, query: str) -> bool:
+def _may_move(graph: Lookups, query: str) -> bool:
     """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: it may
     have ended one, or what it says of names is missing.
     """
     changes = _changes(graph, query)
-    return may_end(graph, query) or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
+    return _may_end(graph, query) or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
 
 
-def may_end(graph: Lookups, query: str) -> bool:
+def _may_end(graph: Lookups, query: str) -> bool:
     """Whether a change of which Snowflake cut something may have dropped or replaced any object, or taken that back:
     all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows,
     or the name of a schema or database, by which what is in it is found.
@@ -204,7 +201,7 @@ def may_end(graph: Lookups, query: str) -> bool:
     return not changes or any(kind == _ANY_KIND or (kind in CONTAINERS and is_unnamed) for kind, is_unnamed in kinds)
 
 
-def may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:
+def _may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:
     """Whether a change of which Snowflake cut something may have renamed a column of one of the objects."""
     changes = _changes(graph, query)
     altered = (change for change, operation in changes if operation not in CREATES)

@@ -267,8 +267,8 @@ def _has_it(asked: Asked, name: str, holders: Sequence[NameHolder], time: dateti
     shown = _shown(last, time)
     if any(in_utc(other.seen or other.since) >= shown for other in holders if other.iri != last.iri):
         return None
-    places = asked.containers.get(last.account)
-    step = next(places.backward(match_name(name), places.until(time)), None) if places else None
+    history = asked.containers.get(last.account)
+    step = next(history.backward(match_name(name), history.count_until(time)), None) if history else None
     if step is None or step[0].operation != SWAP or step[0].time <= shown:
         return last
     statement, _, former = step

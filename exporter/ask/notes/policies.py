@@ -327,8 +327,8 @@ def _not_counted(asked: Asked, row: Solution, since: str | None) -> Iterator[str
 
 def _around(asked: Asked, row: Solution) -> Iterator[Solution]:
     """What was done to the schema and database of a policy that is known by its name alone."""
-    for places in asked.containers.values():
-        for statement in places.statements:
+    for history in asked.containers.values():
+        for statement in history.statements:
             names = tuple(f"{match_name(name)}." for name in statement.names)
             if row["policy"].startswith(statement.account) and match_name(row["name"]).startswith(names):
                 yield {"time": statement.at, "query_id": statement.query_id}

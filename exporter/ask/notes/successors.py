@@ -98,8 +98,8 @@ def with_container_rename(asked: Asked, holder: NameHolder) -> NameHolder:
     first query that names it so.
     """
     former = [one for one in asked.graph.names_of(holder.iri) if one.until == holder.since]
-    places = asked.containers.get(holder.account) if former else None
-    for statement in reversed(places.statements if places else ()):
+    history = asked.containers.get(holder.account) if former else None
+    for statement in reversed(history.statements if history else ()):
         for one in former if statement.time <= in_utc(holder.since) else ():
             is_its = statement.counterpart(match_name(one.name)) == match_name(holder.name)
             if is_its and in_utc(one.since) <= statement.time:

@@ -92,7 +92,7 @@ def _held(asked: Asked, grant: str) -> bool:
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
     """How rows of the time that is asked for name an object, other than as read."""
     graph = asked.graph
-    for other in graph.same_names(thing):
+    for other in sorted(graph.same_names(thing)):
         accesses = graph.subjects("ah:accessedObject", other)
         if any(asked.has_activity(query) for access in accesses for query in graph.reads_with(access)):
             yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"
@@ -102,7 +102,7 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         for query in graph.subjects("ah:enforced", enforcement):
             if asked.has_activity(query):
                 yield f"a policy on it was enforced for {queries_in_words(graph, [query])}"
-    for name in {holder.name for holder in graph.names_of(thing)}:
+    for name in dict.fromkeys(holder.name for holder in graph.names_of(thing)):
         for change in graph.with_text("ah:madeFromName", name):
             if asked.has_activity(change):
                 yield f"source of a CLONE or LIKE, {queries_in_words(graph, graph.objects(change, 'dcterms:isPartOf'))}"
@@ -114,23 +114,23 @@ def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
     """
     graph, found = asked.graph, dict[str, str]()
     moves = {
-        account: ContainerHistory(one for one in places.statements if not one.source)
-        for account, places in asked.containers.items()
-        if any(one.source for one in places.statements)
+        account: ContainerHistory(one for one in history.statements if not one.source)
+        for account, history in asked.containers.items()
+        if any(one.source for one in history.statements)
     }
     for thing in things if moves else ():
         for number, holder in enumerate(graph.names_of(thing)):
             if holder.account not in moves:
                 continue  # also what is of another account
-            name, places, own_moves = match_name(holder.name), asked.containers[holder.account], moves[holder.account]
+            name, history, own_moves = match_name(holder.name), asked.containers[holder.account], moves[holder.account]
             was_there = number == 0 and not graph.is_made(holder)  # before the first row that names it
             begin, since = None if was_there else in_utc(holder.since), asked.since
-            for place, _, moved_to in own_moves.forward(name, own_moves.since(begin) if begin else 0):
+            for place, _, moved_to in own_moves.forward(name, own_moves.count_before(begin) if begin else 0):
                 if since and own_moves.statements[place].time < since:
                     name = moved_to
             start = max((time for time in (since, begin) if time), default=None)
             until = in_utc(holder.until) if holder.until else None
-            for step, _ in islice(places.copies(name, places.since(start) if start else 0, until), 1):
+            for step, _ in islice(history.copies(name, history.count_before(start) if start else 0, until), 1):
                 clone = step.clone
                 query = f"query {clone.query_id}" if clone.query_id else f"at {clone.at}"
                 found.setdefault(thing, f"in {clone.source}, which was cloned, {query}")

@@ -181,11 +181,11 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
 
 def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
     """The objects in the rows of the same accounts that have a name in these rows of the answer."""
-    places = {holder.place for thing in asked.things for holder in asked.graph.names_of(thing)}
+    accounts = {holder.row_account for thing in asked.things for holder in asked.graph.names_of(thing)}
     column = asked.answer.columns.index(_DOWNWARD[asked.name])
     names = {name for row in islice(rows, MOST) if (name := row[column])}
     holders = (holder for name in names for holder in asked.graph.holders(name))
-    return {holder.iri for holder in holders if holder.place in places}
+    return {holder.iri for holder in holders if holder.row_account in accounts}
 
 
 def _reached(graph: Lookups, starts: Collection[str], term: str, period: _Period) -> _Behind:
