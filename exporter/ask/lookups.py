@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -16,7 +16,13 @@ from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import AT, account_in, is_unnamed
 
 _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+EARLY: Final = datetime.min.replace(tzinfo=UTC)
+LATE: Final = datetime.max.replace(tzinfo=UTC)
+"""Before and after all times of a graph."""
+Solution = dict[str, str]
+"""A row of a SELECT as variable -> text, empty where nothing is bound."""
+SAME_NAME: Final = "ah:sameNameAs"
+_ACCESSES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class NameHolder:
         """The sort key: by the start, of one object the present name last. Times of the graph cannot be compared as
         texts, since they have fractions of any length.
         """
-        start, end = (datetime.fromisoformat(time) if time else _NEVER for time in (self.since, self.until))
+        start, end = (datetime.fromisoformat(time) if time else LATE for time in (self.since, self.until))
         return start, self.iri, end
 
     @property
@@ -50,16 +56,16 @@ class NameHolder:
         return f"{self.domain} {self.ident}" if self.ident else f"{self.domain} without an id"
 
     @property
-    def place(self) -> str:
+    def row_account(self) -> str:
         """The part of its IRI that the IRIs of all objects in the rows of one account begin with."""
-        return self.iri.rsplit("/", 2 if self.ident else 3)[0]
+        return account_part(self.iri, has_id=self.ident is not None)
 
     @property
     def account(self) -> str:
-        """The account that the object is of: its place; and the account behind it, for one that rows of another account
-        name.
+        """The account that the object is of: that of its rows; and the account behind it, for one that rows of another
+        account name.
         """
-        return f"{self.place}{account_in(self.iri.rpartition('/')[2])}"
+        return f"{self.row_account}{account_in(self.iri.rpartition('/')[2])}"
 
     @property
     def key(self) -> tuple[str, str]:
@@ -134,7 +140,7 @@ class Lookups:
 
     def account_of(self, thing: str) -> str:
         """The name of the account of an object."""
-        place = thing.rsplit("/", 2 if self.text(thing, "ah:objectId") else 3)[0]
+        place = account_part(thing, has_id=self.text(thing, "ah:objectId") is not None)
         if place.startswith("snowflake://") or place.rpartition("/")[0].endswith("/account"):
             return unquote(place.rpartition("/")[2])
         exported = (account for export in self.of_class("ah:Export") for account in self.objects(export, "ah:account"))
@@ -157,10 +163,39 @@ class Lookups:
             if isinstance(quad.subject, NamedNode):
                 yield quad.subject.value
 
+    # --- what queries did ---------------------------------------------------------------------------------------------
+
+    def reads_with(self, access: str) -> Iterator[str]:
+        """The queries, and nodes for several of them, that have an access."""
+        return (read for term in _ACCESSES for read in self.subjects(term, access))
+
+    def accesses_of(self, read: str) -> Iterator[str]:
+        """The accesses of a query, or of a node for several of them."""
+        return (access for term in _ACCESSES for access in self.objects(read, term))
+
+    def starts(self, accesses: Iterable[str]) -> Iterator[datetime]:
+        """When the reads with these accesses started; of reads by day, the first and the last one."""
+        for read in {read for access in accesses for read in self.reads_with(access)}:
+            for time in ("prov:startedAtTime", "ah:lastStartedAtTime"):
+                yield from map(in_utc, self.objects(read, time))
+
+    def read_times(self, thing: str) -> Iterator[datetime]:
+        """When the reads of an object started; of reads by day, the first and the last one."""
+        return self.starts(self.subjects("ah:accessedObject", thing))
+
+    def derivations_of(self, column_version: str) -> list[str]:
+        """The nodes that say what a version of a column was filled from, in both modes of reads (docs/graph.md)."""
+        own = self.subjects("ah:targetColumnVersion", column_version)
+        return [*own, *self.objects(column_version, "ah:derivationPattern")]
+
+    def is_mask(self, enforcement: str) -> bool:
+        """Whether an enforced policy is a masking policy."""
+        return self.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+
     # --- queries ------------------------------------------------------------------------------------------------------
 
-    def select(self, query: str, **places: str) -> Iterator[dict[str, str]]:
-        """The rows of a SELECT as variable -> text, empty where nothing is bound. ``query``: without prefixes, which
+    def select(self, query: str, **places: str) -> Iterator[Solution]:
+        """The solutions of a SELECT. ``query``: without prefixes, which
         are those of the graph; ``places``: what stands for ``@name@`` in it (:func:`iris`, :func:`literals`).
         """
         solutions = self.store.query(_filled(query, places))
@@ -229,6 +264,14 @@ class Lookups:
             for change in self.subjects("ah:changedObject", holder.iri)
         )
 
+    def has_mixed_ids(self) -> bool:
+        """Whether rows name an object with an id and without."""
+        return self.is_used(SAME_NAME)
+
+    def same_names(self, thing: str) -> set[str]:
+        """What may be this object: rows give one of the two with an id, and the other by the same name alone."""
+        return {*self.objects(thing, SAME_NAME), *self.subjects(SAME_NAME, thing)}
+
     def _in_order(self, name_nodes: Iterable[str]) -> list[NameHolder]:
         holders = (holder for name_node in name_nodes for holder in self._holders(name_node))
         return sorted(holders, key=lambda holder: holder.order)
@@ -277,10 +320,32 @@ class Lookups:
         owners = {owner for column in columns for owner in self.objects(column, "ah:columnOf")}
         return not owners.isdisjoint(things)
 
+    def columns_of(self, thing: str, names: Collection[str] = ()) -> list[str]:
+        """The columns of an object; with ``names``, as they are compared, only those that have one of these."""
+        columns = self.subjects("ah:columnOf", thing)
+        return [column for column in columns if not names or self.text(column, "ah:matchName") in names]
+
+    def renamed_columns(self, column: str) -> Iterator[str]:
+        """The columns that a column was renamed from or to: the same one under its other names."""
+        yield from self.objects(column, "ah:renamedFrom")
+        yield from self.subjects("ah:renamedFrom", column)
+
     def columns(self, things: Iterable[str]) -> set[str]:
         """The names of the objects' columns."""
         columns = (column for thing in things for column in self.subjects("ah:columnOf", thing))
         return {name for column in columns if (name := self.text(column, "ah:columnName"))}
+
+
+def account_part(iri: str, *, has_id: bool) -> str:
+    """The part of the IRI of an object that the IRIs of all objects in the rows of one account begin with. ``has_id``:
+    whether rows give its id.
+    """
+    return iri.rsplit("/", 2 if has_id else 3)[0]
+
+
+def in_utc(time: str) -> datetime:
+    """A time of the graph. Times cannot be compared as texts, since they have fractions of any length."""
+    return datetime.fromisoformat(time).astimezone(UTC)
 
 
 def text_of(term: NamedNode | BlankNode | Literal | Triple | None) -> str | None:

@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import Lookups, iris
+from exporter.ask.lookups import Lookups, Solution, iris
 from exporter.ask.parameters import ParameterValues, bind, values_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Movement:
             routes[edge].steps[positions].update(filter(None, [row["column"]]))
         return routes
 
-    def _step(self, row: dict[str, str]) -> tuple[ChainEdge, tuple[int, int]]:
+    def _step(self, row: Solution) -> tuple[ChainEdge, tuple[int, int]]:
         """The edge, and the positions of the versions read and written in their chains."""
         from_chain, read = self._place(row["read"])
         to_chain, written = self._place(row["written"])
@@ -174,7 +174,7 @@ class Movement:
             self._places[later_version] = chain, number
         return chain, number
 
-    def _select(self, text: str) -> Iterator[dict[str, str]]:
+    def _select(self, text: str) -> Iterator[Solution]:
         used = [parameter for parameter in self._question.parameters if f"# param {parameter.name}\n" in text]
         return self._graph.select(bind(text, used, self._params))
 

@@ -1,7 +1,7 @@
 """A graph of an export, or of a folder or file of Turtle, and the way of a question from its text to its table.
 
 The names in the parameters are looked up (:mod:`exporter.ask.names`), the query is answered with the values in it, and
-notes say what the answer lacks (:mod:`exporter.ask.missing`).
+notes say what the answer lacks (:mod:`exporter.ask.notes.index`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 
 from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, Store
 
-from exporter.ask import missing, movement, tag_stops
+from exporter.ask import movement, tag_stops
 from exporter.ask.answers import (
     Answer,
     Row,
@@ -30,10 +30,12 @@ from exporter.ask.answers import (
     with_found,
     with_objects,
 )
-from exporter.ask.asked import Asked
-from exporter.ask.left_out import left_out
 from exporter.ask.lookups import Lookups, text_of
 from exporter.ask.names import IN_EACH_ACCOUNT, LOCATION_ALONE, look_up
+from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.empty import no_row
+from exporter.ask.notes.index import explain
+from exporter.ask.notes.left_out import left_out
 from exporter.ask.parameters import (
     ParameterValues,
     bind,
@@ -174,14 +176,14 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     seen = as_printed(answer) if of_page and is_shipped(question) else answer
     # Of the objects of all accounts that have an id, the answer is about these.
     found = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
-    reasons = missing.explain(Asked(graph, question, resolved.params, seen, meant, ask_again), found)
+    reasons = explain(Asked(graph, question, resolved.params, seen, meant, ask_again), found)
     return replace(answer, notes=[*reasons, *answer.notes])
 
 
 def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:
     """The answer of a question; if it is empty and nothing else is known of that, with a note that no row has it."""
     is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
-    return replace(answer, notes=[missing.no_row(store, params)]) if is_unexplained else answer
+    return replace(answer, notes=[no_row(store, params)]) if is_unexplained else answer
 
 
 def _answer(  # noqa: PLR0913 - a question, and how it is asked

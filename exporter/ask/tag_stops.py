@@ -163,11 +163,7 @@ class _Paths:
     def _sources_of(self, filled: str) -> _Sources:
         """What a version of a column was filled from, in both modes of reads (docs/graph.md)."""
         sources: _Sources = defaultdict(dict)
-        derivations = [
-            *self._graph.subjects("ah:targetColumnVersion", filled),
-            *self._graph.objects(filled, "ah:derivationPattern"),
-        ]
-        for derivation in derivations:
+        for derivation in self._graph.derivations_of(filled):
             kind = next(self._graph.objects(derivation, "ah:sourceType"), "")
             name, target = (next(self._graph.objects(derivation, f"ah:{end}Name"), "") for end in ("source", "target"))
             for column in self._graph.objects(derivation, "ah:sourceColumn"):

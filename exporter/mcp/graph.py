@@ -23,8 +23,9 @@ from typing import Final, Self
 
 from pyoxigraph import Literal, NamedNode, Store
 
-from exporter.ask import missing, stores
+from exporter.ask import stores
 from exporter.ask.answers import Answer
+from exporter.ask.notes.empty import no_row
 from exporter.ask.pool import Pool
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
@@ -81,7 +82,7 @@ class OpenGraph:
 
     def no_row(self, given: Mapping[str, Sequence[str]]) -> str:
         """The note on an empty answer to these parameters of which nothing else is known."""
-        return missing.no_row(self._store, given)
+        return no_row(self._store, given)
 
     def notes(self) -> list[str]:
         """The notes on all answers: what the export left out, and whether there is a newer export."""

@@ -18,12 +18,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from exporter.ask.homes import NAMED, Homes, since
-from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.places import RENAME, SWAP, around, places_of
+from exporter.ask.canonical_names import NAMED, CanonicalNames, since
+from exporter.ask.container_history import RENAME, SWAP, container_histories, containers_of
+from exporter.ask.lookups import SAME_NAME, Lookups, NameHolder
 from exporter.ask.questions import select
-from exporter.ask.renamings import renamings
-from exporter.ask.without_ids import SAME_NAME, sentence
+from exporter.ask.without_id import change_in_words, renamings
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
@@ -95,7 +94,7 @@ class Resolver:
         self.default_namespace = f"{SNOWFLAKE}{next(iter(self._accounts))}" if len(self._accounts) == 1 else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
-        self._homes = Homes(self._lookups)
+        self._canonical_names = CanonicalNames(self._lookups)
         self._resolutions: dict[tuple[DeclaredDataset, int | None], Resolution] = {}
         self._moves_of_lines = dict[str, list[Move]]()
         self._named = defaultdict[str, set[tuple[str, int | None]]](set)
@@ -119,7 +118,7 @@ class Resolver:
         name = match_name(declared.name)
         if len(parts_of(name)) != 3:
             return Unresolved("no-object-name", f"{name} is not DATABASE.SCHEMA.NAME, so it names no object")
-        by_place = self._homes.in_places(name)
+        by_place = self._canonical_names.by_account(name)
         is_any = is_of_graph or not declared.namespace
         places = _own_first(by_place) if is_any else self._places(declared.namespace, by_place)
         if isinstance(places, Unresolved):
@@ -166,8 +165,8 @@ class Resolver:
         later = [holder for holder in holders if time is not None and since(holder) > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
         meant = in_force[-1] if in_force else later[0] if later else holders[-1]
-        home = self._homes.home(meant.iri)
-        at_home = self._successive(self._homes.in_places(match_name(home.name)).get(home.account, []), home)
+        home = self._canonical_names.of(meant.iri)
+        at_home = self._successive(self._canonical_names.by_account(match_name(home.name)).get(home.account, []), home)
         members = at_home if len(at_home) > 1 else self._successive(holders, meant)
         same, doubtful = self._without_id({name, match_name(home.name)}, frozenset(members))
         return ObjectLine(members[0], meant.iri, home.name, home.domain, same.union(members), doubtful)
@@ -175,7 +174,9 @@ class Resolver:
     def line_of(self, iri: str) -> ObjectLine | None:
         """The line of an object that rows name with an id; None for another one."""
         names = self._lookups.names_of(iri)
-        holders = self._homes.in_places(match_name(names[-1].name)).get(names[-1].account, []) if names else []
+        holders = (
+            self._canonical_names.by_account(match_name(names[-1].name)).get(names[-1].account, []) if names else []
+        )
         if not names or not names[-1].ident or names[-1] not in holders:
             return None
         found = self._line(match_name(names[-1].name), [names[-1]], None)
@@ -187,11 +188,11 @@ class Resolver:
     def _moves(self) -> Mapping[tuple[str, str], list[Move]]:
         """The RENAMEs and SWAPs of which rows do not say which objects they are about, by account and name."""
         found = defaultdict[tuple[str, str], list[Move]](list)
-        for account, places in places_of(self._lookups).items():
+        for account, places in container_histories(self._lookups).items():
             for one in places.statements:
                 if one.operation in {RENAME, SWAP}:
                     told = {"swapped": "" if one.operation == RENAME else one.other, "time": one.at}
-                    text = sentence({**told, "query_id": one.query_id}, one.name, one.other)
+                    text = change_in_words({**told, "query_id": one.query_id}, one.name, one.other)
                     for name in one.names:
                         found[account, match_name(name)].append(Move(parse_time(one.at) or 0, text))
         for renaming in renamings(self._lookups):
@@ -255,7 +256,7 @@ class Resolver:
 
     def _moves_of(self, keys: Iterable[tuple[str, str]]) -> list[Move]:
         """The RENAMEs and SWAPs of these names, and of the schemas and databases that they are in."""
-        places = {(account, place) for account, name in keys for place in (name, *around(name))}
+        places = {(account, place) for account, name in keys for place in (name, *containers_of(name))}
         return sorted({move for place in places for move in self._moves.get(place, ())})
 
     def name_at(self, iri: str, time: int) -> str | None:
@@ -292,8 +293,8 @@ class Resolver:
         """
         if holder.iri == other.iri:
             return True
-        is_next = not self._gave_way(holder, other) and self._homes.is_newer(holder, other)
-        return is_next and self._homes.home(holder.iri) == holder
+        is_next = not self._gave_way(holder, other) and self._canonical_names.is_newer(holder, other)
+        return is_next and self._canonical_names.of(holder.iri) == holder
 
     def _gave_way(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether a RENAME or SWAP around the name was between the last row that shows the first object with it and the

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer, first_of, merged, with_rows
-from exporter.ask.clones import INFERRED
+from exporter.ask.notes.clones import INFERRED
 from exporter.errors import ExporterError
 from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import seen_together, set_on, settings

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
-from exporter.ask.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
+from exporter.ask.notes.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError

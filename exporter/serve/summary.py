@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from flask import url_for
 
-from exporter.ask.clones import INFERRED
+from exporter.ask.notes.clones import INFERRED
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.ask.clones import NO_STEP
+from exporter.ask.notes.clones import NO_STEP
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from exporter.serve.lineage.flows import read_lineage

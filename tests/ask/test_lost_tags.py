@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
-from tests.ask.test_made_anew import FIRST, PII, SECOND, SOURCE, TAG
+from tests.ask.test_lost_masks import FIRST, PII, SECOND, SOURCE, TAG
 from tests.ask.test_names import asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:

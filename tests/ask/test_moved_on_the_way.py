@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.ask.notes.container_changes import UNLISTED
 from exporter.ask.questions import ask, find
-from exporter.ask.unrecorded import UNLISTED
 from exporter.graph.store import load
 from exporter.serve.lineage.flows import read_lineage
 from tests.ask.stories import days, exported, exported_once, flat

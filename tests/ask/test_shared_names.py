@@ -10,8 +10,8 @@ from pyoxigraph import Store
 
 from exporter.ask.questions import ask, find
 from tests.ask import stories
-from tests.ask.test_built_elsewhere import SHARE, SOURCE, schema, within
 from tests.ask.test_names import at, changed, copied, read, thing
+from tests.ask.test_object_names import SHARE, SOURCE, schema, within
 
 if TYPE_CHECKING:
     from exporter.ask.answers import Answer

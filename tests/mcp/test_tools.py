@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from exporter import cli
 from exporter.ask.answers import Answer
-from exporter.ask.clones import INFERRED
+from exporter.ask.notes.clones import INFERRED
 from exporter.ask.shipped import find, questions
 from exporter.mcp.server import INSTRUCTIONS, tools
 from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, page

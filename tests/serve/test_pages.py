@@ -20,7 +20,7 @@ from exporter.ask.shipped import GROUPS, grouped
 from exporter.serve import forms, objects, overview, server
 from exporter.serve.site import SHORT_QUERIES_COUNTED, SHORT_QUERIES_MISSING
 from exporter.serve.tables import is_incomplete, not_ready, note
-from tests.ask.test_missing import LOADED, daily
+from tests.ask.test_empty import LOADED, daily
 from tests.ask.test_names import thing
 from tests.exports import export, ndjson
 from tests.golden import EXAMPLES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.ask.clones import INFERRED
+from exporter.ask.notes.clones import INFERRED
 from exporter.serve import server
 from exporter.serve.objects import FORMER
 from exporter.serve.periods import ENFORCED

@@ -14,18 +14,18 @@ from threading import RLock
 from typing import Final, Literal, NamedTuple
 
 from exporter.ask.answers import listed
-from exporter.ask.clones import INFERRED, NO_STEP, NOT_SAID
-from exporter.ask.incomplete import LACKS
-from exporter.ask.left_out import ADDED_UP
-from exporter.ask.nameless import TWICE
-from exporter.ask.unrecorded import UNLISTED
+from exporter.ask.notes.changes_without_id import WITH_AND_WITHOUT_ID
+from exporter.ask.notes.clones import INFERRED, NO_STEP, NOT_SAID
+from exporter.ask.notes.container_changes import UNLISTED
+from exporter.ask.notes.incomplete import LACKS
+from exporter.ask.notes.left_out import ADDED_UP
 from exporter.serve.site import MOST_ROWS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
 _NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID)
-_MAY_LACK: Final = (TWICE, LACKS, ADDED_UP)
+_MAY_LACK: Final = (WITH_AND_WITHOUT_ID, LACKS, ADDED_UP)
 """Parts of the notes on answers that are about the lineage, too: what was done, and what may be missing."""
 Direction = Literal["up", "down"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")

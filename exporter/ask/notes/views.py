@@ -14,10 +14,9 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.asked import MOST, Asked
-from exporter.ask.homes import Homes
-from exporter.ask.left_out import is_by_day
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.lookups import Lookups, Solution, iris, literals
+from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.notes.left_out import is_by_day
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
 
@@ -63,7 +62,7 @@ class _Period(NamedTuple):
     since: datetime | None = None
     until: datetime | None = None
 
-    def has(self, row: dict[str, str]) -> bool:
+    def has(self, row: Solution) -> bool:
         """Whether a definition was in force from ``?since`` until ``?until``; each is empty for no limit."""
         begins_later = self.until and row["since"] and datetime.fromisoformat(row["since"]) > self.until
         ended = self.since and row["until"] and datetime.fromisoformat(row["until"]) <= self.since
@@ -91,11 +90,11 @@ def views_and_streams(asked: Asked) -> Iterator[str]:
     yield from _unknown_streams(asked)
 
 
-def behind(graph: Lookups, thing: str) -> str | None:
+def behind(asked: Asked, thing: str) -> str | None:
     """What rows show to be behind a view or stream at any time, as a sentence without its end; None if they do not."""
-    views = _reached(graph, {thing}, _VIEW, _Period())
-    texts = [f"Behind it, as rows show: {_listed(graph, views.certain)}"] if views.certain else []
-    texts += [f"Possibly behind it: {_listed(graph, views.possible)}"] if views.possible else []
+    views = _reached(asked.graph, {thing}, _VIEW, _Period())
+    texts = [f"Behind it, as rows show: {_listed(asked, views.certain)}"] if views.certain else []
+    texts += [f"Possibly behind it: {_listed(asked, views.possible)}"] if views.possible else []
     return f"{'. '.join(texts)}. Ask for these" if texts else None
 
 
@@ -106,7 +105,7 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         domain = graph.text(thing, "ah:domain") or ""
         if domain not in _DOMAINS or not _had_name_then(asked, thing):
             continue
-        views, name = _reached(graph, {thing}, _VIEW, period), asked.homes.label(thing)
+        views, name = _reached(graph, {thing}, _VIEW, period), asked.label(thing)
         if not views.certain and not views.possible:
             yield f"{name}: no row shows what is behind this {domain.lower()}. Its data may come from anywhere."
             continue
@@ -114,12 +113,12 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
         if unknown:
             yield (
-                f"Rows show what is behind {name} ({_listed(graph, views.certain)}), but not what is behind its column "
+                f"Rows show what is behind {name} ({_listed(asked, views.certain)}), but not what is behind its column "
                 f"{', '.join(unknown)}: the answer lacks that."
             )
         if views.possible:
             yield (
-                f"Possibly also behind {name}, and not in the answer: {_listed(graph, views.possible)}. "
+                f"Possibly also behind {name}, and not in the answer: {_listed(asked, views.possible)}. "
                 "Only queries that read it together with others show this."
             )
 
@@ -150,14 +149,14 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
         noted |= possible
         if possible:
             yield (
-                f"Possibly over {asked.homes.label(thing)}, and followed only where it is certain: "
-                f"{_listed(graph, possible)}. Only queries that read these together with others show this."
+                f"Possibly over {asked.label(thing)}, and followed only where it is certain: "
+                f"{_listed(asked, possible)}. Only queries that read these together with others show this."
             )
     possible = _reached(graph, answered - things, _SOURCE, period).possible - answered - noted - things
     if possible:
         yield (
             "Possibly over what the data went to, and followed only where it is certain: "
-            f"{_listed(graph, possible)}. Only queries that read these together with others show this."
+            f"{_listed(asked, possible)}. Only queries that read these together with others show this."
         )
     if asked.name != "end-up":
         return
@@ -165,7 +164,7 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
         # A view is in the answer only where a query that also wrote or was cut read it.
         if over := _reached(graph, things | answered, _SOURCE, period).certain - answered:
             yield (
-                f"Over what was asked for or what its data went to, and not in the answer: {_listed(graph, over)}. "
+                f"Over what was asked for or what its data went to, and not in the answer: {_listed(asked, over)}. "
                 "Reads by day do not say which of them went through a view or stream, so the answer lacks these, and "
                 "shares that open them (exposure has the shares). downstream-users has who reads these."
             )
@@ -174,7 +173,7 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
     whole = _answered(asked, (row for row in asked.answer.rows if row[by] == "OBJECT" and row[column] is None))
     if over := _reached(graph, whole, _SOURCE, period).certain - answered:
         yield (
-            f"Over what the data went to, and not in the answer: {_listed(graph, over)}. Data is followed through "
+            f"Over what the data went to, and not in the answer: {_listed(asked, over)}. Data is followed through "
             "views and streams from what was asked for and from columns, not from objects that are known as a whole "
             "alone. downstream-users has who reads these."
         )
@@ -182,11 +181,11 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
 
 def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
     """The objects in the rows of the same accounts that have a name in these rows of the answer."""
-    places = {holder.place for thing in asked.things for holder in asked.graph.names_of(thing)}
+    accounts = {holder.row_account for thing in asked.things for holder in asked.graph.names_of(thing)}
     column = asked.answer.columns.index(_DOWNWARD[asked.name])
     names = {name for row in islice(rows, MOST) if (name := row[column])}
     holders = (holder for name in names for holder in asked.graph.holders(name))
-    return {holder.iri for holder in holders if holder.place in places}
+    return {holder.iri for holder in holders if holder.row_account in accounts}
 
 
 def _reached(graph: Lookups, starts: Collection[str], term: str, period: _Period) -> _Behind:
@@ -213,7 +212,7 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
         row["query"]: row["query_id"]
         for row in asked.graph.select(_UNKNOWN, incomplete=literals(places))
         if asked.has(datetime.fromisoformat(row["time"]))
-        and (not asked.things or row["object"] in asked.things or row["query_id"] in cells)
+        and (asked.is_about(row["object"]) or row["query_id"] in cells)
     }
     if ident_by_query:
         idents = sorted(filter(None, ident_by_query.values()))
@@ -224,7 +223,7 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
         )
 
 
-def _listed(graph: Lookups, things: set[str]) -> str:
+def _listed(asked: Asked, things: set[str]) -> str:
     """Names, each once, with how many of the objects have it if several."""
-    counts = sorted(Counter(map(Homes(graph).label, things)).items())
+    counts = sorted(Counter(map(asked.label, things)).items())
     return first_of([name if count == 1 else f"{name} ({count} objects)" for name, count in counts], _SHOWN)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import datetime
+from typing import Final, NamedTuple
 
+from exporter.ask.lookups import Lookups, NameHolder, Solution, account_part, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
-
-if TYPE_CHECKING:
-    from exporter.ask.lookups import Lookups, NameHolder
 
 _OF_CHANGES: Final = """\
 SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
@@ -81,6 +79,7 @@ SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?query_id
   FILTER(BOUND(?name))
 }
 """
+CONTAINERS: Final = ("Schema", "Database")
 RENAME: Final = "RENAME"
 SWAP: Final = "SWAP"
 
@@ -106,7 +105,7 @@ class ContainerStatement(NamedTuple):
     @property
     def account(self) -> str:
         """The part of its IRI that the IRIs of all objects of its account begin with."""
-        return self.iri.rsplit("/", 2 if self.has_id else 3)[0]
+        return account_part(self.iri, has_id=self.has_id)
 
     @property
     def names(self) -> list[str]:
@@ -115,7 +114,7 @@ class ContainerStatement(NamedTuple):
 
     def counterpart(self, name: str) -> str:
         """The name that an object has after a RENAME or SWAP, or had before; empty if there is none."""
-        return moved(name, self.name, self.other) or moved(name, self.other, self.name)
+        return renamed(name, self.name, self.other) or renamed(name, self.other, self.name)
 
     def recorded(self, place: int) -> list[ContainerEvent]:
         """The events of the rows, one for each name. ``place``: in the order of time."""
@@ -133,24 +132,24 @@ class CloneStep(NamedTuple):
     source: str
 
 
-def moved(name: str, before: str, after: str) -> str:
+def renamed(name: str, before: str, after: str) -> str:
     """The name of an object of a schema or database ``before`` in the one ``after``; empty if it is not in it, or if
     either is empty.
 
-    >>> moved("D.S.T", "d.s", "E"), moved("D.S2.T", "D.S", "E")
+    >>> renamed("D.S.T", "d.s", "E"), renamed("D.S2.T", "D.S", "E")
     ('E.T', '')
     """
     prefix = f"{match_name(before)}."
     return f"{match_name(after)}.{name.removeprefix(prefix)}" if before and after and name.startswith(prefix) else ""
 
 
-def around(name: str) -> list[str]:
+def containers_of(name: str) -> list[str]:
     """The database and the schema that a name, as it is compared, is in."""
     parts = parts_of(name)
     return [".".join(parts[:count]) for count in range(1, min(len(parts), 3))]
 
 
-class Places:
+class ContainerHistory:
     """The statements on schemas and databases of one account, in the order of time. ``undone``: the place of a DROP or
     REPLACE -> that of the UNDROP that takes it back.
     """
@@ -171,41 +170,43 @@ class Places:
             for name in {match_name(name) for name in (*statement.names, statement.source) if name}:
                 self._of_name.setdefault(name, []).append(place)
 
-    def until(self, time: datetime) -> int:
+    def count_until(self, time: datetime) -> int:
         """How many statements there were until a time."""
         return bisect_right(self._times, time)
 
-    def since(self, time: datetime) -> int:
+    def count_before(self, time: datetime) -> int:
         """How many statements there were before a time."""
         return bisect_left(self._times, time)
 
     def ends(self, name: str) -> list[int]:
         """The places of all statements after which another schema or database may have what is in the name."""
-        places = (place for text in around(name) for place in self._of_name.get(text, ()))
+        places = (place for text in containers_of(name) for place in self._of_name.get(text, ()))
         return [place for place in places if self.statements[place].operation in {*ENDS, RENAME, SWAP}]
 
     def origins(self, name: str, place: int) -> Iterator[CloneStep]:
         """The CLONEs that an object may have come by that has a name before the statement at ``place``, and that no row
         made: the last one first, with that by which its source may have come, and so on.
         """
-        for statement, target, source in self.back(name, place):
+        for statement, target, source in self.backward(name, place):
             if statement.source:
                 yield CloneStep(statement, target, source)
 
-    def back(self, name: str, place: int) -> Iterator[tuple[ContainerStatement, str, str]]:
+    def backward(self, name: str, place: int) -> Iterator[tuple[ContainerStatement, str, str]]:
         """The statements by which an object may have come to the name that it has before the statement at ``place``,
         the last one first: each with the names after it and before it, after a CLONE with that in the source.
         """
         while (place := self._last(name, place)) >= 0:
             statement, former = self.statements[place], ""
             if statement.source:
-                former = moved(name, statement.name, statement.source)
+                former = renamed(name, statement.name, statement.source)
             elif place in self._restored:
                 place = self._restored[place]
-                former = moved(name, statement.name, self.statements[place].name)
+                former = renamed(name, statement.name, self.statements[place].name)
             elif statement.operation in {RENAME, SWAP}:
-                former = moved(name, statement.other, statement.name)
-                former = former or (moved(name, statement.name, statement.other) if statement.operation == SWAP else "")
+                former = renamed(name, statement.other, statement.name)
+                former = former or (
+                    renamed(name, statement.name, statement.other) if statement.operation == SWAP else ""
+                )
             elif statement.operation == RESTORES:
                 continue
             if not former:
@@ -217,29 +218,29 @@ class Places:
         """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
         statements on its schema and database make of it, ``until`` a time: each with its place.
         """
-        for found, source, target in self.forth(name, place):
+        for found, source, target in self.forward(name, place):
             statement = self.statements[found]
             if until is not None and statement.time >= until:
                 return
             if statement.source:
                 yield CloneStep(statement, target, source), found
 
-    def forth(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
+    def forward(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
         """The places of the statements by which an object got other names, or copies, that has a name from the
         statement at ``place`` on: each with the names before it and after it, after a CLONE with that of the copy.
         """
         place -= 1
         while (place := self._next(name, place)) < len(self.statements):
             found, statement, other = place, self.statements[place], ""
-            if statement.source and (target := moved(name, statement.source, statement.name)):
+            if statement.source and (target := renamed(name, statement.source, statement.name)):
                 yield place, name, target
                 continue
             if place in self.undone:
                 place = self.undone[place]
-                other = moved(name, statement.name, self.statements[place].name)
+                other = renamed(name, statement.name, self.statements[place].name)
             elif statement.operation in ENDS:
                 return
-            elif statement.operation == SWAP or moved(name, statement.name, statement.other):
+            elif statement.operation == SWAP or renamed(name, statement.name, statement.other):
                 other = statement.counterpart(name)
             if other:
                 yield found, name, other
@@ -250,7 +251,7 @@ class Places:
         does nothing to it.
         """
         found = -1
-        for text in around(name):
+        for text in containers_of(name):
             places = self._of_name.get(text, [])
             number = bisect_left(places, before) - 1
             while number >= 0 and not self._is_on(places[number], text):
@@ -260,7 +261,7 @@ class Places:
 
     def _next(self, name: str, after: int) -> int:
         """The place of the next statement that a name is in, after a place; their number if there is none."""
-        every = (self._of_name.get(text, []) for text in around(name))
+        every = (self._of_name.get(text, []) for text in containers_of(name))
         later = (places[number] for places in every if (number := bisect_right(places, after)) < len(places))
         return min(later, default=len(self.statements))
 
@@ -268,17 +269,17 @@ class Places:
         return text in map(match_name, self.statements[place].names)
 
 
-def clone_rows(graph: Lookups) -> list[dict[str, str]]:
+def clone_rows(graph: Lookups) -> list[Solution]:
     """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
     return [] if not _has_containers(graph) else [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
 
 
 def _has_containers(graph: Lookups) -> bool:
     """Whether rows give a schema or database as an object of its own. An index knows it; a query is planned first."""
-    return any(any(graph.with_text("ah:domain", domain)) for domain in ("Schema", "Database"))
+    return any(any(graph.with_text("ah:domain", domain)) for domain in CONTAINERS)
 
 
-def places_of(graph: Lookups) -> dict[str, Places]:
+def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
     """What happened to schemas and databases, by account."""
     if not _has_containers(graph):
         return {}
@@ -294,18 +295,16 @@ def places_of(graph: Lookups) -> dict[str, Places]:
         found[key] = min(statement, found.get(key, statement))
     every = [*found.values(), *(_statement(row, BEGINS, row["target"], "", row["source"]) for row in clones.values())]
     accounts = sorted({statement.account for statement in every})
-    return {account: Places(one for one in every if one.account == account) for account in accounts}
+    return {account: ContainerHistory(one for one in every if one.account == account) for account in accounts}
 
 
-def _statement(row: dict[str, str], operation: str, name: str, other: str, source: str) -> ContainerStatement:
-    time = datetime.fromisoformat(row["time"]).astimezone(UTC)
-    iri, change = row["made"], row["change"]
-    return ContainerStatement(
-        time, row["time"], row["query_id"], operation, name, other, iri, bool(row["id"]), change, source
-    )
+def _statement(row: Solution, operation: str, name: str, other: str, source: str) -> ContainerStatement:
+    at, iri, change = row["time"], row["made"], row["change"]
+    has_id = bool(row["id"])
+    return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source)
 
 
-def inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
+def periods_inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:
     """From when until when an object is in a schema or database: while it has a name in it that it got while this had
     its own. What is in one that is renamed goes with it, under its former name until a row shows the new one; what has
     the new name already is in another one. The questions about masks have the same rule.

@@ -9,29 +9,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import FOLLOWING, MOST, Asked, Way
-from exporter.ask.lookups import Lookups, iris
-from exporter.ask.places import CloneStep, ContainerStatement, Places, clone_rows, moved
-from exporter.input.properties import is_of_source, read
-from exporter.model.effects import CREATES
-from exporter.model.identifiers import TRUNCATED, match_name
+from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
+from exporter.ask.lookups import EARLY, Lookups, Solution, iris
+from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
-_NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
-"""The properties of a change that give an object another name."""
-_AROUND: Final = ("Schema", "Database")
-_ANY_KIND: Final = "Object"
-"""The kind of what a row gives no kind of."""
-_FIRST: Final = datetime.min.replace(tzinfo=UTC)
-_Row = dict[str, str]
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
@@ -81,69 +71,6 @@ ORDER BY ?time ?target ?source
 """What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
 
 
-def is_source_cut(graph: Lookups, query: str) -> bool:
-    """Whether what a query made may be a CLONE of anything, as Snowflake cut the source, the name of what was made, by
-    which its objects are found, or all of the change.
-    """
-    created = [change for change, operation in _changes(graph, query) if operation in CREATES]
-    is_cut = (
-        _is_cut(graph, change, lambda name: bool(is_of_source(name))) or _is_nameless_clone(graph, change)
-        for change in created
-    )
-    return may_end(graph, query) or any(is_cut)
-
-
-def _is_nameless_clone(graph: Lookups, change: str) -> bool:
-    return bool(graph.text(change, "ah:madeFromName")) and graph.text(change, "ah:objectName") is None
-
-
-def may_move(graph: Lookups, query: str) -> bool:
-    """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: it may
-    have ended one, or what it says of names is missing.
-    """
-    changes = _changes(graph, query)
-    return may_end(graph, query) or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
-
-
-def may_end(graph: Lookups, query: str) -> bool:
-    """Whether a change of which Snowflake cut something may have dropped or replaced any object, or taken that back:
-    all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows,
-    or the name of a schema or database, by which what is in it is found.
-    """
-    changes = _changes(graph, query)
-    kinds = {
-        (graph.text(thing, "ah:domain"), graph.text(change, "ah:objectName") is None)
-        for change, _ in changes
-        for thing in _changed(graph, change)
-    }
-    return not changes or any(kind == _ANY_KIND or (kind in _AROUND and is_unnamed) for kind, is_unnamed in kinds)
-
-
-def may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:
-    """Whether a change of which Snowflake cut something may have renamed a column of one of the objects."""
-    changes = _changes(graph, query)
-    altered = (change for change, operation in changes if operation not in CREATES)
-    return not changes or any(not things.isdisjoint(_changed(graph, change)) for change in altered)
-
-
-def _changed(graph: Lookups, change: str) -> Iterable[str]:
-    return graph.objects(change, "ah:changedObject")
-
-
-def _changes(graph: Lookups, query: str) -> list[tuple[str, str]]:
-    """The changes of a query on record, with their operations."""
-    changes = graph.subjects("dcterms:isPartOf", query)
-    return [(change, operation) for change in changes if (operation := graph.text(change, "ah:operation"))]
-
-
-def _is_cut(graph: Lookups, change: str, is_meant: Callable[[str], bool]) -> bool:
-    """Whether Snowflake cut one of these properties of a change, or all of them."""
-    properties = graph.text(change, "ah:properties")
-    return properties == TRUNCATED or TRUNCATED in (
-        value for name, value in read(properties).atoms.items() if is_meant(name)
-    )
-
-
 class _Gap(NamedTuple):
     """A step through a CLONE that the answer lacks. ``thing``: what came by it, empty where it is not on record.
     ``column``: the column that lacks the step, empty for the whole object.
@@ -159,14 +86,13 @@ def clones(asked: Asked) -> Iterator[str]:
     """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
     if asked.name in FOLLOWING:
         made = list(asked.graph.select(_MADE))
-        if made or any(statement.source for each in asked.places.values() for statement in each.statements):
-            way = asked.way
-            steps = _Steps(asked, way)
-            yield from _inferred(asked, _with_sources(steps.inferred(), asked.places))
-            yield from _missing(asked, way, steps)
-            yield from _made(asked, way, made)
+        if made or any(statement.source for each in asked.containers.values() for statement in each.statements):
+            steps = _Steps(asked)
+            yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
+            yield from _missing(asked, steps)
+            yield from _made(asked, made)
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
-        for note in _inferred(asked, _with_sources(_shown(asked), asked.places)):
+        for note in _inferred(asked, _with_sources(_shown(asked), asked.containers)):
             yield note + (_DIRECT if asked.name == "column-lineage" else "")
     if asked.name in _OF_SETTINGS:
         yield from _brought(asked)
@@ -178,35 +104,36 @@ def clones(asked: Asked) -> Iterator[str]:
 class _Steps:
     """The steps through a CLONE on the way of an answer."""
 
-    def __init__(self, asked: Asked, way: Way) -> None:
-        self._asked, self._graph, self._way, self._places = asked, asked.graph, way, asked.places
+    def __init__(self, asked: Asked) -> None:
+        self._asked, self._graph, self._lineage, self._histories = asked, asked.graph, asked.lineage, asked.containers
 
-    def inferred(self) -> list[_Row]:
+    def inferred(self) -> list[Solution]:
         """The steps through a CLONE that are inferred."""
         return [
             row
             for row in _every_inferred(self._graph)
-            if self._way.is_of_all or (row["made"] in self._way.states and (self._way.is_up or self._is_followed(row)))
+            if self._lineage.is_of_all
+            or (row["made"] in self._lineage.states and (self._lineage.is_up or self._is_followed(row)))
         ]
 
-    def _is_followed(self, row: _Row) -> bool:
+    def _is_followed(self, row: Solution) -> bool:
         """Whether data is followed through an inferred step down."""
-        if self._way.is_from_reads and self._way.thing(row["state"]) in self._way.asked_things:
+        if self._lineage.is_from_reads and self._lineage.thing(row["state"]) in self._lineage.asked_things:
             return False  # its first step is a query that reads the asked object, and no CLONE does
-        return row["state"] in self._way.states or row["from"] in (self._way.columns or ())
+        return row["state"] in self._lineage.states or row["from"] in (self._lineage.columns or ())
 
     def gaps(self) -> Iterator[_Gap]:
         """The steps that the answer lacks, by the time that is asked for."""
-        every = [*(self._gaps_up() if self._way.is_up else self._gaps_down()), *self._gaps_of_unknown()]
+        every = [*(self._gaps_up() if self._lineage.is_up else self._gaps_down()), *self._gaps_of_unknown()]
         until = self._asked.until
         return (gap for gap in dict.fromkeys(every) if until is None or gap.step.clone.time <= until)
 
     def _gaps_up(self) -> Iterator[_Gap]:
         whole = self._beginnings("ah:UnrecordedVersion")
-        if self._way.columns is None:
-            states = whole if self._way.is_of_all else whole & self._way.states
-            begun = {(self._way.thing(state), "") for state in states}
-            things = {self._way.thing(row["made"]) for row in self.inferred()} & self._way.asked_things
+        if self._lineage.columns is None:
+            states = whole if self._lineage.is_of_all else whole & self._lineage.states
+            begun = {(self._lineage.thing(state), "") for state in states}
+            things = {self._lineage.thing(row["made"]) for row in self.inferred()} & self._lineage.asked_things
             begun |= {  # of which rows show no version
                 (thing, column)
                 for column in self._asked.match_names("column_name")
@@ -215,9 +142,9 @@ class _Steps:
             }
         else:
             begun = {
-                (self._way.thing(version), "" if version in whole else self._column(column))
-                for column in self._beginnings("ah:UnrecordedColumnVersion") & self._way.columns
-                if (version := self._way.whole(column)) in whole or self._graph.text(version, "ah:inferredFrom")
+                (self._lineage.thing(version), "" if version in whole else self._column(column))
+                for column in self._beginnings("ah:UnrecordedColumnVersion") & self._lineage.columns
+                if (version := self._lineage.whole(column)) in whole or self._graph.text(version, "ah:inferredFrom")
             }
         for thing, column in sorted(begun):
             for number, (account, step) in enumerate(self._origins(thing)):
@@ -227,27 +154,27 @@ class _Steps:
         return {row["state"] for row in self._graph.select(_BEGINNINGS, **{"class": name})}
 
     def _column(self, state: str) -> str:
-        return self._graph.text(self._way.thing(state), "ah:columnName") or ""
+        return self._graph.text(self._lineage.thing(state), "ah:columnName") or ""
 
     def _origins(self, thing: str) -> Iterator[tuple[str, CloneStep]]:
         """The CLONEs that an object may have come by, by the name under which rows show it first."""
         names = self._graph.names_of(thing)
-        if names and (places := self._places.get(names[0].account)):
-            since = places.until(datetime.fromisoformat(names[0].since))
-            for step in places.origins(match_name(names[0].name), since):
+        if names and (history := self._histories.get(names[0].account)):
+            since = history.count_until(datetime.fromisoformat(names[0].since))
+            for step in history.origins(match_name(names[0].name), since):
                 yield names[0].account, step
 
     def _gaps_down(self) -> Iterator[_Gap]:
         inferred = [row for row in _every_inferred(self._graph) if self._is_followed(row)]
-        whole = {(row["change"], self._way.thing(row["state"])) for row in inferred}
+        whole = {(row["change"], self._lineage.thing(row["state"])) for row in inferred}
         of_columns = {
-            (row["change"], self._way.thing(row["state"]))
+            (row["change"], self._lineage.thing(row["state"]))
             for row in inferred
-            if row["from"] in (self._way.columns or ())
+            if row["from"] in (self._lineage.columns or ())
         }
         columns: dict[str, set[str]] = {}
-        for column in self._way.columns or ():
-            columns.setdefault(self._way.thing(self._way.whole(column)), set()).add(self._column(column))
+        for column in self._lineage.columns or ():
+            columns.setdefault(self._lineage.thing(self._lineage.whole(column)), set()).add(self._column(column))
         for thing, periods in sorted(self._periods().items()):
             for account, place, step in self._copies_of(thing):
                 key = step.clone.change, thing
@@ -263,21 +190,21 @@ class _Steps:
     def _periods(self) -> dict[str, list[tuple[datetime, datetime | None]]]:
         """When each object held the data. What a column got is there also when others of its columns are written."""
         found: dict[str, list[tuple[datetime, datetime | None]]] = {}
-        for state in self._way.states:
+        for state in self._lineage.states:
             made = self._graph.text(state, "prov:generatedAtTime")
             ends = [*self._graph.objects(state, "ah:validUntil"), *self._graph.objects(state, "prov:invalidatedAtTime")]
-            until = min(map(datetime.fromisoformat, ends), default=None) if self._way.columns is None else None
-            period = datetime.fromisoformat(made) if made else _FIRST, until
-            found.setdefault(self._way.thing(state), []).append(period)
+            until = min(map(datetime.fromisoformat, ends), default=None) if self._lineage.columns is None else None
+            period = datetime.fromisoformat(made) if made else EARLY, until
+            found.setdefault(self._lineage.thing(state), []).append(period)
         return found
 
     def _copies_of(self, thing: str) -> Iterator[tuple[str, int, CloneStep]]:
         """The CLONEs that copied an object, each with its place."""
         for holder in self._graph.names_of(thing):
-            if places := self._places.get(holder.account):
-                begin = places.since(datetime.fromisoformat(holder.since))
+            if history := self._histories.get(holder.account):
+                begin = history.count_before(datetime.fromisoformat(holder.since))
                 until = datetime.fromisoformat(holder.until) if holder.until else None
-                for step, place in places.copies(match_name(holder.name), begin, until):
+                for step, place in history.copies(match_name(holder.name), begin, until):
                     yield holder.account, place, step
 
     def _copies_of_copies(self, account: str, name: str, place: int) -> Iterator[_Gap]:
@@ -285,7 +212,7 @@ class _Steps:
         waiting, visited = [(name, place)], set[tuple[str, int]]()
         while waiting:
             name, place = waiting.pop()
-            for step, found in self._places[account].copies(name, place):
+            for step, found in self._histories[account].copies(name, place):
                 yield _Gap(step, account)
                 if (step.target, found) not in visited:
                     visited.add((step.target, found))
@@ -294,15 +221,15 @@ class _Steps:
     def _gaps_of_unknown(self) -> Iterator[_Gap]:
         """Of what is asked for by a name that no row gives, at any time."""
         until = self._asked.until
-        for name in sorted(self._asked.match_names()) if not self._way.is_of_all else ():
+        for name in sorted(self._asked.match_names()) if not self._lineage.is_of_all else ():
             if self._graph.holders(name):
                 continue
-            for account, places in self._places.items():
-                end = len(places.statements) if until is None else places.until(until)
-                ends = [place for place in places.ends(name) if until is None and place < end]
-                if self._way.is_up:
+            for account, history in self._histories.items():
+                end = len(history.statements) if until is None else history.count_until(until)
+                ends = [place for place in history.ends(name) if until is None and place < end]
+                if self._lineage.is_up:
                     for place in (end, *ends):
-                        yield from (_Gap(step, account) for step in places.origins(name, place))
+                        yield from (_Gap(step, account) for step in history.origins(name, place))
                 else:
                     for place in (0, *(place + 1 for place in ends)):
                         yield from self._copies_of_copies(account, name, place)
@@ -310,17 +237,17 @@ class _Steps:
     @cached_property
     def arrived(self) -> dict[tuple[str, str], str]:
         """CLONE and name in its target -> the object that came by it, as far as rows name it later."""
-        things = sorted({self._way.thing(state) for state in self._beginnings("ah:UnrecordedVersion")})
+        things = sorted({self._lineage.thing(state) for state in self._beginnings("ah:UnrecordedVersion")})
         first = ((thing, next(self._origins(thing), None)) for thing in things)
         return {(found[1].clone.change, found[1].target): thing for thing, found in first if found}
 
 
-def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[_Row]:
+def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[Solution]:
     """The steps through a CLONE that are inferred. ``made``: only those that made one of these versions."""
     return list(graph.select(_INFERRED, made="" if made is None else f"VALUES ?made {{ {iris(made)} }}"))
 
 
-def _shown(asked: Asked) -> Iterator[_Row]:
+def _shown(asked: Asked) -> Iterator[Solution]:
     """The inferred steps in an answer of single steps: of the objects or queries that are asked for; if none are, those
     with a name in the answer.
     """
@@ -340,28 +267,26 @@ def _shown(asked: Asked) -> Iterator[_Row]:
             yield step
 
 
-def _with_sources(steps: Iterable[_Row], places: dict[str, Places]) -> Iterator[_Row]:
+def _with_sources(steps: Iterable[Solution], histories: dict[str, ContainerHistory]) -> Iterator[Solution]:
     """Inferred steps with the name that the source had at the time of the CLONE."""
-    clones = {one.change: one for each in places.values() for one in each.statements if one.source}
+    clones = {one.change: one for each in histories.values() for one in each.statements if one.source}
     for step in steps:
         if clone := clones.get(step["change"]):
-            yield {**step, "source": moved(match_name(step["target"]), clone.name, clone.source)}
+            yield {**step, "source": renamed(match_name(step["target"]), clone.name, clone.source)}
 
 
-def _inferred(asked: Asked, steps: Iterable[_Row]) -> Iterator[str]:
+def _inferred(asked: Asked, steps: Iterable[Solution]) -> Iterator[str]:
     """A note that steps are inferred."""
-    until = asked.until
     texts = dict.fromkeys(
-        f"{step['target']} from {step['source']} at {step['time']}"
-        for step in steps
-        if until is None or datetime.fromisoformat(step["time"]) <= until
+        f"{step['target']} from {step['source']} at {step['time']}" for step in steps if asked.is_by_then(step["time"])
     )
     if texts:
         yield f"{INFERRED}: {first_of(list(texts), _SHOWN)}."
 
 
-def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
+def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
     """A note for each CLONE through which the answer has no step: the last ones."""
+    lineage = asked.lineage
     by_clone: dict[ContainerStatement, list[_Gap]] = {}
     for gap in steps.gaps():
         by_clone.setdefault(gap.step.clone, []).append(gap)
@@ -373,10 +298,12 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
             source = asked.graph.called(step.source, account, clone.time)
             target = asked.graph.called(step.target, account, clone.time, arrived)
             lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
-            is_known = (arrived and not way.is_up) or asked.graph.holders(step.source if way.is_up else step.target)
-            others[source if way.is_up else target] = bool(is_known)
+            is_known = (arrived and not lineage.is_up) or asked.graph.holders(
+                step.source if lineage.is_up else step.target
+            )
+            others[source if lineage.is_up else target] = bool(is_known)
         known, unknown = ([name for name, has_row in others.items() if has_row == one] for one in (True, False))
-        ask = f" Ask for {first_of(known, _SHOWN)}, too." if known and not way.is_of_all else ""
+        ask = f" Ask for {first_of(known, _SHOWN)}, too." if known and not lineage.is_of_all else ""
         ask += f" No row names {first_of(unknown, _SHOWN)}." if unknown else ""
         yield (
             f"{clone.name} was cloned from {clone.source} at {clone.at}. {NO_STEP} {first_of(lacking, _SHOWN)}.{ask}"
@@ -388,30 +315,31 @@ def _missing(asked: Asked, way: Way, steps: _Steps) -> Iterator[str]:
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
 
 
-def _made(asked: Asked, way: Way, rows: Iterable[_Row]) -> Iterator[str]:
+def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
-    ours, theirs = ("target", "source") if way.is_up else ("source", "target")
+    lineage = asked.lineage
+    ours, theirs = ("target", "source") if lineage.is_up else ("source", "target")
     lacking = [
         row
         for row in rows
-        if row["has_columns" if way.is_of_columns else "has_data"] != "true"
-        if way.is_of_all or match_name(row[ours]) in way.names
-        if asked.until is None or datetime.fromisoformat(row["time"]) <= asked.until
+        if row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
+        if lineage.is_of_all or match_name(row[ours]) in lineage.names
+        if asked.is_by_then(row["time"])
     ]
     for row in lacking[:_SHOWN]:
         account = next((holder.account for holder in asked.graph.names_of(row["made"])), "")
         time = datetime.fromisoformat(row["time"])
-        other = asked.graph.called(row[theirs], account, time, "" if way.is_up else row["made"])
+        other = asked.graph.called(row[theirs], account, time, "" if lineage.is_up else row["made"])
         yield (
             f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
-            f"{'their columns' if way.is_of_columns else 'them'}."
-            + ("" if way.is_of_all else f" Ask for {other}, too.")
+            f"{'their columns' if lineage.is_of_columns else 'them'}."
+            + ("" if lineage.is_of_all else f" Ask for {other}, too.")
         )
 
 
 def _brought(asked: Asked) -> Iterator[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
-    inferred = _with_sources(_every_inferred(asked.graph), asked.places)
+    inferred = _with_sources(_every_inferred(asked.graph), asked.containers)
     rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
     names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
     names |= asked.match_names()

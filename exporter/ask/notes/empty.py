@@ -1,41 +1,23 @@
-"""Why an answer is empty, or smaller than the person may think: what the graph knows of it, in notes.
+"""Notes on why an answer is empty, or about times outside of the record.
 
-:func:`explain` has all of them, for the command and for pages. It looks up a few triples by index. It asks the question
-again by id only if the answer is empty and the question is quick.
+The question is asked again by id only if the answer is empty and the question is quick.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask import (
-    anew,
-    built_elsewhere,
-    clones,
-    grants,
-    incomplete,
-    left_out,
-    lost_tags,
-    nameless,
-    other_uses,
-    policy_bodies,
-    protection,
-    shared_names,
-    unrecorded,
-    views,
-    without_ids,
-)
-from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked, in_utc, record_period
-from exporter.ask.lookups import Lookups, iris
-from exporter.ask.masks import masked_copies, masked_elsewhere
+from exporter.ask.container_history import CONTAINERS
+from exporter.ask.lookups import Lookups, in_utc, iris
+from exporter.ask.notes import views
+from exporter.ask.notes.asked import MOST, Asked, record_period
+from exporter.ask.notes.incomplete import ACCESSES
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
-from exporter.ask.shipped import is_shipped
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -95,69 +77,16 @@ SELECT DISTINCT ?has_columns WHERE {
   BIND(EXISTS { ?column dcterms:isPartOf ?written ; prov:wasDerivedFrom ?source } AS ?has_columns)
 }
 """
-_OF_BASES: Final = ("sensitive-data-movement", "end-up", "column-copies")
+OF_BASE_OBJECTS: Final = ("sensitive-data-movement", "end-up", "column-copies")
 """Questions that follow base objects, or the source columns that rows give of what they name directly."""
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
-_ACCOUNTS_SHOWN: Final = 5
 _DATA_OF_OTHERS: Final = ("View", "Stream")
-_AROUND: Final = ("Database", "Schema")
 _NO_DATA: Final = (
     *("View", "Materialized view", "Semantic View", "Stream"),
     *("Function", "Procedure", "External function"),
 )
-
-
-def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
-    """The notes on an answer, each once; none where nothing is known to be missing. ``looked_up``: those of the look-up
-    of its names. Only what is dangerous not to know comes before these.
-    """
-    notes: list[Callable[[Asked], Iterable[str]]] = [lambda _: looked_up, _outside]
-    if is_shipped(asked.question):
-        notes = [shared_names.held_by_several, shared_names.in_use, *notes]
-    if not asked.is_of_page:
-        notes += [left_out.reads_by_day, left_out.short_queries]
-    notes += [left_out.within_intervals]
-    if is_shipped(asked.question):
-        notes += [
-            protection.enforced_before,
-            protection.untagged,
-            protection.of_wholes,
-            policy_bodies.unknown_bodies,
-        ]
-        notes += [*([] if asked.answer.rows else [protection.nothing_set])]
-        notes += [
-            masked_elsewhere,
-            masked_copies,
-            grants.on_all,
-            grants.listings,
-            grants.ended,
-            grants.of_names,
-            anew.took_place,
-            lost_tags.lost_with_the_object,
-            _several_accounts,
-            _nested_statements,
-            without_ids.revokes_not_counted,
-            other_uses.otherwise_used,
-            built_elsewhere.called_otherwise,
-            built_elsewhere.under_other_names,
-            shared_names.of_one_name,
-        ]
-        notes += [clones.clones, nameless.objects_by_name, views.views_and_streams]
-    elif asked.is_of_page:
-        notes += [clones.clones, nameless.on_page]
-    if is_shipped(asked.question) or asked.is_of_page:
-        notes += [without_ids.former_columns, without_ids.dropped_columns]
-        notes += [without_ids.letter_cases, incomplete.agents]
-        notes += [other_uses.only_as_source, other_uses.through_shared, nameless.given_twice]
-        if not asked.answer.rows:
-            notes += [_emptied, _by_id, protection.tags_of_another_time, _kinds, _not_as_base]
-            notes += [other_uses.without_columns]
-        notes += [grants.shared, unrecorded.containers]
-    notes += [incomplete.incomplete_queries, incomplete.of_unknown_request, incomplete.of_unknown_account]
-    notes += [incomplete.contradicted]
-    return list(dict.fromkeys(text for note in notes for text in note(asked)))
 
 
 def no_row(store: Store, params: ParameterValues = MappingProxyType({})) -> str:
@@ -180,7 +109,7 @@ def no_row(store: Store, params: ParameterValues = MappingProxyType({})) -> str:
 # --- times ------------------------------------------------------------------------------------------------------------
 
 
-def _outside(asked: Asked) -> Iterator[str]:
+def outside_of_record(asked: Asked) -> Iterator[str]:
     """A note if a time is before the first day on record or after the last one."""
     kinds = {parameter.name: parameter.kind for parameter in asked.question.parameters}
     names = [name for name in kinds if name in _TIMES and kinds[name] == "time" and asked.values(name)]
@@ -206,9 +135,9 @@ def _outside(asked: Asked) -> Iterator[str]:
         )
 
 
-def _emptied(asked: Asked) -> Iterator[str]:
+def removed_data(asked: Asked) -> Iterator[str]:
     """For an empty answer about the data of an object at a time: the last statement before it that removed the data."""
-    times = asked.times("at") if asked.name in views.UPWARD else []
+    times = asked.times("at")
     ended = defaultdict[tuple[str, str], list[tuple[datetime, str]]](list)
     for thing in sorted(asked.things) if times else ():
         if (asked.graph.text(thing, "ah:domain") or "").endswith(("Policy", "Tag")):
@@ -231,7 +160,7 @@ def _emptied(asked: Asked) -> Iterator[str]:
 # --- the same question by id ------------------------------------------------------------------------------------------
 
 
-def _by_id(asked: Asked) -> Iterator[str]:
+def same_by_id(asked: Asked) -> Iterator[str]:
     """For an empty answer by name: the rows that there are by the ids of what had the name. The name counts only as
     long as an object had it, the id always.
     """
@@ -282,54 +211,49 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
             return True
     places = [thing]
     if is_by_column:
-        own = graph.subjects("ah:columnOf", thing)
-        places = [column for column in own if not columns or graph.text(column, "ah:matchName") in columns]
+        places = graph.columns_of(thing, columns)
     states = [state for place in places for state in graph.subjects("prov:specializationOf", place)]
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
     elif is_by_column:
         states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
-    return any(_is_then(asked, query) for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
-
-
-def _is_then(asked: Asked, query: str) -> bool:
-    """Whether a query started by the end of the time that is asked for."""
-    start = asked.graph.text(query, "prov:startedAtTime")
-    return asked.until is None or start is None or in_utc(start) <= asked.until
+    queries = (query for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
+    starts = (graph.text(query, "prov:startedAtTime") for query in queries)
+    return any(start is None or asked.is_by_then(start) for start in starts)
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------
 
 
-def _kinds(asked: Asked) -> Iterator[str]:
+def kinds_without_record(asked: Asked) -> Iterator[str]:
     """For an empty answer about objects of a kind for which rows do not record what was asked."""
     needs = asked.question.needs
     for thing in sorted(asked.about):
-        domain, name = asked.graph.text(thing, "ah:domain") or "", asked.homes.label(thing)
+        domain, name = asked.graph.text(thing, "ah:domain") or "", asked.label(thing)
         if domain == "Stage" and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-        elif domain == "Stage" and needs & incomplete.ACCESSES:
+        elif domain == "Stage" and needs & ACCESSES:
             yield (
                 f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
                 "only COPY, PUT, GET and queries on it are on record."
             )
-        elif domain in _NO_DATA and needs & (incomplete.ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
+        elif domain in _NO_DATA and needs & (ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
             yield (
                 f"{name} is a {domain.lower()}: it holds no data of its own. "
-                f"{views.behind(asked.graph, thing) or _UNKNOWN_BEHIND}, too."
+                f"{views.behind(asked, thing) or _UNKNOWN_BEHIND}, too."
                 + (_READ_ITSELF if asked.name == "sensitive-data-movement" and domain in _DATA_OF_OTHERS else "")
             )
-        elif domain in _AROUND and needs & incomplete.ACCESSES:
+        elif domain in CONTAINERS and needs & ACCESSES:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
-        elif domain == "Share" and needs & incomplete.ACCESSES:
+        elif domain == "Share" and needs & ACCESSES:
             yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
 
 
-def _not_as_base(asked: Asked) -> Iterator[str]:
+def not_as_base_object(asked: Asked) -> Iterator[str]:
     """For an empty answer of a question that follows base objects alone, as the documents' query does, or the columns
     that rows give of what a query named: rows have a provider's tables in neither.
     """
-    for thing in sorted(asked.about) if asked.name in _OF_BASES else ():
+    for thing in sorted(asked.about):
         if (asked.graph.text(thing, "ah:domain") or "") in _NO_DATA:
             continue
         has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}
@@ -339,37 +263,6 @@ def _not_as_base(asked: Asked) -> Iterator[str]:
             is_whole = ("false" in has_columns or is_behind) and asked.name != "end-up"
             where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (
-                f"Queries that wrote read {asked.homes.label(thing)}, but it is not among their base objects, which "
+                f"Queries that wrote read {asked.label(thing)}, but it is not among their base objects, which "
                 f"this question follows. {where}."
             )
-
-
-def _nested_statements(asked: Asked) -> Iterator[str]:
-    """A note on statements in the answer that ran others: the answer has those of one parent."""
-    if asked.name != "statements-of-request":
-        return
-    graph = asked.graph
-    callers = [
-        ident
-        for ident in (row["query_id"] or "" for row in asked.answer.dicts())
-        if any(
-            graph.text(part, "ah:queryId")
-            for query in graph.with_text("ah:queryId", ident)
-            for part in graph.subjects("dcterms:isPartOf", query)
-        )
-    ]
-    if callers:
-        yield (
-            "Some of these statements ran others, which the answer does not have: ask for the statements of "
-            f"{first_of(callers, _SHOWN)}, too."
-        )
-
-
-def _several_accounts(asked: Asked) -> Iterator[str]:
-    """A note if an answer about all objects is of several accounts: its rows have names alone."""
-    accounts = asked.graph.accounts()
-    if asked.answer.rows and not asked.things and not asked.values("query_id") and len(accounts) > 1:
-        yield (
-            f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer "
-            "does not say of which one a name is."
-        )

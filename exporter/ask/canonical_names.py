@@ -21,19 +21,18 @@ from exporter.openlineage.settings import HELPERS
 NAMED: Final = ("table", "view", "stream", "stage", "object", "location")
 _SHARED_NAMES: Final = ("table", "view", "object")
 """Kinds of which no two objects have one name at one time; what has it is preferred to a stream or stage."""
-_READS: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
-class Homes:
+class CanonicalNames:
     """The names of the tables, views, streams and stages of one graph."""
 
     def __init__(self, graph: Lookups) -> None:
         self._lookups = graph
         self._holders: dict[str, Mapping[str, list[NameHolder]]] = {}
-        self._homes: dict[str, NameHolder] = {}
+        self._canonical_names: dict[str, NameHolder] = {}
         self._built_under: dict[tuple[str, str], set[NameHolder]] = {}
 
-    def in_places(self, name: str) -> Mapping[str, list[NameHolder]]:
+    def by_account(self, name: str) -> Mapping[str, list[NameHolder]]:
         """The objects that had a name, by their account: :attr:`exporter.ask.lookups.NameHolder.account`."""
         if name not in self._holders:
             by_account = defaultdict[str, list[NameHolder]](list)
@@ -54,23 +53,23 @@ class Homes:
         is_older = self._lookups.names_of(holder.iri)[0] == holder and not self._lookups.is_made(holder)
         return is_older and self._lookups.is_made(names[0])
 
-    def home(self, iri: str) -> NameHolder:
+    def of(self, iri: str) -> NameHolder:
         """The last name of an object but for those under which it was only set aside. The name that it got in the place
         of another object is none of these, though nothing read or filled it under the name before it was replaced.
         """
-        if iri not in self._homes:
+        if iri not in self._canonical_names:
             names = self._lookups.names_of(iri)
             while len(names) > 1 and self._is_set_aside(names[-2], names[-1]):
                 if names[-1] in self._built(names[-1]):
                     break
                 names.pop()
-            self._homes[iri] = names[-1]
-        return self._homes[iri]
+            self._canonical_names[iri] = names[-1]
+        return self._canonical_names[iri]
 
     def label(self, iri: str) -> str:
         """What an object is called in a note: by the name under which it counts, by which it can be asked for."""
         names = self._lookups.names_of(iri)
-        return self.home(iri).name if len(names) > 1 else self._lookups.label(iri)
+        return self.of(iri).name if len(names) > 1 else self._lookups.label(iri)
 
     def _built(self, named: NameHolder) -> set[NameHolder]:
         """Of the objects that had a name, those that began with it, and those that were built to take their place. One
@@ -79,7 +78,7 @@ class Homes:
         key = named.account, match_name(named.name)
         if key not in self._built_under:
             found = self._built_under[key] = set()
-            holders = self.in_places(key[1]).get(key[0], [])
+            holders = self.by_account(key[1]).get(key[0], [])
             again = self._names_of_builds(key, holders)
             for before, holder in zip([None, *holders], holders, strict=False):
                 names = self._lookups.names_of(holder.iri)
@@ -97,7 +96,7 @@ class Homes:
         names = {one.iri: self._lookups.names_of(one.iri) for one in holders if holders[-1].until is None}
         pairs = {(iri, one.key) for iri, own in names.items() for one, two in pairwise(own) if two.key == name}
         several = {key for key, number in Counter(key for _, key in pairs).items() if number > 1}
-        return {key for key in several if all(one.until for one in self.in_places(key[1]).get(key[0], ()))}
+        return {key for key in several if all(one.until for one in self.by_account(key[1]).get(key[0], ()))}
 
     def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
         """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was
@@ -125,8 +124,7 @@ class Homes:
             query
             for access in accesses
             if holder.name in graph.objects(access, "ah:objectName")
-            for term in _READS
-            for query in graph.subjects(term, access)
+            for query in graph.reads_with(access)
         )
         writers = (
             query
@@ -142,7 +140,7 @@ class Homes:
 
 def _kind(holder: NameHolder) -> str:
     """``table`` of ``snowflake://A/table/5``."""
-    return holder.iri[len(holder.place) + 1 :].partition("/")[0]
+    return holder.iri[len(holder.row_account) + 1 :].partition("/")[0]
 
 
 def _preferred(holders: list[NameHolder]) -> list[NameHolder]:

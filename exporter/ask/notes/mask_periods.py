@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
-from exporter.ask.asked import Asked, in_utc
-from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.places import inside
-from exporter.ask.without_ids import same_names
+from exporter.ask.container_history import CONTAINERS, periods_inside
+from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.notes.asked import Asked
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
 
@@ -22,8 +21,6 @@ _MASKED: Final = {
     ("ah:property", "maskingPolicies"): "ah:settingOn",
 }
 """A property and its text, of all nodes that say of a mask what it is on -> the property that does."""
-EARLY: Final = datetime.min.replace(tzinfo=UTC)
-LATE: Final = datetime.max.replace(tzinfo=UTC)
 _CUT: Final = f"object_modified_by_ddl {TRUNCATED}"
 WHOLE: Final = ""
 """In the place of a column: a mask of which rows name the object alone."""
@@ -34,9 +31,14 @@ def masked_things(graph: Lookups) -> set[str]:
     """The objects on which rows show masking policies, also by tags."""
     nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
     masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
-    forms = {form for tag in masked for form in (tag, *same_names(graph, tag))}
+    return masked | _tagged_with(graph, masked)
+
+
+def _tagged_with(graph: Lookups, tags: Iterable[str]) -> set[str]:
+    """The objects on which rows show one of the tags, in any form of it."""
+    forms = {form for tag in tags for form in (tag, *graph.same_names(tag))}
     marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
-    return masked | {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+    return {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
 
 
 def masked_columns(asked: Asked, thing: str) -> set[str]:
@@ -62,7 +64,7 @@ def own_masks(graph: Lookups, thing: str, period: Period = ALWAYS) -> set[str]:
     """The columns on which rows show a masking policy in a period, also by rows that give the object in another form:
     of which no row says that it was unset before.
     """
-    forms = (thing, *same_names(graph, thing))
+    forms = (thing, *graph.same_names(thing))
     every = (
         (column, held) for form in forms for column, of_column in masks_of(graph, form).items() for held in of_column
     )
@@ -96,7 +98,7 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     enforced = [
         (column, held)
         for enforcement in graph.subjects("ah:protectedObject", thing)
-        if graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+        if graph.is_mask(enforcement)
         for column in [graph.text(enforcement, "ah:protectedColumn")]
         for held in _enforced(graph, enforcement, [held for place, held in by_rows if place in {column, None}])
     ]
@@ -123,7 +125,7 @@ def tags_of(graph: Lookups, thing: str) -> dict[str, dict[str, list[Held]]]:
     that a column has or had -> periods. :data:`WHOLE` for the object as a whole.
     """
     found = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
-    for setting, held in _set_on(graph, [thing, *same_names(graph, thing)], "tags"):
+    for setting, held in _set_on(graph, [thing, *graph.same_names(thing)], "tags"):
         for name in _names(graph, graph.text(setting, "ah:onColumn")):
             found[min(_elements(graph, setting), default="")][name].append(held)
     return found
@@ -181,7 +183,7 @@ def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator
 def _elements(graph: Lookups, setting: str) -> frozenset[str]:
     """The tag or policy that is set, in all its forms; empty if the row does not name it."""
     elements = graph.objects(setting, "ah:elementObject")
-    return frozenset(form for one in elements for form in (one, *same_names(graph, one)))
+    return frozenset(form for one in elements for form in (one, *graph.same_names(one)))
 
 
 def _is_cut(graph: Lookups, change: str) -> bool:
@@ -195,13 +197,10 @@ def _first(graph: Lookups, nodes: Iterable[str], term: str) -> datetime:
 
 def masked_wholes(graph: Lookups) -> set[str]:
     """The schemas and databases with tags that mask."""
-    places = (place for one in graph.with_text("ah:property", "maskingPolicies")
-              for place in graph.objects(one, "ah:settingOn"))  # fmt: skip
-    tags = {place for place in places if graph.text(place, "ah:domain") == "Tag"}
-    forms = {form for tag in tags for form in (tag, *same_names(graph, tag))}
-    marks = (mark for form in forms for mark in graph.subjects("ah:elementObject", form))
-    wholes = {whole for mark in marks for whole in graph.objects(mark, "ah:settingOn")}
-    return {whole for whole in wholes if graph.text(whole, "ah:domain") in {"Schema", "Database"}}
+    masks = graph.with_text("ah:property", "maskingPolicies")
+    masked = (thing for mask in masks for thing in graph.objects(mask, "ah:settingOn"))
+    tags = {thing for thing in masked if graph.text(thing, "ah:domain") == "Tag"}
+    return {whole for whole in _tagged_with(graph, tags) if graph.text(whole, "ah:domain") in CONTAINERS}
 
 
 def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], period: Period = ALWAYS) -> bool:
@@ -212,7 +211,7 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
         if holder.account not in {around.account for around in graph.names_of(place)}:
             continue
         masked = [held for _, held in _by_tags(graph, place)]
-        periods = inside(graph, holder.iri, place) if masked else ()
+        periods = periods_inside(graph, holder.iri, place) if masked else ()
         for since, until in periods:
             there = Period(max(since, period.begin), min(until or LATE, period.end))
             if there.begin < there.end and any(one.overlaps(there) for one in masked):
@@ -223,9 +222,4 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
 def _names(graph: Lookups, column: str | None) -> set[str]:
     if column is None:
         return {WHOLE}
-
-    def renamed(one: str) -> Iterator[str]:
-        yield from graph.objects(one, "ah:renamedFrom")
-        yield from graph.subjects("ah:renamedFrom", one)
-
-    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], renamed)}
+    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}

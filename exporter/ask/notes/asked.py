@@ -4,23 +4,29 @@ the data of its answer went through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from exporter.ask.homes import Homes
-from exporter.ask.lookups import Lookups, iris, literals
+from exporter.ask.answers import Answer, first_of
+from exporter.ask.canonical_names import CanonicalNames
+from exporter.ask.container_history import ContainerHistory, container_histories
+from exporter.ask.lookups import Lookups, in_utc, iris, literals
 from exporter.ask.parameters import ParameterValues, instant, values_of
-from exporter.ask.places import Places, places_of
 from exporter.ask.shipped import Question, is_shipped
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
-if TYPE_CHECKING:
-    from exporter.ask.answers import Answer
-
+SHIPPED, PAGE, OWN = "shipped", "page", "own"
+"""Kinds of questions: ours, those of parts of web pages, and those of users."""
+POLICY_COVERAGE, TAG_REACH, UNMASKED_READS = "policy-coverage", "tag-reach", "unmasked-reads"
+AGENT_READS, CHANGES = "agent-reads", "changes"
+"""Questions that several notes treat in a way of their own."""
+TIME_COLUMNS: Final = ("first_time", "last_read", "query_start_time")
+"""Columns of answers with a time at which what the row names had its name."""
+_SHOWN: Final = 3
 MOST: Final = 1_000
 """The most rows and names of an answer that notes look at, and the most queries that they count."""
 
@@ -44,24 +50,33 @@ class Asked:
         return self.question.name
 
     @cached_property
-    def places(self) -> dict[str, Places]:
+    def containers(self) -> dict[str, ContainerHistory]:
         """What happened to schemas and databases, by account."""
-        return places_of(self.graph)
+        return container_histories(self.graph)
 
     @cached_property
-    def homes(self) -> Homes:
+    def canonical_names(self) -> CanonicalNames:
         """Under which names objects count."""
-        return Homes(self.graph)
+        return CanonicalNames(self.graph)
 
     @cached_property
-    def way(self) -> Way:
+    def lineage(self) -> Lineage:
         """What its data went through, of a question that follows data."""
-        return Way(self)
+        return Lineage(self)
 
     @property
     def followed(self) -> set[str]:
         """The objects that its data went through; empty for a question that does not follow data, or all data."""
-        return set() if self.name not in FOLLOWING else self.way.things
+        return set() if self.name not in FOLLOWING else self.lineage.things
+
+    def label(self, thing: str) -> str:
+        """What an object is called in a note."""
+        return self.canonical_names.label(thing)
+
+    @cached_property
+    def kind(self) -> str:
+        """One of :data:`SHIPPED`, :data:`PAGE` and :data:`OWN`."""
+        return SHIPPED if is_shipped(self.question) else PAGE if self.is_of_page else OWN
 
     @property
     def is_of_page(self) -> bool:
@@ -73,6 +88,15 @@ class Asked:
         """The objects that are asked for; pages ask for one by its IRI."""
         of_page = [] if is_shipped(self.question) else values_of(self.params, "object")
         return {*self.things, *of_page}
+
+    @cached_property
+    def accounts(self) -> set[str]:
+        """The accounts of the objects that are asked for."""
+        return {holder.account for thing in self.about for holder in self.graph.names_of(thing)}
+
+    def is_about(self, thing: str) -> bool:
+        """Whether an object is one that the parameters mean; true of any, if they mean none."""
+        return not self.things or thing in self.things
 
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""
@@ -96,6 +120,21 @@ class Asked:
         """The time until which rows are asked for; None for all."""
         return max(self.times("at", "until"), default=None)
 
+    @cached_property
+    def has_several_accounts(self) -> bool:
+        """Whether the graph has rows of several accounts, so that a name alone does not say of which one it is."""
+        return len(self.graph.accounts()) > 1
+
+    def is_by_then(self, time: str) -> bool:
+        """Whether a time of the graph is until the time that is asked for."""
+        return self.until is None or in_utc(time) <= self.until
+
+    def has_activity(self, activity: str) -> bool:
+        """Whether a query, reads of a day or a change is in the time that is asked for."""
+        terms = ("prov:startedAtTime", "ah:lastStartedAtTime")
+        times = [in_utc(time) for term in terms for time in self.graph.objects(activity, term)]
+        return bool(times) and self.has(*times)
+
     def has(self, *times: datetime) -> bool:
         """Whether something at these times is in the time that is asked for."""
         since, until = self.since, self.until
@@ -116,9 +155,13 @@ def record_begin(graph: Lookups) -> str:
     return "the first row" if covered is None else covered[0]
 
 
-def in_utc(time: str) -> datetime:
-    """A time of the graph. Times cannot be compared as texts, since they have fractions of any length."""
-    return datetime.fromisoformat(time).astimezone(UTC)
+def queries_in_words(graph: Lookups, queries: Iterable[str]) -> str:
+    """``query q1`` or ``queries q1, q2``; those without an id by when they started."""
+    each = [(graph.text(query, "ah:queryId"), graph.text(query, "prov:startedAtTime")) for query in queries]
+    ids, times = sorted(ident for ident, _ in each if ident), sorted({time or "" for ident, time in each if not ident})
+    texts = [f"{'query' if len(ids) == 1 else 'queries'} {first_of(ids, _SHOWN)}"] if ids else []
+    texts += [f"queries without an id at {first_of(times, _SHOWN)}"] if times else []
+    return " and ".join(texts)
 
 
 # --- what the data of an answer went through --------------------------------------------------------------------------
@@ -172,7 +215,7 @@ SELECT DISTINCT ?start WHERE {
 """
 
 
-class Way:
+class Lineage:
     """What the data of an answer went through. ``states``: versions of objects; ``columns``: versions of columns, None
     where whole objects are followed. Both are empty for questions that are about all objects. ``asked_things``: the
     objects that are asked for.

@@ -13,16 +13,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.lookups import Lookups
+from exporter.ask.notes.asked import AGENT_READS, Asked
 from exporter.ask.parameters import instant
 from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
-
-if TYPE_CHECKING:
-    from exporter.ask.asked import Asked
-    from exporter.ask.lookups import Lookups
 
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files of the quarantine with the rows of one run of an update that could not be read."""
@@ -120,10 +118,8 @@ def _read_json(path: Path) -> Any:
 
 # --- reads by day -----------------------------------------------------------------------------------------------------
 
-COUNTED_BY_DAY: Final = "column-readers"
+_COUNTED_BY_DAY: Final = "column-readers"
 """The question that counts queries."""
-OF_AGENTS: Final = "agent-reads"
-"""The question about agents. A daily read has the agents of all reads of a user, object and day together."""
 _BY_DAY: Final = "This graph has reads by day (export --reads daily):"
 _LATE: Final = " The first_time of a view is too late where one of them was the first to read it."
 
@@ -149,12 +145,12 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
             f"{_BY_DAY} a row without query_id stands for a user's reads of an object on a day, at the time of the "
             "first."
         )
-    if asked.name == OF_AGENTS:
+    if asked.name == AGENT_READS:
         yield (
             f"{_BY_DAY} the agent took part in some of the reads that a row stands for. The user may have done the "
             "others alone, so not every column and mask need be the agent's."
         )
-    if asked.name == COUNTED_BY_DAY and (len(asked.things) > 1 or len(asked.values("column_name")) > 1):
+    if asked.name == _COUNTED_BY_DAY and (len(asked.things) > 1 or len(asked.values("column_name")) > 1):
         yield (
             f"{_BY_DAY} several columns are asked for (a name may mean several objects), and a query that read more "
             "than one of them counts once for each."
@@ -195,7 +191,7 @@ def short_queries(asked: Asked) -> Iterator[str]:
             "rows without id": "A row without query_id stands for calls of a user in an interval, at its start.",
             "counted": "All their calls count. Calls that also have a row in ACCESS_HISTORY count twice.",
         }.get(asked.question.aggregated_queries)
-        if asked.name == OF_AGENTS:
+        if asked.name == AGENT_READS:
             how = "Their rows never name an agent."
         if how:
             yield f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"

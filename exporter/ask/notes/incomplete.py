@@ -5,20 +5,25 @@ a name, or in a form that is not known (``ah:incomplete``).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from exporter.ask import clones, left_out, nameless
-from exporter.ask.asked import MOST, Asked, in_utc
-from exporter.ask.lookups import literals
+from exporter.ask.answers import first_of
+from exporter.ask.container_history import CONTAINERS
+from exporter.ask.lookups import Lookups, in_utc, literals
+from exporter.ask.notes import changes_without_id
+from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked
 from exporter.ask.shipped import is_shipped
+from exporter.input.properties import is_of_source, read
+from exporter.model.effects import CREATES
 from exporter.model.identifiers import FUNCTIONS, TRUNCATED, normal_domain
 from exporter.model.incomplete import ACCOUNTS, KNOWN_DOMAINS, NOT_UNDERSTOOD, OF_ALL_ANSWERS, REQUESTS, UNNAMED
 
 ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
+_SHOWN: Final = 3
 _DDL: Final = "object_modified_by_ddl"
 _NEEDED_BY: Final = {
     "direct_objects_accessed": ACCESSES,
@@ -68,12 +73,17 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
         lacking |= {_DDL} if queries else set()
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(_unnamed_reasons(asked, place) if UNNAMED in reasons else ())):
-                for query in islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST):
+                for query in _lacking(asked, place, reason):
                     if _is_asked_for(asked, query, needs):
                         queries.add(query)
                         lacking.add(place)
         if queries:
             yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+
+
+def _lacking(asked: Asked, place: str, reason: str) -> Iterator[str]:
+    """Queries of whose rows something is missing at a place, for one of the reasons of ``ah:incomplete``."""
+    return islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST)
 
 
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
@@ -85,22 +95,22 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
     """
     of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
     of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
-    if asked.name == nameless.OF_FIRST_TIMES and _is_new_by_name(asked):
+    if asked.name == CHANGES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
-        yield from (query for query in islice(cut, MOST) if clones.may_move(asked.graph, query))
+        yield from (query for query in islice(cut, MOST) if _may_move(asked.graph, query))
     of_columns = bool(asked.values("column_name"))
     if "DDL" in asks_for or not (of_names or of_columns or "lineage" in asks_for):
         return
     for reason in reasons:
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"), MOST):
+        for query in _lacking(asked, _DDL, reason):
             if (
-                (of_names and clones.may_move(asked.graph, query))
-                or (of_ids and clones.may_end(asked.graph, query))
-                or (of_columns and clones.may_rename_column(asked.graph, query, {*asked.things}))
+                (of_names and _may_move(asked.graph, query))
+                or (of_ids and _may_end(asked.graph, query))
+                or (of_columns and _may_rename_column(asked.graph, query, {*asked.things}))
             ):
                 counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
             else:
-                is_clone = "lineage" in asks_for and clones.is_source_cut(asked.graph, query)
+                is_clone = "lineage" in asks_for and _is_source_cut(asked.graph, query)
                 counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
                 counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
             if counts:
@@ -109,7 +119,7 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
 
 def _is_new_by_name(asked: Asked) -> bool:
     """Whether something that is known by its name alone was read or copied for the first time."""
-    names = {row["object_name"] or "" for row in nameless.first_times(asked)}
+    names = {row["object_name"] or "" for row in changes_without_id.first_times(asked)}
     return any(not holder.ident for name in names for holder in asked.graph.holders(name))
 
 
@@ -148,6 +158,74 @@ def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> st
     return f"{count} {queries_are} {why}, {LACKS} {pronoun} did{otherwise}{the_first}"
 
 
+# --- what a change that was cut may have done -------------------------------------------------------------------------
+
+_NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
+"""The properties of a change that give an object another name."""
+_ANY_KIND: Final = "Object"
+"""The kind of what a row gives no kind of."""
+
+
+def _is_source_cut(graph: Lookups, query: str) -> bool:
+    """Whether what a query made may be a CLONE of anything, as Snowflake cut the source, the name of what was made, by
+    which its objects are found, or all of the change.
+    """
+    created = [change for change, operation in _changes(graph, query) if operation in CREATES]
+    is_cut = (
+        _is_cut(graph, change, lambda name: bool(is_of_source(name)))
+        or (bool(graph.text(change, "ah:madeFromName")) and graph.text(change, "ah:objectName") is None)
+        for change in created
+    )
+    return _may_end(graph, query) or any(is_cut)
+
+
+def _may_move(graph: Lookups, query: str) -> bool:
+    """Whether a change of which Snowflake cut something may have dropped an object, or given it another name: it may
+    have ended one, or what it says of names is missing.
+    """
+    changes = _changes(graph, query)
+    return _may_end(graph, query) or any(_is_cut(graph, change, lambda name: name in _NAMES) for change, _ in changes)
+
+
+def _may_end(graph: Lookups, query: str) -> bool:
+    """Whether a change of which Snowflake cut something may have dropped or replaced any object, or taken that back:
+    all of it is missing, or the kind of what was changed, without which it is not known to be an object of other rows,
+    or the name of a schema or database, by which what is in it is found.
+    """
+    changes = _changes(graph, query)
+    kinds = {
+        (graph.text(thing, "ah:domain"), graph.text(change, "ah:objectName") is None)
+        for change, _ in changes
+        for thing in _changed(graph, change)
+    }
+    return not changes or any(kind == _ANY_KIND or (kind in CONTAINERS and is_unnamed) for kind, is_unnamed in kinds)
+
+
+def _may_rename_column(graph: Lookups, query: str, things: AbstractSet[str]) -> bool:
+    """Whether a change of which Snowflake cut something may have renamed a column of one of the objects."""
+    changes = _changes(graph, query)
+    altered = (change for change, operation in changes if operation not in CREATES)
+    return not changes or any(not things.isdisjoint(_changed(graph, change)) for change in altered)
+
+
+def _changed(graph: Lookups, change: str) -> Iterable[str]:
+    return graph.objects(change, "ah:changedObject")
+
+
+def _changes(graph: Lookups, query: str) -> list[tuple[str, str]]:
+    """The changes of a query on record, with their operations."""
+    changes = graph.subjects("dcterms:isPartOf", query)
+    return [(change, operation) for change in changes if (operation := graph.text(change, "ah:operation"))]
+
+
+def _is_cut(graph: Lookups, change: str, is_meant: Callable[[str], bool]) -> bool:
+    """Whether Snowflake cut one of these properties of a change, or all of them."""
+    properties = graph.text(change, "ah:properties")
+    return properties == TRUNCATED or TRUNCATED in (
+        value for name, value in read(properties).atoms.items() if is_meant(name)
+    )
+
+
 # --- agents, requests, accounts ---------------------------------------------------------------------------------------
 
 _REQUESTS: Final = "requests"
@@ -159,10 +237,7 @@ def agents(asked: Asked) -> Iterator[str]:
     """What the answer about agents lacks: rows that name no agent, agents that Snowflake cut, and agents without type,
     id and name.
     """
-    if asked.name != left_out.OF_AGENTS:
-        return
-    every = islice(asked.graph.with_text("ah:incomplete", f"agents_info {TRUNCATED}"), MOST)
-    cut = {query for query in every if _is_asked_for(asked, query)}
+    cut = {query for query in _lacking(asked, "agents_info", TRUNCATED) if _is_asked_for(asked, query)}
     if cut:
         yield _lacks(asked, cut, _REASONS[_CUT].format("agents_info"))
     elif not asked.answer.rows and not any(asked.graph.of_class("ah:SoftwareAgent")):
@@ -179,7 +254,7 @@ def agents(asked: Asked) -> Iterator[str]:
         )
 
 
-def of_unknown_request(asked: Asked) -> Iterator[str]:
+def cut_requests(asked: Asked) -> Iterator[str]:
     """A note on queries of which Snowflake cut the parent or the root."""
     queries, places = _cut_requests(asked)
     if queries:
@@ -193,7 +268,7 @@ def _cut_requests(asked: Asked) -> tuple[set[str], list[str]]:
     """
     found: dict[str, set[str]] = {}
     for column in _needed_of_request(asked):
-        for query in islice(asked.graph.with_text("ah:incomplete", f"{column} {TRUNCATED}"), MOST):
+        for query in _lacking(asked, column, TRUNCATED):
             if _is_of_request(asked, query):
                 found.setdefault(column, set()).add(query)
     return set().union(*found.values()), sorted(found)
@@ -236,11 +311,11 @@ SELECT DISTINCT ?query ?columns WHERE { ?query ah:unknownColumns ?columns FILTER
 """
 
 
-def contradicted(asked: Asked) -> Iterator[str]:
+def contradicting_rows(asked: Asked) -> Iterator[str]:
     """A note on queries whose rows give different parents, roots or agents. A query has one, so the graph has the
     others as text alone (docs/input.md, "Duplicates").
     """
-    columns = ("agents_info",) if asked.name == left_out.OF_AGENTS else _needed_of_request(asked)
+    columns = ("agents_info",) if asked.name == AGENT_READS else _needed_of_request(asked)
     ids, found, contradicting = asked.values("query_id"), set[str](), set[str]()
     for column in columns:
         for row in asked.graph.select(_NOT_KEPT, key=literals([f'"{column}":'])):
@@ -256,17 +331,35 @@ def contradicted(asked: Asked) -> Iterator[str]:
         )
 
 
-def of_unknown_account(asked: Asked) -> Iterator[str]:
+def cut_accounts(asked: Asked) -> Iterator[str]:
     """A note on queries of which Snowflake cut the account: what they did may be of another one."""
     needs, queries, places = asked.question.needs, set[str](), list[str]()
     for place in ACCOUNTS if needs else ():
-        every = islice(asked.graph.with_text("ah:incomplete", f"{place} {TRUNCATED}"), MOST)
-        cut = {query for query in every if _is_asked_for(asked, query, needs)}
+        cut = {query for query in _lacking(asked, place, TRUNCATED) if _is_asked_for(asked, query, needs)}
         places += [place] if cut else []
         queries |= cut
     if queries:
         why = _REASONS[_CUT].format(", ".join(sorted(places)))
         yield _lacks(asked, queries, why, ", or have it as of another account")
+
+
+def nested_statements(asked: Asked) -> Iterator[str]:
+    """A note on statements in the answer that ran others: the answer has those of one parent."""
+    graph = asked.graph
+    callers = [
+        ident
+        for ident in (row["query_id"] or "" for row in asked.answer.dicts())
+        if any(
+            graph.text(part, "ah:queryId")
+            for query in graph.with_text("ah:queryId", ident)
+            for part in graph.subjects("dcterms:isPartOf", query)
+        )
+    ]
+    if callers:
+        yield (
+            "Some of these statements ran others, which the answer does not have: ask for the statements of "
+            f"{first_of(callers, _SHOWN)}, too."
+        )
 
 
 # --- without a name ---------------------------------------------------------------------------------------------------

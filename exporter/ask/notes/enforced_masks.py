@@ -10,17 +10,17 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import MOST, Asked
-from exporter.ask.lookups import Lookups, iris, literals
-from exporter.ask.without_ids import same_names
+from exporter.ask.lookups import Lookups, Solution, iris, literals
+from exporter.ask.notes.asked import MOST, Asked
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -57,42 +57,6 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
 }
 """
 """The same of reads by day, and of calls that are added up, which have no id."""
-_RELATED: Final = """\
-SELECT DISTINCT ?column ?masked WHERE {
-  {
-    SELECT DISTINCT ?column ?masked WHERE {
-      {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?masked ah:columnOf ?object ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?object ah:sameNameAs|^ah:sameNameAs ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?shows ah:view ?object ; ah:sourceObject ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?column ah:columnOf ?object ; ah:matchName ?match .
-        ?shows ah:sourceObject ?object ; ah:view ?owner .
-        ?masked ah:columnOf ?owner ; ah:matchName ?match .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?shown ah:viewColumn ?column ; ah:sourceColumn ?masked .
-      } UNION {
-        VALUES ?column { @columns@ }
-        ?shown ah:sourceColumn ?column ; ah:viewColumn ?masked .
-      }
-    }
-  }
-  FILTER(?column != ?masked)
-}
-"""
-"""The columns that a mask has to be on: of the same name in another form, behind a view, or of a view."""
 _ENFORCED: Final = """\
 SELECT DISTINCT ?masked ?place ?reads ?first ?last WHERE {
   VALUES ?masked { @masked@ }
@@ -135,7 +99,6 @@ SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
   BIND(CONCAT(COALESCE(?then, ?label), COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
 }
 """
-_USES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 _COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
 
 
@@ -151,7 +114,7 @@ class _Reads(NamedTuple):
     last: datetime
 
     @classmethod
-    def of(cls, text: str, column: str, row: dict[str, str]) -> _Reads:
+    def of(cls, text: str, column: str, row: Solution) -> _Reads:
         first, last = (datetime.fromisoformat(row[name]) for name in ("first", "last"))
         return cls(text, column, row["reads"], first, last)
 
@@ -160,14 +123,10 @@ class _Reads(NamedTuple):
         return self.first <= other.last and other.first <= self.last
 
 
-def masked_elsewhere(asked: Asked) -> Iterator[str]:
+def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
     """A note on such reads, for the questions that say what was read in clear."""
-    if asked.name not in {"unmasked-reads", "agent-reads"}:
-        return
     reads = list(_reads(asked))
-    related = defaultdict[str, set[str]](set)
-    for row in asked.graph.select(_RELATED, columns=iris({one.column for one in reads})) if reads else ():
-        related[row["column"]].add(row["masked"])
+    related = _related_columns(asked.graph, {one.column for one in reads})
     enforced = _enforced(asked.graph, set[str]().union(*related.values()))
     found = {
         (one.text, mask.text)
@@ -186,30 +145,55 @@ def masked_elsewhere(asked: Asked) -> Iterator[str]:
         )
 
 
+def _related_columns(graph: Lookups, columns: Iterable[str]) -> dict[str, set[str]]:
+    """Columns -> the columns that a mask on them may be on, too: of the same name in another form, behind a view, or of
+    a view.
+    """
+    owners = cache(lambda thing: _same_and_views(graph, thing))
+    found = dict[str, set[str]]()
+    for column in columns:
+        own, name = graph.text(column, "ah:columnOf") or "", graph.text(column, "ah:matchName") or ""
+        related = {other for owner in owners(own) for other in graph.columns_of(owner, {name})}
+        for one, other in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn")):
+            related |= {end for shown in graph.subjects(one, column) for end in graph.objects(shown, other)}
+        found[column] = related - {column}
+    return found
+
+
+def _same_and_views(graph: Lookups, thing: str) -> set[str]:
+    """An object, what may be the same, what is behind it if it is a view, and the views over it."""
+    behind = {one for shows in graph.subjects("ah:view", thing) for one in graph.objects(shows, "ah:sourceObject")}
+    return {thing, *graph.same_names(thing), *behind, *_views_over(graph, thing)}
+
+
+def _views_over(graph: Lookups, thing: str) -> set[str]:
+    return {view for shows in graph.subjects("ah:sourceObject", thing) for view in graph.objects(shows, "ah:view")}
+
+
 def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
     """The reads, each with a masked column, as text, of an object that the row gives nowhere else: it can be a view
-    between a view and its table. What rows give of both is compared by columns (:data:`_RELATED`).
+    between a view and its table. What rows give of both is compared by columns (:func:`_related_columns`).
     """
     of = {one: graph.text(one.column, "ah:columnOf") or "" for one in reads}
     found = {
         (one.text, place)
         for one, thing in of.items()
-        for place, is_given in _beside(graph, one.key, thing)
+        for place, is_given in _masks_of_same_read(graph, one.key, thing)
         if not is_given
     }
-    for mask, thing, is_given in _beside_by_day(graph, set(of.values())):
+    for mask, thing, is_given in _masks_of_same_day(graph, set(of.values())):
         for one in () if is_given else reads:
             if of[one] == thing and one.key == mask.key and one.may_be_of(mask):
                 found.add((one.text, mask.text))
     return found
 
 
-def masked_beside(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
+def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
     the names of those that were read, as they are compared; empty: any.
     """
-    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _beside(graph, read, thing)}
-    return found | {mask.text for mask, _, _ in _beside_by_day(graph, [thing], columns)}
+    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _masks_of_same_read(graph, read, thing)}
+    return found | {mask.text for mask, _, _ in _masks_of_same_day(graph, [thing], columns)}
 
 
 def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
@@ -218,19 +202,18 @@ def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     for access in graph.subjects("ah:accessedObject", thing):
         names = {graph.text(column, "ah:matchName") for column in graph.objects(access, "ah:readColumn")}
         if not columns or not names.isdisjoint(columns):
-            found.update(read for term in _USES for read in graph.subjects(term, access))
+            found.update(graph.reads_with(access))
     return found
 
 
-def _beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
+def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
     """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
     over it, and objects of which the row names no column; and whether the query read the object of that column by its
     own name, too.
     """
     for enforcement in graph.objects(read, "ah:enforced"):
         owner, column = (graph.text(enforcement, term) for term in ("ah:protectedObject", "ah:protectedColumn"))
-        is_mask = graph.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
-        if is_mask and owner is not None and (column is None or owner != thing):
+        if graph.is_mask(enforcement) and owner is not None and (column is None or owner != thing):
             of_owner = _types(graph, read, owner)
             is_shared = _may_be_shared(graph, enforcement, column, thing)
             is_given = bool(of_owner) and not is_shared and column is not None
@@ -251,16 +234,14 @@ def _may_be_shared(graph: Lookups, enforcement: str, column: str | None, thing: 
     """
     if not column or graph.text(enforcement, "ah:setByProvider") != "true":
         return False
-    name = graph.text(column, "ah:matchName")
-    return any(graph.text(own, "ah:matchName") == name for own in graph.subjects("ah:columnOf", thing))
+    return bool(graph.columns_of(thing, {graph.text(column, "ah:matchName") or ""}))
 
 
 def _types(graph: Lookups, read: str, thing: str) -> set[str]:
     """How a query read an object: ``DIRECT``, ``BASE``."""
-    accesses = (access for term in _USES for access in graph.objects(read, term))
     return {
         kind
-        for access in accesses
+        for access in graph.accesses_of(read)
         if thing in graph.objects(access, "ah:accessedObject")
         for kind in graph.objects(access, "ah:accessType")
     }
@@ -270,7 +251,7 @@ def _that_read(columns: Collection[str]) -> str:
     return _COLUMNS_READ.replace("@names@", ", ".join(literals([name]) for name in columns)) if columns else ""
 
 
-def _beside_by_day(
+def _masks_of_same_day(
     graph: Lookups, things: Collection[str], columns: Collection[str] = ()
 ) -> Iterator[tuple[_Reads, str, bool]]:
     """The same of reads by day: masks, each with the object of which it may have covered what was read, and whether the
@@ -302,9 +283,8 @@ def _types_by_day(
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
     """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
-    shows = graph.subjects("ah:sourceObject", thing) if graph.is_of_other(thing) else ()
-    over = {view for source in shows for view in graph.objects(source, "ah:view")}
-    return other in {thing, *same_names(graph, thing), *over}
+    over = _views_over(graph, thing) if graph.is_of_other(thing) else ()
+    return other in {thing, *graph.same_names(thing), *over}
 
 
 def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
@@ -319,10 +299,13 @@ def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
 
 def _reads(asked: Asked) -> Iterator[_Reads]:
     """The reads of the answer."""
+    graph = asked.graph
     rows = [row for row in islice(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
     by_id = {(row["query_id"], row["column_name"]) for row in rows if row["query_id"]}
     for row in asked.graph.select(_READS, ids=literals({query_id for query_id, _ in by_id if query_id})):
-        if (row["query_id"], row["column_name"]) in by_id and _is_asked(asked, row["column"]):
+        if (row["query_id"], row["column_name"]) in by_id and asked.is_about(
+            graph.text(row["column"], "ah:columnOf") or ""
+        ):
             yield _Reads.of(f"query {row['query_id']}", row["column"], row)
     others = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
@@ -331,12 +314,8 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
         if not row["query_id"]
     }
     for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(others))) if others else ():
-        if _is_asked(asked, row["column"]):
+        if asked.is_about(graph.text(row["column"], "ah:columnOf") or ""):
             yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
-
-
-def _is_asked(asked: Asked, column: str) -> bool:
-    return not asked.things or asked.graph.text(column, "ah:columnOf") in asked.things
 
 
 def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:
@@ -381,13 +360,11 @@ SELECT DISTINCT ?query WHERE {
 """The queries that wrote, and enforced a mask on an object that they read by no name of its own; or a provider's."""
 
 
-def masked_copies(asked: Asked) -> Iterator[str]:
+def copies_perhaps_masked(asked: Asked) -> Iterator[str]:
     """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
     copy, or made one, and enforced a mask that may have been on the same data.
     """
-    if asked.name != "unmasked-copies":
-        return
-    graph, found = asked.graph, _beside_copies(asked)
+    graph, found = asked.graph, _masks_of_copies(asked)
     if found:
         texts = [f"{place} for {copy}" for place, copy in sorted(found)]
         yield (
@@ -398,7 +375,7 @@ def masked_copies(asked: Asked) -> Iterator[str]:
     made = {
         f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
         for row in islice(graph.select(_WRITTEN), MOST)
-        for place in _masked_beside_sources(graph, row["query"])
+        for place in _masks_of_sources(graph, row["query"])
     }
     if made:
         yield (
@@ -408,7 +385,7 @@ def masked_copies(asked: Asked) -> Iterator[str]:
         )
 
 
-def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
+def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
     """The columns, as text, on which queries that read a copy enforced a mask, each with the copy."""
     graph = asked.graph
     copies = {
@@ -420,31 +397,28 @@ def _beside_copies(asked: Asked) -> set[tuple[str, str]]:
     values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
     reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
     rows = list(islice(reads, MOST))
-    found = {(place, row["place"]) for row in rows for place, _ in _beside(graph, row["read"], row["thing"])}
+    found = {
+        (place, row["place"]) for row in rows for place, _ in _masks_of_same_read(graph, row["read"], row["thing"])
+    }
     things, names = ({one[number] for one in copies} for number in (0, 1))
-    by_day = _beside_by_day(graph, things, names) if copies else ()
+    by_day = _masks_of_same_day(graph, things, names) if copies else ()
     return found | {
         (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
     }
 
 
-def _masked_beside_sources(graph: Lookups, query: str) -> set[str]:
+def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
     """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
     not among these.
     """
-    versions = (version for version in graph.objects(query, "ah:madeVersion"))
+    versions = graph.objects(query, "ah:madeVersion")
     parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
-    derivations = {
-        derivation
-        for part in islice(parts, MOST)
-        for derivation in (
-            *graph.subjects("ah:targetColumnVersion", part),
-            *graph.objects(part, "ah:derivationPattern"),
-        )
-    }
+    derivations = {derivation for part in islice(parts, MOST) for derivation in graph.derivations_of(part)}
     own = {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
     enforced = graph.objects(query, "ah:enforced")
     told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}
     sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
-    found = {place for source in sources for place, is_given in _beside(graph, query, source) if not is_given}
+    found = {
+        place for source in sources for place, is_given in _masks_of_same_read(graph, query, source) if not is_given
+    }
     return found - told

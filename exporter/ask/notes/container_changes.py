@@ -9,28 +9,25 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from exporter.ask import nameless
 from exporter.ask.answers import first_of
-from exporter.ask.asked import Asked
-from exporter.ask.lookups import Lookups, NameHolder
-from exporter.ask.places import RENAME, SWAP, ContainerStatement, Places
+from exporter.ask.container_history import RENAME, SWAP, ContainerHistory, ContainerStatement
+from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.notes.asked import TIME_COLUMNS, UNMASKED_READS, Asked
+from exporter.ask.notes.changes_without_id import OF_ALL
 from exporter.model.clones import BEGINS, RESTORES
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
 _DONE: Final = {"DROP": "dropped", "REPLACE": "replaced", RENAME: "renamed to", SWAP: "swapped with"}
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 UNLISTED: Final = "No row lists what was in it: the answer may have"
-"""Part of each note of :func:`containers`."""
+"""Part of each note of :func:`container_changes`."""
 _AS_IT_WAS: Final = ("user-history", "policy-access", "joins", "statements-of-request", "page-query")
 """Beginnings of questions whose answers have the names of objects as they were in the rows of queries."""
 _OF_PRESENT: Final = ("exposure", "policy-coverage", "unused-objects")
 """Questions whose answers have the names of objects at the end of the time that is asked for."""
-_TIMES: Final = ("first_time", "last_read", "query_start_time")
-"""Columns of answers with a time at which what the row names had its name."""
 _WITHOUT_ID: Final = """\
 SELECT DISTINCT ?thing WHERE {
   ?thing ah:hasName ?name ; ah:domain ?domain .
@@ -63,10 +60,15 @@ class _Event(NamedTuple):
         return tuple(f"{match_name(text)}." for text in self.statement.names)
 
     @property
-    def text(self) -> str:
+    def what(self) -> str:
+        """``D.S was renamed to D.T``."""
         said = self.statement
-        other = f" {said.other}" if said.other else ""
-        return f"{said.name} was {_DONE[said.operation]}{other} at {said.at} (query {said.query_id})"
+        return f"{said.name} was {_DONE[said.operation]}" + (f" {said.other}" if said.other else "")
+
+    @property
+    def text(self) -> str:
+        """``D.S was renamed to D.T at 2026-03-04T04:00:00Z (query q7)``."""
+        return f"{self.what} at {self.statement.at} (query {self.statement.query_id})"
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -78,12 +80,8 @@ class _Event(NamedTuple):
 
     def text_of_several(self, number: int, first: _Event) -> str:
         """Of this one and those before it."""
-        said = self.statement
-        other = f" {said.other}" if said.other else ""
-        return (
-            f"{said.name} was {_DONE[said.operation]}{other} {number:,} times from {first.statement.at} on, the last "
-            f"time at {said.at} (query {said.query_id})"
-        )
+        last = f"the last time at {self.statement.at} (query {self.statement.query_id})"
+        return f"{self.what} {number:,} times from {first.statement.at} on, {last}"
 
     def is_of(self, holders: Iterable[NameHolder]) -> bool:
         """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
@@ -95,7 +93,7 @@ class _Event(NamedTuple):
         )
 
 
-class _Told(NamedTuple):
+class _Concerned(NamedTuple):
     """An event, the names that it concerns, and those to ask for, too."""
 
     event: _Event
@@ -103,7 +101,7 @@ class _Told(NamedTuple):
     ask: Sequence[str]
 
 
-def containers(asked: Asked) -> Iterator[str]:
+def container_changes(asked: Asked) -> Iterator[str]:
     """A note for each schema or database with objects that are asked for, in the answer or on the way of its data, if
     it was dropped, replaced, renamed or swapped by the time that is asked for.
     """
@@ -115,15 +113,15 @@ def containers(asked: Asked) -> Iterator[str]:
         own.setdefault(match_name(holder.name), []).append(holder)
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     told = {**_masking(asked), **named}
-    links = _links(asked, {**_nameless(asked), **told})
+    links = _links(asked, {**_without_id(asked), **told})
     later_names = {name: (name, holders) for name, holders in told.items()}
-    runs = defaultdict[tuple[str, ...], list[_Told]](list)
+    runs = defaultdict[tuple[str, ...], list[_Concerned]](list)
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
         concerned = {
             name: of_name
             for name, of_name in later_names.items()
-            if name.startswith(event.prefixes) and event.is_of(_there(asked, of_name[1], statement))
+            if name.startswith(event.prefixes) and event.is_of(_still_inside(asked, of_name[1], statement))
         }
         moved = {told_name for told_name, _ in concerned.values()}
         moved = moved & set(named) if statement.other else moved  # what masks goes on to mask under another name
@@ -134,11 +132,11 @@ def containers(asked: Asked) -> Iterator[str]:
             others = {other for other in others if not _is_asked_for(asked, other, statement)}
             others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
             ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
-            runs[event.kind].append(_Told(event, names, ask if own else []))
+            runs[event.kind].append(_Concerned(event, names, ask if own else []))
     yield from _in_words(sorted(runs.values(), key=lambda run: run[-1].event))
 
 
-def _in_words(runs: Sequence[Sequence[_Told]]) -> Iterator[str]:
+def _in_words(runs: Sequence[Sequence[_Concerned]]) -> Iterator[str]:
     """A note for each kind of statement that was run on the same schemas and databases: a SWAP of each night is one.
     Of very many, the last ones.
     """
@@ -172,13 +170,13 @@ def _events(asked: Asked) -> list[_Event]:
     """All until the time that is asked for, in order, but for what an UNDROP took back by then."""
     until = asked.until
     found = list[_Event]()
-    for places in asked.places.values():
-        undone = {end: places.statements[undrop].time for end, undrop in places.undone.items()}
+    for history in asked.containers.values():
+        undone = {end: history.statements[undrop].time for end, undrop in history.undone.items()}
         found += [
             _Event(statement, place in undone)
-            for place, statement in enumerate(places.statements)
+            for place, statement in enumerate(history.statements)
             if statement.operation not in {BEGINS, RESTORES}
-            if (place not in undone if until is None else statement.time <= until < undone.get(place, _NEVER))
+            if (place not in undone if until is None else statement.time <= until < undone.get(place, LATE))
         ]
     return sorted(found)
 
@@ -186,27 +184,27 @@ def _events(asked: Asked) -> list[_Event]:
 def _masking(asked: Asked) -> _Holders:
     """The policies and tags by which columns of the answer are masked, which ``unmasked-reads`` does not name."""
     found: _Holders = {}
-    if asked.name == "unmasked-reads" and asked.answer.rows:
+    if asked.name == UNMASKED_READS and asked.answer.rows:
         for row in asked.graph.select(_MASKING):
-            if not asked.things or row["thing"] in asked.things:
+            if asked.is_about(row["thing"]):
                 for holder in asked.graph.names_of(row["element"]):
                     found.setdefault(match_name(holder.name), []).append(holder)
     return found
 
 
-def _there(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
+def _still_inside(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
     """The objects that a statement finds: not those without an id that went with an earlier RENAME, and that no row
     names so since then.
     """
-    places = asked.places[statement.account]
+    history = asked.containers[statement.account]
     for holder in holders:
-        if holder.ident or _is_still_there(places, holder, statement):
+        if holder.ident or _is_still_inside(history, holder, statement):
             yield holder
 
 
-def _is_still_there(places: Places, holder: NameHolder, statement: ContainerStatement) -> bool:
-    passed = places.forth(match_name(holder.name), places.until(_instant(holder.since)))
-    renames = (places.statements[place] for place, _, _ in passed)
+def _is_still_inside(history: ContainerHistory, holder: NameHolder, statement: ContainerStatement) -> bool:
+    passed = history.forward(match_name(holder.name), history.count_until(_instant(holder.since)))
+    renames = (history.statements[place] for place, _, _ in passed)
     first = next((one for one in renames if one.operation == RENAME), statement)
     return first.time >= statement.time or _instant(holder.seen or "") >= first.time
 
@@ -219,7 +217,7 @@ def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
     columns = asked.answer.columns
     times: dict[str, set[str]] = {}
     for row in asked.answer.rows:
-        of_row = {time for column, time in zip(columns, row, strict=True) if time and column in _TIMES}
+        of_row = {time for column, time in zip(columns, row, strict=True) if time and column in TIME_COLUMNS}
         for part in (part for cell in row if cell for part in _between_names(cell)):
             if (name := match_name(part)).startswith(prefixes):
                 times.setdefault(name, set()).update(of_row)
@@ -227,12 +225,12 @@ def _within(asked: Asked, events: Iterable[_Event]) -> _Holders:
 
 
 def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
-    accounts = {holder.account for thing in asked.about for holder in asked.graph.names_of(thing)}
+    accounts = asked.accounts
     holders = [holder for holder in asked.graph.holders(name) if not accounts or holder.account in accounts]
     if asked.followed:
         meant = _on_way(asked, holders)
     elif times or asked.name in _OF_PRESENT:
-        ends = [*map(datetime.fromisoformat, times), asked.until or _NEVER]
+        ends = [*map(datetime.fromisoformat, times), asked.until or LATE]
         meant = [holder for holder in holders if any(map(holder.holds, ends))]
     else:
         return holders
@@ -242,20 +240,20 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> list[NameHolder]:
 def _on_way(asked: Asked, holders: Iterable[NameHolder]) -> list[NameHolder]:
     """Those that the data went through, each from when it did."""
     return [
-        replace(holder, since=max(holder.since, asked.way.begins.get(holder.iri, ""), key=_instant))
+        replace(holder, since=max(holder.since, asked.lineage.begins.get(holder.iri, ""), key=_instant))
         for holder in holders
         if holder.iri in asked.followed
     ]
 
 
 def _instant(time: str) -> datetime:
-    return datetime.fromisoformat(time).astimezone(UTC) if time else datetime.min.replace(tzinfo=UTC)
+    return in_utc(time) if time else EARLY
 
 
-def _nameless(asked: Asked) -> _Holders:
+def _without_id(asked: Asked) -> _Holders:
     """The objects without an id on the way of the data; of an answer about all objects, all of them."""
     things = {thing for thing in asked.followed if not asked.graph.text(thing, "ah:objectId")}
-    if asked.name in nameless.OF_ALL and not asked.things:
+    if asked.name in OF_ALL and not asked.things:
         things = {row["thing"] for row in asked.graph.select(_WITHOUT_ID)}
     found: _Holders = {}
     holders = [holder for thing in sorted(things) for holder in asked.graph.names_of(thing)]
@@ -274,10 +272,10 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
     """
     links: dict[ContainerStatement, dict[str, set[str]]] = {}
     for name, own in holders.items():
-        for account, places in asked.places.items():
+        for account, history in asked.containers.items():
             mine = [holder for holder in own if holder.account == account]
-            others = _Others(asked.graph, account, mine)
-            for chain in _chains(asked.graph, places, name, mine) if mine or not own else ():
+            others = _OtherHolders(asked.graph, account, mine)
+            for chain in _chains(asked.graph, history, name, mine) if mine or not own else ():
                 passed = list[ContainerStatement]()
                 for statement, other, is_back in chain:
                     passed.append(statement)
@@ -290,35 +288,37 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
 
 
 def _chains(
-    graph: Lookups, places: Places, name: str, mine: Sequence[NameHolder]
+    graph: Lookups, history: ContainerHistory, name: str, mine: Sequence[NameHolder]
 ) -> Iterator[Iterator[tuple[ContainerStatement, str, bool]]]:
     """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
     other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
     """
     every: list[NameHolder | None] = [*mine] or [None]
     for holder in every:
-        since = places.until(_instant(holder.since)) if holder else 0
-        until = places.until(_instant(holder.until)) if holder and holder.until else len(places.statements)
-        ends = [] if holder and holder.ident else [place for place in places.ends(name) if since <= place < until]
+        since = history.count_until(_instant(holder.since)) if holder else 0
+        until = history.count_until(_instant(holder.until)) if holder and holder.until else len(history.statements)
+        ends = [] if holder and holder.ident else [place for place in history.ends(name) if since <= place < until]
         ends = sorted(ends)[-_SHOWN:]
         made = _instant(holder.since if holder and graph.is_made(holder) else "")
         for place in {since, *ends, since if holder and holder.ident else until}:
-            yield _former(places, name, place, made)
+            yield _former(history, name, place, made)
         for place in {since, *(end + 1 for end in ends)}:
-            later = ((places.statements[number], later) for number, _, later in places.forth(name, place))
+            later = ((history.statements[number], later) for number, _, later in history.forward(name, place))
             yield ((one, name_then, False) for one, name_then in later if one.other)
 
 
-def _former(places: Places, name: str, place: int, made: datetime) -> Iterator[tuple[ContainerStatement, str, bool]]:
+def _former(
+    history: ContainerHistory, name: str, place: int, made: datetime
+) -> Iterator[tuple[ContainerStatement, str, bool]]:
     """The renames and swaps by which an object came to a name, until a CLONE, or until a row made it."""
-    for statement, _, former in places.back(name, place):
+    for statement, _, former in history.backward(name, place):
         if statement.source or statement.time < made:
             return
         if statement.other:
             yield statement, former, True
 
 
-class _Others:
+class _OtherHolders:
     """The objects of an account that have the names of some objects, ``mine``, and may be others."""
 
     def __init__(self, graph: Lookups, account: str, mine: Sequence[NameHolder]) -> None:

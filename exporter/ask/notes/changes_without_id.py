@@ -3,7 +3,7 @@
 - A CREATE, DROP, UNDROP, RENAME or SWAP without an id may be about an object that other rows give with an id.
 - What is renamed or swapped without an id is not followed under its other name, since nothing else says that it is the
   same.
-- What is set, or set on something, without an id: :mod:`exporter.ask.without_ids`.
+- What is set, or set on something, without an id: :mod:`exporter.ask.without_id`.
 """
 
 from __future__ import annotations
@@ -14,33 +14,36 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.asked import FOLLOWING, MOST, Asked
-from exporter.ask.lookups import Lookups, iris
-from exporter.ask.renamings import OF_MASKS, Key, Renaming, linked_names, renamings_of, renamings_of_settings
-from exporter.ask.without_ids import SAME_NAME, SET_BY, given_without_id, has_mixed_ids, sentence, settings_by_name
+from exporter.ask.lookups import SAME_NAME, Lookups, Solution, iris
+from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, UNMASKED_READS, Asked
+from exporter.ask.notes.settings_without_id import (
+    given_without_id,
+    renamings_of,
+    renamings_of_settings,
+    settings_by_name,
+)
+from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
-TWICE: Final = "with an id and without: what they say of one is not known of the other"
+WITH_AND_WITHOUT_ID: Final = "with an id and without: what they say of one is not known of the other"
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
-_Row = dict[str, str]
 
 
-def on_page(asked: Asked) -> Iterator[str]:
+def settings_of_page(asked: Asked) -> Iterator[str]:
     """Notes on rows that give no id of a tag or policy, for the part of a page that has those of an object."""
-    if asked.name in SET_BY:
-        yield from _renamed(asked, ())
-        yield from settings_by_name(asked)
+    yield from _renamed(asked, ())
+    yield from settings_by_name(asked)
 
 
-def objects_by_name(asked: Asked) -> Iterator[str]:
+def changes_without_id(asked: Asked) -> Iterator[str]:
     """Notes on rows that give no id of an object."""
     earlier_notes = [*_changed(asked)]
     yield from earlier_notes
     yield from _renamed(asked, earlier_notes)
     yield from settings_by_name(asked)
-    yield from _made_anew(asked)
+    yield from _replaced(asked)
 
 
 _TWICE: Final = """\
@@ -55,14 +58,14 @@ _OF_GRANTS: Final = ("end-up", "exposure")
 _IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless }"
 
 
-def given_twice(asked: Asked) -> Iterator[str]:
+def with_and_without_id(asked: Asked) -> Iterator[str]:
     """What rows give with an id and without: for an empty answer that follows data, is about all objects, or asks by
     id, and for pages that follow data, whose answers have what they begin at. Of an answer about grants that has rows,
     what was granted in the other form alone.
     """
     has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
     is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
-    if not is_about or (has_rows and not of_grants) or not has_mixed_ids(asked.graph):
+    if not is_about or (has_rows and not of_grants) or not asked.graph.has_mixed_ids():
         return
     about = {*asked.about, *asked.followed}
     rows = list(asked.graph.select(_TWICE, granted=_IS_GRANTED if of_grants else ""))
@@ -70,7 +73,8 @@ def given_twice(asked: Asked) -> Iterator[str]:
         rows = [row for row in rows if _lacks_grants(asked, row, _granted(asked, about))]
     names = [row["name"] for row in rows if has_rows or not about or about & {row["nameless"], row["thing"]}]
     if names:
-        yield (f"Rows give {first_of(list(dict.fromkeys(names)), _SHOWN)} {TWICE}, though it may be the same.")
+        given = first_of(list(dict.fromkeys(names)), _SHOWN)
+        yield f"Rows give {given} {WITH_AND_WITHOUT_ID}, though it may be the same."
 
 
 def _granted(asked: Asked, about: Iterable[str]) -> Collection[str]:
@@ -83,7 +87,7 @@ def _granted(asked: Asked, about: Iterable[str]) -> Collection[str]:
     return reachable(about, further) if asked.name == "exposure" else set(about)
 
 
-def _lacks_grants(asked: Asked, row: _Row, has: Collection[str]) -> bool:
+def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:
     """Whether an answer has one form of an object, and not what was granted in the other: if it is about all objects,
     what those have who have the one.
     """
@@ -100,7 +104,7 @@ def uncertain_things(asked: Asked) -> set[str]:
     renamings = [*renamings_of(asked)]
     names = set().union(*(renaming.ends for renaming in _relevant(asked, renamings)))
     renamed = {thing for thing in asked.things if names & {holder.key for holder in asked.graph.names_of(thing)}}
-    if asked.name == OF_MASKS:
+    if asked.name == UNMASKED_READS:
         renamed |= {thing for thing in asked.things if renamings_of_settings(asked, renamings, [thing])}
     return renamed | (set(given_without_id(asked)) & set(asked.things))
 
@@ -136,11 +140,10 @@ def _changed(asked: Asked) -> Iterator[str]:
     answer names. A RENAME without an id is followed to the new name.
     """
     graph = asked.graph
-    if not has_mixed_ids(graph):
+    if not graph.has_mixed_ids():
         return
-    accounts = {holder.account for thing in asked.things for holder in graph.names_of(thing)}
     holders = (holder for name in _names_in_answer(asked) for holder in graph.holders(name))
-    about = {holder.iri for holder in holders if not accounts or holder.account in accounts}
+    about = {holder.iri for holder in holders if not asked.accounts or holder.account in asked.accounts}
     about |= {*asked.things, *asked.followed}
     texts: dict[tuple[datetime, str], str] = {}
     objects = set[str]()
@@ -148,7 +151,9 @@ def _changed(asked: Asked) -> Iterator[str]:
         for row in _unapplied(graph, thing):
             time = datetime.fromisoformat(row["time"])
             if asked.until is None or time <= asked.until:
-                texts.setdefault((time, row["query_id"]), sentence(row, row["name"], row["swapped"] or row["new"]))
+                texts.setdefault(
+                    (time, row["query_id"]), change_in_words(row, row["name"], row["swapped"] or row["new"])
+                )
                 objects.add(graph.names_of(thing)[0].thing)
     if texts:
         last = [text for _, text in sorted(texts.items())][-_SHOWN:]
@@ -180,7 +185,7 @@ def _with_id(graph: Lookups, about: Iterable[str]) -> set[str]:
     return with_id
 
 
-def _unapplied(graph: Lookups, thing: str) -> Iterator[_Row]:
+def _unapplied(graph: Lookups, thing: str) -> Iterator[Solution]:
     """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
     RENAME among them, of what has the new name.
     """
@@ -222,7 +227,6 @@ _AS_IT_WAS: Final = frozenset(
     }
 )
 """Questions about single rows, which have the names of their time."""
-OF_FIRST_TIMES: Final = "changes"
 _COPY: Final = "new copy"
 _FIRST_TIMES: Final = ("new reader", _COPY)
 """What the question has of objects that were not read or copied before, under the names that they had then."""
@@ -260,7 +264,7 @@ def _relevant(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Renaming]
     """The renamings of what is asked for or answered, and of the names that these lead to or come from, in order."""
     if asked.name in _AS_IT_WAS or asked.is_of_page:
         return []
-    if asked.name == OF_FIRST_TIMES:
+    if asked.name == CHANGES:
         return _of_first_times(asked, renamings)
     if asked.name in OF_ALL and not asked.things and not asked.values("object_name", "object_id", "object"):
         return renamings
@@ -312,11 +316,11 @@ ORDER BY ?time
 """
 
 
-def _made_anew(asked: Asked) -> Iterator[str]:
+def _replaced(asked: Asked) -> Iterator[str]:
     """A note on what was made anew, of which rows give no id, and which was read in clear before or after a mask: with
     ids, it is another object, of which the masks of the former one say nothing.
     """
-    if asked.name != OF_MASKS:
+    if asked.name != UNMASKED_READS:
         return
     rows = (row for row in islice(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
     names = {row["object_name"] or "" for row in rows}
@@ -327,7 +331,7 @@ def _made_anew(asked: Asked) -> Iterator[str]:
         if not holder.ident
     }
     made = [
-        sentence({**row, "swapped": ""}, first_seen[row["thing"]].name, "")
+        change_in_words({**row, "swapped": ""}, first_seen[row["thing"]].name, "")
         for row in asked.graph.select(_MADE, things=iris(first_seen))
         if datetime.fromisoformat(row["time"]) > datetime.fromisoformat(first_seen[row["thing"]].since)
     ]

@@ -1,0 +1,285 @@
+"""Notes on grants: on all objects of a schema or database, to shares, those that ended, and those that a revoke without
+an id may have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.lookups import Lookups, Solution, account_part, in_utc
+from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.policies import holds
+from exporter.graph.terms import full
+from exporter.input.properties import read
+from exporter.model.facts import Grant, Thing
+from exporter.model.grants import ANY, grants
+from exporter.model.identifiers import match_name
+from exporter.model.objects import thing_of
+from exporter.system.reachable import reachable
+
+_SHOWN: Final = 3
+_ON_ALL: Final = """\
+SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
+  ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
+  ?around rdfs:label ?label .
+  OPTIONAL { ?grant ah:validUntil ?until }
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  BIND(REPLACE(STR(?around), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+"""
+
+
+def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, Solution]]:
+    """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
+    ``things``: gives the objects; called only if there is such a grant.
+    """
+    rows = list(graph.select(_ON_ALL))
+    for thing in things() if rows else ():
+        names = [] if graph.is_of_other(thing) else [holder.name for holder in graph.names_of(thing)]
+        for row in rows:
+            is_inside = any(name.startswith(f"{row['label']}.") for name in names)
+            if is_inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"]):
+                yield thing, row
+
+
+def granted_on_all_objects(asked: Asked) -> Iterator[str]:
+    """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
+    what the data went to is in, if they were made by then.
+    """
+    if not asked.things:
+        return
+    times = asked.times("at")
+    grants = [
+        f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
+        for _, row in granted_on_all(asked.graph, lambda: asked.things if asked.name == "exposure" else asked.followed)
+        if (holds(row, times) if asked.name == "exposure" else not asked.until or in_utc(row["since"]) < asked.until)
+    ]
+    if grants:
+        where = "" if asked.name == "exposure" else "exposure "
+        yield (
+            f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
+            f"not list what that was: ask {where}for the schema or database, too."
+        )
+
+
+def granted_to_share(asked: Asked) -> Iterator[str]:
+    """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
+    for thing in sorted(asked.about) if "reads" in asked.question.needs else ():
+        forms = (thing, *asked.graph.same_names(thing))
+        grants = {grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form)}
+        names = [
+            granted_as(asked.graph, grant) or asked.graph.label(thing)
+            for grant in sorted(grants)
+            if "SHARE" in asked.graph.objects(grant, "ah:grantedTo")
+        ]
+        for name in names[-1:]:
+            yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
+
+
+def listings(asked: Asked) -> Iterator[str]:
+    """A note if the graph has listings, which publish shares."""
+    if any(asked.graph.of_class("ah:Listing")):
+        yield ("Rows of listings say to whom a share is published (their targets): the answer does not have that.")
+
+
+def granted_as(graph: Lookups, grant: str) -> str | None:
+    """The name that the row of a grant gives what is granted: it may have another one now, as what a SWAP put aside."""
+    return graph.text(grant, "ah:objectName")
+
+
+def ended_grants(asked: Asked) -> Iterator[str]:
+    """What an answer leaves out of what is asked for: grants that ended before the time that is asked for, or before
+    the end of the record, also those of the shares and roles that it was granted to; if none holds again.
+    """
+    if asked.answer.rows and not asked.things:
+        return
+    graph, time = asked.graph, max(asked.times("at"), default=None)
+    found, held = dict[tuple[str, ...], tuple[str, str, str]](), set[tuple[str, ...]]()
+    for thing, grant, since, until in _grants_by(asked, time):
+        terms = ("ah:privilege", "ah:onAll", "ah:grantee")
+        # By name: of a table that is made anew each night, each one has its own grants.
+        key = (match_name(granted_as(graph, grant) or thing), *(graph.text(grant, term) or "" for term in terms))
+        if until is None or not _has_ended(until, time):
+            held.add(key)
+        elif key not in found or in_utc(found[key][0]) < in_utc(until):
+            found[key] = (until, since, grant)
+    latest = sorted((one for key, one in found.items() if key not in held), key=lambda one: in_utc(one[0]))[::-1]
+    if latest:
+        when = f"at {', '.join(asked.values('at'))}" if time else "at the end of the record"
+        texts = [f"{_what(graph, grant)} from {since} until {until}" for until, since, grant in latest]
+        yield (
+            f"The answer has grants that hold {when}. Earlier ones ended, when they were revoked or with what was "
+            f"granted: {first_of(texts, _SHOWN)}. Ask with at for a time when they held."
+        )
+
+
+def grants_without_id(asked: Asked) -> Iterator[str]:
+    """A note on grants in an answer whose rows give no id of what was granted, if other rows give one, and this object
+    lost the name later.
+    """
+    if not asked.graph.has_mixed_ids():
+        return
+    graph, time = asked.graph, max(asked.times("at"), default=None)
+    found = list[str]()
+    for thing, grant, since, until in _grants_by(asked, time):
+        forms = sorted(one for one in graph.same_names(thing) if graph.text(one, "ah:objectId"))
+        if not forms or graph.text(thing, "ah:objectId") or _has_ended(until, time):
+            continue
+        names = {match_name(holder.name) for holder in graph.names_of(thing)}
+        every = [one for form in forms for one in graph.names_of(form) if match_name(one.name) in names]
+        later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
+        held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
+        ends = [f"object_id={one.ident} until {one.until}" for one in held if _has_ended(one.until, time)]
+        if ends:
+            found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
+    if found:
+        yield (
+            "Rows of grants give no id of what is granted, and an object that had the name lost it later: "
+            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
+            "they were on that object, they ended with it, or it has them under another name."
+        )
+
+
+def _grants_by(asked: Asked, time: datetime | None) -> Iterator[tuple[str, str, str, str | None]]:
+    """The grants on what is asked for (all, if it is nothing), and on the shares and roles that have these, that were
+    made by a time: what was granted, the grant, and from when until when it holds.
+    """
+    graph = asked.graph
+    things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
+    for thing in _with_grantees(graph, things):
+        for grant in sorted(graph.subjects("ah:grantedObject", thing)):
+            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
+            if since is not None and (time is None or in_utc(since) <= time):
+                yield thing, grant, since, until
+
+
+def _has_ended(until: str | None, time: datetime | None) -> bool:
+    """Whether something ended by a time; by the end of the record, if there is none."""
+    return until is not None and (time is None or in_utc(until) <= time)
+
+
+def _granted(graph: Lookups, grant: str) -> Iterator[str]:
+    return graph.objects(grant, "ah:grantedObject")
+
+
+def _with_grantees(graph: Lookups, things: Iterable[str]) -> list[str]:
+    """The objects, and the shares and roles that they were granted to."""
+
+    def further(thing: str) -> Iterator[str]:
+        for grant in graph.subjects("ah:grantedObject", thing):
+            yield from graph.objects(grant, "ah:grantee")
+
+    return sorted(set(reachable(things, further)))
+
+
+def _what(graph: Lookups, grant: str) -> str:
+    """``SELECT on D.S.T to OUT``; of a share or role that was granted, its name in place of the privilege."""
+    privilege, on_all = graph.text(grant, "ah:privilege"), graph.text(grant, "ah:onAll")
+    name = granted_as(graph, grant) or next(map(graph.label, _granted(graph, grant)), "")
+    whom = graph.text(grant, "ah:granteeName") or next(map(graph.label, graph.objects(grant, "ah:grantee")), "")
+    on = f" ON ALL {on_all} in " if on_all else " on "
+    return f"{privilege + on if privilege else ''}{name} to {whom}"
+
+
+# --- revokes ----------------------------------------------------------------------------------------------------------
+
+_REVOKES_SHOWN: Final = 5
+_REVOKES: Final = """\
+SELECT DISTINCT ?changed ?domain ?id ?name ?properties ?time ?query_id WHERE {
+  VALUES ?property { "revoke" "accountsToRemove" "accountsToSet" }
+  ?change ah:hasSetting/ah:property ?property ; ah:changedObject ?changed ; ah:properties ?properties ;
+    prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  ?changed ah:domain ?domain .
+  OPTIONAL { ?changed ah:objectId ?id }
+  OPTIONAL { ?change ah:objectName ?name }
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?query_id
+"""
+_HELD: Final = """\
+SELECT DISTINCT ?object ?grantee ?privilege ?on_all ?label ?whom WHERE {
+  ?grant a ah:Grant ; ah:grantedObject ?object ; ah:grantee ?grantee ; ah:validFrom ?since .
+  OPTIONAL { ?grant ah:validUntil ?until }
+  FILTER(?since < @time@ && (!BOUND(?until) || ?until > @time@))
+  OPTIONAL { ?grant ah:privilege ?privilege }
+  OPTIONAL { ?grant ah:onAll ?on_all }
+  OPTIONAL { ?grant ah:objectName ?object_spelled }
+  OPTIONAL { ?object rdfs:label ?object_label }
+  BIND(COALESCE(?object_spelled, ?object_label, "") AS ?label)
+  OPTIONAL { ?grant ah:granteeName ?grantee_spelled }
+  OPTIONAL { ?grantee rdfs:label ?grantee_label }
+  BIND(COALESCE(?grantee_spelled, ?grantee_label, "") AS ?whom)
+}
+ORDER BY ?label ?whom ?privilege
+"""
+
+
+def revokes_not_counted(asked: Asked) -> Iterator[str]:
+    """A note on each revoke that may be about a grant that the answer still has, by the names of the two."""
+    texts = [
+        _sentence(revoke, held)
+        for revoke in asked.graph.select(_REVOKES)
+        if asked.is_by_then(revoke["time"])
+        for held in _held_after(asked.graph, revoke)
+        if _is_asked_for(asked, held)
+    ]
+    if fresh := list(dict.fromkeys(texts)):
+        yield (
+            f"Rows name an object or share of a grant with its id and without: "
+            f"{first_of(fresh[::-1], _REVOKES_SHOWN)}. The answer does not count this for the grant in the other form, "
+            "though it may be the same."
+        )
+
+
+def _sentence(revoke: Solution, held: Solution) -> str:
+    """``SELECT on D.S.T was revoked from OUT (query q7, 2026-03-04T04:00:00Z)``."""
+    what = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
+    query = f"query {revoke['query_id']}, " if revoke["query_id"] else ""
+    return f"{what} was revoked from {held['whom']} ({query}{revoke['time']})"
+
+
+def _is_asked_for(asked: Asked, held: Solution) -> bool:
+    """Whether a grant is of what is asked for, or of a role or share by which somebody in the answer has it."""
+    if asked.is_about(held["object"]):
+        return True
+    return not held["privilege"] and any(row["grantee"] == held["whom"] for row in asked.answer.dicts())
+
+
+def _held_after(graph: Lookups, revoke: Solution) -> Iterator[Solution]:
+    """The grants that hold after a revoke that may have been meant to end them."""
+    changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
+    every = () if changed is None else grants(changed, read(revoke["properties"]))
+    revoked = [one for one in every if one.is_revoked]
+    account, time = account_part(revoke["changed"], has_id=bool(revoke["id"])), datetime.fromisoformat(revoke["time"])
+    for held in graph.select(_HELD, time=f'"{revoke["time"]}"^^<{full("xsd:dateTime")}>') if revoked else ():
+        if held["object"].startswith(f"{account}/") and any(_may_end(graph, one, held, time) for one in revoked):
+            yield held
+
+
+def _may_end(graph: Lookups, revoked: Grant, held: Solution, time: datetime) -> bool:
+    if revoked.privilege not in {ANY, held["privilege"] or None}:
+        return False
+    if revoked.grantee is not None and not _may_be(graph, revoked.grantee, held["grantee"], time):
+        return False
+    if revoked.on_all is None or held["on_all"]:
+        return revoked.on_all == (held["on_all"] or None) and _may_be(graph, revoked.thing, held["object"], time)
+    begins = f"{match_name(revoked.thing.name or '')}."
+    is_inside = any(name.startswith(begins) for name in _names(graph, held["object"], time))
+    return is_inside and graph.is_of_kind(held["object"], revoked.on_all)
+
+
+def _may_be(graph: Lookups, thing: Thing, iri: str, time: datetime) -> bool:
+    """Whether what a row names can be an object of the graph: by its id, else by its kind and its name at that time."""
+    ident = graph.text(iri, "ah:objectId")
+    if iri.rsplit("/", 2 if ident else 3)[1] != thing.kind:
+        return False
+    if thing.object_id is not None and ident is not None:
+        return thing.object_id == ident
+    return thing.name is not None and match_name(thing.name) in _names(graph, iri, time)
+
+
+def _names(graph: Lookups, iri: str, time: datetime) -> set[str]:
+    return {match_name(holder.name) for holder in graph.names_of(iri) if holder.holds(time)}

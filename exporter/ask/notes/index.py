@@ -1,0 +1,120 @@
+"""All notes on answers: which one speaks to which questions, and in what order a reader sees them.
+
+They look up a few triples by index. None asks a question again that takes long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from exporter.ask.notes import (
+    changes_without_id,
+    clones,
+    columns,
+    container_changes,
+    empty,
+    enforced_masks,
+    grants,
+    incomplete,
+    left_out,
+    lost_protection,
+    no_policies,
+    object_names,
+    policies,
+    settings_without_id,
+    uncounted_reads,
+    views,
+)
+from exporter.ask.notes.asked import OWN, PAGE, SHIPPED, Asked
+
+
+class Note(NamedTuple):
+    """``about``: gives the notes, each as a sentence or a few, none where it has nothing to say. ``kinds``: of the
+    questions that it speaks to; ``only``: their names, all if there are none; ``is_of_empty``: only to empty answers.
+    """
+
+    about: Callable[[Asked], Iterable[str]]
+    kinds: Collection[str] = (SHIPPED,)
+    only: Collection[str] = ()
+    is_of_empty: bool = False
+
+    def speaks_to(self, asked: Asked) -> bool:
+        """Whether it has anything to do with the question and its answer."""
+        is_meant = asked.kind in self.kinds and (not self.only or asked.name in self.only)
+        return is_meant and not (self.is_of_empty and asked.answer.rows)
+
+
+_ANY: Final = (SHIPPED, PAGE, OWN)
+_OURS: Final = (SHIPPED, PAGE)
+_NOT_OF_PAGES: Final = (SHIPPED, OWN)
+_FIRST: Final = (
+    Note(object_names.held_by_several),
+    Note(object_names.names_in_use, only=("unused-objects",)),
+)
+"""What is dangerous not to know: in front of what the look-up of names found."""
+_NOTES: Final = (
+    Note(empty.outside_of_record, _ANY),
+    # what an export left out or counted otherwise
+    Note(left_out.reads_by_day, _NOT_OF_PAGES),
+    Note(left_out.short_queries, _NOT_OF_PAGES),
+    Note(left_out.within_intervals, _ANY),
+    # tags, policies and grants
+    Note(policies.enforced_but_not_set, only=("policy-coverage",)),
+    Note(policies.masked_and_untagged, only=("policy-coverage",)),
+    Note(policies.inherited_tags, only=policies.OF_INHERITED_TAGS),
+    Note(policies.unknown_bodies, only=("enforced-policy",)),
+    Note(no_policies.nothing_set, is_of_empty=True),
+    Note(enforced_masks.reads_perhaps_masked, only=("agent-reads", "unmasked-reads")),
+    Note(enforced_masks.copies_perhaps_masked, only=("unmasked-copies",)),
+    Note(grants.granted_on_all_objects, only=("end-up", "exposure")),
+    Note(grants.listings, only=("exposure",)),
+    Note(grants.ended_grants, only=("exposure",)),
+    Note(grants.grants_without_id, only=("exposure",)),
+    Note(lost_protection.lost_masks, only=("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")),
+    Note(lost_protection.lost_tags, only=("changes", "policy-coverage", "tag-history")),
+    # what the names, queries and reads in an answer mean
+    Note(object_names.several_accounts),
+    Note(incomplete.nested_statements, only=("statements-of-request",)),
+    Note(grants.revokes_not_counted, only=("exposure",)),
+    Note(uncounted_reads.uses_of_unused, only=("unused-objects",)),
+    Note(object_names.other_names_now),
+    Note(object_names.uses_under_other_names, only=object_names.OF_USES),
+    Note(object_names.ids_of_shared_names, only=("unused-objects",)),
+    # what rows do not list, or do not say of objects by id
+    Note(clones.clones, _OURS),
+    Note(changes_without_id.changes_without_id),
+    Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
+    Note(views.views_and_streams),
+    Note(columns.renamed_columns, _OURS),
+    Note(columns.dropped_columns, _OURS),
+    Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
+    Note(incomplete.agents, only=("agent-reads",)),
+    Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
+    Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
+    Note(changes_without_id.with_and_without_id, _OURS),
+    # why an answer is empty
+    Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),
+    Note(empty.same_by_id, _OURS, is_of_empty=True),
+    Note(no_policies.tags_at_other_times, only=("policy-coverage", "tag-reach"), is_of_empty=True),
+    Note(empty.kinds_without_record, _OURS, is_of_empty=True),
+    Note(empty.not_as_base_object, _OURS, empty.OF_BASE_OBJECTS, is_of_empty=True),
+    Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE, is_of_empty=True),
+    # what other accounts did, and what no row of the record says in full
+    Note(grants.granted_to_share, _OURS),
+    Note(container_changes.container_changes, _OURS),
+    Note(incomplete.incomplete_queries, _ANY),
+    Note(incomplete.cut_requests, _ANY),
+    Note(incomplete.cut_accounts, _ANY),
+    Note(incomplete.contradicting_rows, _ANY),
+)
+
+
+def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
+    """The notes on an answer, each once; none where nothing is known to be missing. ``looked_up``: those of the look-up
+    of its names.
+    """
+    before, after = (
+        (text for note in notes if note.speaks_to(asked) for text in note.about(asked)) for notes in (_FIRST, _NOTES)
+    )
+    return list(dict.fromkeys((*before, *looked_up, *after)))

@@ -1,0 +1,255 @@
+"""Notes on masks and tags that a table lost because another object took its place: that one lacks them, which no row
+says. The masks and reads of the former one are not its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from exporter.ask.lookups import EARLY, Lookups, NameHolder
+from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.mask_periods import (
+    WHOLE,
+    Held,
+    Period,
+    is_masked_around,
+    masked_wholes,
+    masks_of,
+    own_masks,
+    tags_of,
+)
+from exporter.ask.notes.successors import (
+    Succession,
+    asked_things,
+    columns_of,
+    entries_in_words,
+    holders_by_name,
+    ordered_entries,
+    period_of,
+    periods_asked_for,
+    time_in_words,
+    with_container_rename,
+)
+
+# --- masks ------------------------------------------------------------------------------------------------------------
+
+_LOOKED_AT: Final = 100_000
+"""Of the reads of a column, at most: of more, a late one is late enough for an order."""
+_BY_TIME: Final = "column-readers has them, by the id, or of several objects by the name with since (and until) as here"
+
+
+def unmasked_successors(asked: Asked) -> Iterator[Succession]:
+    """What got the names of masked objects, and has them in the time that is asked for; in no order."""
+    columns, wholes = asked.match_names("column_name"), masked_wholes(asked.graph)
+    for holders in holders_by_name(asked, asked_things(asked)):
+        for one in _unmasked(asked, holders, wholes):
+            if not columns or one.columns & {*columns, WHOLE}:
+                period = period_of(one.holder, holders)
+                read = max(_reads(asked, one.holder, period, one.columns), default=EARLY)
+                yield one._replace(
+                    holder=with_container_rename(asked, one.holder), read=read, duration=period.end - period.begin
+                )
+
+
+def with_names_of_masked(asked: Asked) -> set[str]:
+    """The objects with a name that another one had or has, on which rows show a mask, on a column that is asked for."""
+    graph, columns, found = asked.graph, asked.match_names("column_name"), set[str]()
+    for holders in holders_by_name(asked, asked_things(asked)):
+        masks = {holder.iri: masks_of(graph, holder.iri).keys() for holder in holders}
+        masked = {iri for iri, own in masks.items() if (own & {*columns, WHOLE} if columns else own)}
+        found |= {iri for iri in masks if masked - {iri}}
+    return found
+
+
+def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[Succession]:
+    """Those of the objects that had one name, in order, that got it from masked ones: from those with masks while they
+    had the name, before the next one had it. They have no mask in the time that is asked for. ``wholes``: schemas and
+    databases with tags that mask.
+    """
+    graph, about = asked.graph, asked.about
+    masked, shown = dict[str, NameHolder](), list[tuple[datetime, str, NameHolder]]()
+    for holder in holders:
+        named = period_of(holder, holders)
+        masked |= {column: other for time, column, other in shown if time < named.begin}
+        shown = [one for one in shown if one[0] >= named.begin]
+        former = {column: other for column, other in masked.items() if other.iri != holder.iri}
+        times = periods_asked_for(asked, holder.iri, named) if former and (not about or holder.iri in about) else []
+        lost = set[str]().union(
+            *(
+                _lost(graph, holder, former.keys(), time)
+                for time in times
+                if not is_masked_around(graph, holder, wholes, time)
+            )
+        )
+        if lost:
+            yield Succession(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
+        shown += [(time, column, holder) for column, time in _masked_since(graph, holder, named).items()]
+
+
+def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: Period) -> set[str]:
+    """The columns with a mask on a former object, and none on this one in a period."""
+    own, there = own_masks(graph, holder.iri, period), columns_of(graph, holder.iri)
+    if WHOLE in own:
+        return set()
+    return {one for one in columns if one not in own and (not own if one == WHOLE else one in there)}
+
+
+def _masked_since(graph: Lookups, holder: NameHolder, named: Period) -> dict[str, datetime]:
+    """The columns on which an object surely had a mask in the time that it had the name; and since when each has it."""
+    return {
+        column: min(one.since for one in found)
+        for column, every in masks_of(graph, holder.iri).items()
+        if (found := [one for one in every if one.since < min(one.sure, named.end) and named.begin < one.sure])
+    }
+
+
+def lost_masks(asked: Asked) -> Iterator[str]:
+    """Notes on objects that had one name, one after the other, of which some are masked: on those that are not, and
+    that answers about masks lack.
+    """
+    found = list(unmasked_successors(asked))
+    if found:
+        lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == UNMASKED_READS else ""
+        yield (
+            "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
+            f"{entries_in_words(asked, ordered_entries(found))}.{lack}"
+        )
+    before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
+    if before:
+        ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
+        yield (
+            "An object was read under a name that a masked one had later, and no row shows a masking policy on it: "
+            f"{entries_in_words(asked, ordered)}. These reads are not in the answer: column-readers has them, by the "
+            "id."
+        )
+
+
+def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Succession]:
+    """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
+    that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
+    """
+    graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), masked_wholes(asked.graph)
+    about = asked.about
+    for holders in holders_by_name(asked, asked_things(asked)):
+        periods = [period_of(holder, holders) for holder in holders]
+        shown = [_masked_since(graph, holder, named) for holder, named in zip(holders, periods, strict=True)]
+        found = list[tuple[NameHolder, NameHolder, set[str]]]()
+        for place, holder in enumerate(holders):
+            own = own_masks(graph, holder.iri)
+            if WHOLE in own or holder.iri in told or (about and holder.iri not in about):
+                continue
+            after = list(zip(holders, shown, strict=True))[place + 1 :][::-1]
+            later = {column: one for one, masked in after if one.iri != holder.iri for column in masked.keys() - own}
+            read = {
+                column
+                for column in (columns_of(graph, holder.iri) - own if later else ())
+                if (column in later or WHOLE in later) and (not asked_columns or column in asked_columns)
+                if any(_reads(asked, holder, periods[place], [column]))
+            }
+            if read and not is_masked_around(graph, holder, wholes):
+                first = min((later.get(one) or later[WHOLE] for one in read), key=lambda one: one.order)
+                found.append((holder, first, read & later.keys()))
+        if found:
+            last, masked, _ = found[-1]
+            ids = list(dict.fromkeys(holder.ident or "" for holder, _, _ in found[::-1]))
+            yield Succession(last, masked, set().union(*(columns for _, _, columns in found)), ids)
+
+
+def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[str]) -> Iterator[datetime]:
+    """When queries read columns of an object while it had the name, in the time that is asked for. ``names``: of the
+    columns; any, with that of an object as a whole. Of reads by day, the first and the last.
+    """
+    graph = asked.graph
+    accesses = (
+        access
+        for column in graph.columns_of(holder.iri, () if WHOLE in names else names)
+        for access in graph.subjects("ah:readColumn", column)
+    )
+    for time in graph.starts(islice(accesses, _LOOKED_AT)):
+        is_then = asked.has(time) and (asked.name == POLICY_COVERAGE or not asked.until or time < asked.until)
+        if is_then and named.begin <= time < named.end:
+            yield time
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+_SETTINGS_LOOKED_AT: Final = 10_000
+
+
+def lost_tags(asked: Asked) -> Iterator[str]:
+    """A note on what got the names of tagged objects, and of which no row shows that it has the tag. An answer without
+    rows says of policy-coverage which tags ended.
+    """
+    if asked.name == POLICY_COVERAGE and not asked.answer.rows:
+        return
+    columns = asked.match_names("column_name")
+    every = (one for holders in holders_by_name(asked, _tagged_things(asked)) for one in _without_tag(asked, holders))
+    found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
+    found = [one for one in found if one.columns]
+    if found:
+        yield (
+            "Another object got the name of one that had a tag (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"schema), and no row shows the tag on it{time_in_words(asked)}: "
+            f"{entries_in_words(asked, ordered_entries(found))}."
+        )
+
+
+def _tagged_things(asked: Asked) -> set[str]:
+    """The objects that are asked for; what has or had a tag, if it is all."""
+    if asked.values("object_name", "object_id", "object"):
+        return asked.about
+    graph = asked.graph
+    settings = islice(graph.of_class("ah:TagSetting"), _SETTINGS_LOOKED_AT)
+    return {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
+
+
+def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succession]:
+    """Those of the objects that had one name, in order, that lack a tag in the time that is asked for that a former one
+    had when it lost the name.
+    """
+    graph, asked_tags = asked.graph, asked.match_names("tag_name")
+    on = {holder.iri: tags_of(graph, holder.iri) for holder in holders}
+    for tag in sorted({tag for tags in on.values() for tag in tags}):
+        if asked_tags and asked_tags.isdisjoint(holder.key[1] for holder in graph.names_of(tag)):
+            continue
+        tagged = dict[str, NameHolder]()
+        for holder in holders:
+            named, own = period_of(holder, holders), on[holder.iri].get(tag, {})
+            former = {column: one for column, one in tagged.items() if one.iri != holder.iri}
+            times = [
+                Period(max(time.begin, named.begin), min(time.end, named.end))
+                for time in (periods_asked_for(asked, holder.iri, named) if former else ())
+                if not graph.was_dropped(tag, time.begin)
+            ]
+            lost = _lacking(graph, holder, set(former), own, times)
+            if lost and (not asked.about or holder.iri in asked.about):
+                last = max((former[one] for one in lost), key=lambda one: one.order)
+                yield Succession(
+                    with_container_rename(asked, holder),
+                    last,
+                    lost,
+                    duration=named.end - named.begin,
+                    had=graph.label(tag),
+                )
+            for column, every in own.items():  # one that was unset is not lost
+                tagged.pop(column, None)
+                if any(held.since < named.end <= held.sure for held in every):
+                    tagged[column] = holder
+
+
+def _lacking(
+    graph: Lookups, holder: NameHolder, columns: set[str], own: dict[str, list[Held]], times: Sequence[Period]
+) -> set[str]:
+    """The columns of an object on which no row has set the tag by the end of one of the times at least. What was set on
+    it, and unset, is not lost.
+    """
+    there = {*columns_of(graph, holder.iri), WHOLE}
+    return {
+        column
+        for column in columns & there
+        if any(not any(held.since < time.end for held in own.get(column, ())) for time in times)
+    }

@@ -1,0 +1,354 @@
+"""Notes on names of objects that changed, or that several objects had.
+
+Rows have the names of their time. A table that dbt builds each night is built under one name and takes another by SWAP
+or RENAME: what filled it names it as it was built, and what reads it as it is known. Rows do not say what a SWAP of
+schemas makes of the names of the tables in them: each keeps its name until a row shows another one. So do those of a
+schema that was dropped and made again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import count, islice
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.container_history import SWAP
+from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
+from exporter.ask.parameters import as_text, instant
+from exporter.model.identifiers import match_name
+
+_SHOWN: Final = 5
+_ASKED_AGAIN: Final = 3
+"""How many other names of an object are asked for at most."""
+_OF_PRESENT: Final = frozenset(("exposure", "former-names", "policy-coverage", "unused-objects"))
+"""Questions whose answers have present names, or all of them."""
+_AT_A_TIME: Final = "tag-reach"
+"""Its answer has the names at the time that is asked for: present ones, if none is."""
+OF_USES: Final = frozenset(
+    {
+        *("column-lineage", "column-readers", "columns-accessed", "tag-history", "unmasked-reads"),
+        *("when-accessed", "who-accessed", "writers"),
+    }
+)
+"""Questions about what was done to an object while it had the name, which are answered quickly."""
+_is_of_names: Final = re.compile(r".*(_name|_objects?)").fullmatch
+_NOT_OF_OBJECTS: Final = frozenset(("agent_name", "column_name", "policy_name", "tag_name", "user_name"))
+
+# --- what the names in an answer are called now -----------------------------------------------------------------------
+
+
+class _Names(NamedTuple):
+    """The name of an object in an answer, and that under which it counts."""
+
+    shown: str
+    home: NameHolder
+
+
+def other_names_now(asked: Asked) -> Iterator[str]:
+    """A note on objects in the answer that are known by another name than that of the row: those of one name, which
+    took one other name after each other, are one entry.
+    """
+    if asked.name in _OF_PRESENT or (asked.name == _AT_A_TIME and not asked.values("at")):
+        return
+    taken = defaultdict[tuple[str, str, str], list[_Names]](list)
+    for name, times in _names_in_answer(asked).items():
+        for holder in _meant(asked, name, times):
+            home = asked.canonical_names.of(holder.iri)
+            if home.key != holder.key:
+                taken[holder.account, name, match_name(home.name)].append(_Names(holder.name, home))
+    entries = sorted((_latest(names) for names in taken.values()), key=lambda entry: entry[0].home.order, reverse=True)
+    numbers = defaultdict[str, Iterator[int]](count)  # archives of one name do not hide what others are called
+    entries.sort(key=lambda entry: next(numbers[match_name(entry[0].shown)]))
+    accounts = {account for account, *_ in taken}
+    texts = [_called(asked.graph, latest, earlier, is_one=len(accounts) == 1) for latest, earlier in entries]
+    if texts:
+        rest = sorted({latest.shown for latest, _ in entries[_SHOWN:]})
+        all_of_them = f" Of these, former-names has all: ask it for {first_of(rest, _SHOWN)}." if rest else ""
+        yield f"Rows have the names of their time. {first_of(texts, _SHOWN, '; ')}.{all_of_them}"
+
+
+def _latest(names: Iterable[_Names]) -> tuple[_Names, int]:
+    """The last of the objects that took a name, and how many did before it."""
+    by_object = {one.home.iri: one for one in names}
+    return max(by_object.values(), key=lambda one: one.home.order), len(by_object) - 1
+
+
+def _called(graph: Lookups, latest: _Names, earlier: int, *, is_one: bool) -> str:
+    """``D.S.T__NEW (object_id=5) is called D.S.T since 2026-…, as 14 objects were before``."""
+    shown, home = latest
+    account = "" if is_one else graph.of_account(home.iri)
+    period = f"since {home.since}" if home.until is None else f"from {home.since} until {home.until}"
+    before = f", as {earlier} {'object was' if earlier == 1 else 'objects were'} before" if earlier else ""
+    ident = f" (object_id={home.ident})" if home.ident else ""
+    return f"{shown}{ident}{account} {'is' if home.until is None else 'was'} called {home.name} {period}{before}"
+
+
+def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
+    """The names of objects in the answer, each with the times of its rows."""
+    columns = asked.answer.columns
+    found = defaultdict[str, set[str]](set)
+    for row in islice(asked.answer.rows, MOST):
+        cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
+        times = {cell for column, cell in cells if column in TIME_COLUMNS}
+        times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
+        for column, cell in cells:
+            if _is_of_names(column) and column not in _NOT_OF_OBJECTS:
+                for name in (cell, *cell.split(", ")):
+                    found[match_name(name)] |= times
+    return found
+
+
+def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder]:
+    """The objects with an id that a name in an answer means: those that its data went through, or that are asked for;
+    those that had the name at the time of a row.
+    """
+    holders = [
+        holder
+        for account, of_account in asked.canonical_names.by_account(name).items()
+        if not asked.accounts or account in asked.accounts
+        for holder in of_account
+    ]
+    if asked.followed:
+        # Nothing was written under a name under which a table was only set aside, after it had its own.
+        return [
+            holder
+            for holder in holders
+            if holder.iri in asked.followed and _is_then(asked, holder)
+            if in_utc(holder.since) <= in_utc(asked.canonical_names.of(holder.iri).since)
+        ]
+    instants = [datetime.fromisoformat(time) for time in times]
+    then = [holder for holder in holders if any(map(holder.holds, instants))]
+    return then or [holder for holder in holders if holder.iri in asked.about] or holders
+
+
+# --- what was done under other names ----------------------------------------------------------------------------------
+
+
+def uses_under_other_names(asked: Asked) -> Iterator[str]:
+    """A note on each name under which objects were used that also had the name that is asked for: the answer has what
+    was done to them while they had this one. Of the object that has it last, it has all.
+    """
+    parameter = next((one for one in ("object_name", "target_object_name") if one in asked.params), None)
+    if parameter is None:
+        return
+    is_cut = len(asked.answer.rows) >= MOST
+    for name, objects in islice(_other_names(asked, asked.match_names(parameter)), _ASKED_AGAIN):
+        given = {key: asked.values(key) for key in asked.params if key != parameter}
+        rows = asked.ask({**given, parameter: [name]}, MOST).rows
+        if more := len(set(rows).difference(asked.answer.rows)):
+            count = "" if is_cut or more >= MOST else f", which has {more:,} more {'row' if more == 1 else 'rows'}"
+            which = "an object that" if objects == 1 else f"{objects} objects that"
+            yield (
+                f"The answer does not have what was done under the name {name} to {which} had "
+                f"{'this one' if len(asked.values(parameter)) == 1 else 'one of these'} for a time. "
+                f"Ask for {name}, too{count}."
+            )
+
+
+def _other_names(asked: Asked, names: set[str]) -> Iterator[tuple[str, int]]:
+    """The other names of objects that had one of the names, in the time that is asked for, each with how many of these
+    had it; the most frequent first. Without those of what has the name last, and of what has another one now, which is
+    in a note of its own.
+    """
+    others, spelled = defaultdict[str, set[str]](set), dict[str, str]()
+    for iri in _former_holders(asked, names):
+        every = asked.graph.names_of(iri)
+        if every[-1].until is None and match_name(every[-1].name) not in names:
+            continue
+        for holder in every:
+            if (name := match_name(holder.name)) not in names and _is_then(asked, holder):
+                others[name].add(iri)
+                spelled[name] = holder.name
+    for name, objects in sorted(others.items(), key=lambda one: (-len(one[1]), one[0])):
+        yield spelled[name], len(objects)
+
+
+def _former_holders(asked: Asked, names: Iterable[str]) -> set[str]:
+    """The objects that had one of the names, but for the one that has it last, of which an answer has all."""
+    found, last = set[str](), set[str]()
+    for of_account in (holders for name in names for holders in asked.canonical_names.by_account(name).values()):
+        there = [holder for holder in of_account if holder.iri in asked.things and _is_then(asked, holder)]
+        found |= {holder.iri for holder in there}
+        at_last = [holder for holder in there if holder.until is None or _ends_after(asked, holder.until)]
+        last |= {holder.iri for holder in at_last[-1:]}
+    return found - last
+
+
+def _is_then(asked: Asked, holder: NameHolder) -> bool:
+    """Whether an object had a name in the time that is asked for."""
+    since, until = asked.since, asked.until
+    is_over = since is not None and holder.until is not None and in_utc(holder.until) <= since
+    return not is_over and (until is None or in_utc(holder.since) < until)
+
+
+def _ends_after(asked: Asked, time: str) -> bool:
+    return asked.until is not None and asked.until <= in_utc(time)
+
+
+# --- names that several objects have at a time ------------------------------------------------------------------------
+
+_SHOWN_IN_USE: Final = 20
+"""More than in other notes: who does not see a name drops a table that is in use."""
+_MOMENT: Final = timedelta(microseconds=1)
+_OF_NAMES: Final = "former-names"
+"""A question without a time that has the names that objects have at the end of the record."""
+_OF_DATA: Final = ("lineage-as-of", "root-cause")
+"""Questions that take long; the other ones are asked again."""
+_ACCOUNTS_SHOWN: Final = 5
+
+
+def held_by_several(asked: Asked) -> Iterator[str]:
+    """A note on each name that is asked for that several objects have at the time of the answer, or at the end of the
+    record: the answer is of all of them. It tells the one that has it, as far as rows show.
+    """
+    takes_time = any(parameter.name == "at" for parameter in asked.question.parameters)
+    if "object_name" not in asked.params or not (takes_time or asked.name == _OF_NAMES):
+        return
+    times = {f"At {value}": instant("at", value) for value in asked.values("at")} or {"At the end of the record": LATE}
+    for name in asked.values("object_name"):
+        for when, time in times.items():
+            groups = defaultdict[tuple[str, str], list[NameHolder]](list)
+            for holder in asked.graph.holders(name):
+                if holder.iri in asked.things:
+                    groups[holder.account, _kind(holder.domain)].append(holder)
+            for every in groups.values():
+                holders = _open(every, time)
+                last = _has_it(asked, name, holders, time) if len(holders) > 1 else None
+                if last is not None:
+                    yield from _several(asked, name, when, holders, last)
+
+
+def _several(asked: Asked, name: str, when: str, holders: Sequence[NameHolder], last: NameHolder) -> Iterator[str]:
+    """The note on the objects with a name, of which the last one has it; none where neither this nor the others have
+    rows.
+    """
+    owner = asked.graph.of_account(last.iri) if asked.has_several_accounts else ""
+    ident = f"object_id={last.ident}" + (f" domain={last.domain}" if last.domain != "Table" else "")
+    how = f"Rows show {ident} with it last (since {last.since})"
+    if last not in holders:
+        how = f"A SWAP brought {ident} to it, which had the name {last.name} (since {last.since})"
+    has_rows = _has_rows(asked, last)
+    if has_rows or asked.answer.rows:
+        yield (
+            f"{when} {len(holders)} objects{owner} have the name {name}, as far as rows tell, as after a SWAP of its "
+            f"schema, or beside a temporary table. The answer is of all of them. {how}: "
+            + (f"ask by {ident}." if has_rows else f"by {ident} the answer is empty.")
+        )
+
+
+def _kind(domain: str) -> str:
+    """A kind of objects of which no two have one name at one time: tables and views are one."""
+    return "Table" if domain.lower().endswith(("table", "view")) else domain
+
+
+def _open(holders: Sequence[NameHolder], time: datetime) -> list[NameHolder]:
+    """The objects with an id that have the name at a time."""
+    return [holder for holder in holders if holder.ident and holder.holds(time)]
+
+
+def _shown(holder: NameHolder, time: datetime) -> datetime:
+    """When a row showed an object with its name, as late as is known before a time."""
+    seen = in_utc(holder.seen or holder.since)
+    return seen if seen <= time else in_utc(holder.since)
+
+
+def _has_it(asked: Asked, name: str, holders: Sequence[NameHolder], time: datetime) -> NameHolder | None:
+    """The object that rows show with a name last, before a time; what a later SWAP of its schema brought to it. None
+    where others were seen with it after that, as one that a temporary table hides then, or where rows do not tell.
+    """
+    if not holders:
+        return None
+    last = max(holders, key=lambda holder: (_shown(holder, time), holder.order))
+    shown = _shown(last, time)
+    if any(in_utc(other.seen or other.since) >= shown for other in holders if other.iri != last.iri):
+        return None
+    history = asked.containers.get(last.account)
+    step = next(history.backward(match_name(name), history.count_until(time)), None) if history else None
+    if step is None or step[0].operation != SWAP or step[0].time <= shown:
+        return last
+    statement, _, former = step
+    group, before = (last.account, _kind(last.domain)), statement.time - _MOMENT
+    others = [one for one in asked.graph.holders(former) if (one.account, _kind(one.domain)) == group]
+    return _has_it(asked, former, _open(others, before), before)
+
+
+def _has_rows(asked: Asked, last: NameHolder) -> bool:
+    """Whether the question by the id of an object has rows. Of those that take long, the steps of its data tell."""
+    graph = asked.graph
+    if asked.name not in _OF_DATA:
+        given = {name: asked.values(name) for name in asked.params if name != "object_name"}
+        return bool(asked.ask({**given, "object_id": [last.ident or ""], "domain": [last.domain]}, 1).rows)
+    wholes = [last.iri]
+    if columns := asked.match_names("column_name"):
+        wholes = graph.columns_of(last.iri, columns)
+    states = (state for whole in wholes for state in graph.subjects("prov:specializationOf", whole))
+    is_view = any(graph.subjects("ah:view", last.iri))
+    return is_view or any(any(graph.objects(state, "prov:wasDerivedFrom")) for state in states)
+
+
+# --- unused objects ---------------------------------------------------------------------------------------------------
+
+
+def names_in_use(asked: Asked) -> Iterator[str]:
+    """A note on the names of unused objects that others have, too, which are in use: who drops by name what is listed
+    drops these. Of each name, the one that was read last.
+    """
+    if asked.since is None:
+        return
+    graph, texts, has_accounts = asked.graph, list[str](), asked.has_several_accounts
+    for name, domain in sorted({(row["object_name"] or "", row["domain"] or "") for row in asked.answer.dicts()}):
+        every = [one for one in graph.holders(name) if one.until is None and _kind(one.domain) == _kind(domain)]
+        for account in sorted({one.account for one in every}):
+            holders = [one for one in every if one.account == account]
+            having = [one for one in holders if one.ident]
+            brought = _has_it(asked, name, having, LATE)  # perhaps by a SWAP since it was seen
+            having += [] if brought is None or brought in having else [brought]
+            listed = [one for one in holders if one.domain == domain and graph.label(one.iri) == name]
+            last = max(having, key=lambda one: (_last_read(asked, one), one.order), default=None)
+            is_listed = any(_last_read(asked, one) < asked.since for one in listed)
+            if is_listed and last is not None and _last_read(asked, last) >= asked.since:
+                owner = graph.of_account(last.iri) if has_accounts else ""
+                texts.append(f"{name} (object_id={last.ident}{owner}, read last at {as_text(_last_read(asked, last))})")
+    if texts:
+        yield (
+            "Drop nothing by these names, which other objects have, too, that were read: "
+            f"{first_of(list(dict.fromkeys(texts)), _SHOWN_IN_USE, '; ')}. What is listed may have another name now."
+        )
+
+
+def _last_read(asked: Asked, holder: NameHolder) -> datetime:
+    return max(asked.graph.read_times(holder.iri), default=EARLY)
+
+
+def ids_of_shared_names(asked: Asked) -> Iterator[str]:
+    """A note on the ids of unused objects whose name others have, too, as far as rows say."""
+    graph, texts = asked.graph, list[str]()
+    rows = {(row["object_name"] or "", row["domain"] or "", row["last_read"]) for row in asked.answer.dicts()}
+    by_name = defaultdict[tuple[str, str], set[datetime | None]](set)
+    for name, domain, last_read in rows:
+        by_name[name, domain].add(in_utc(last_read) if last_read else None)
+    for (name, domain), read in sorted(by_name.items()):
+        holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
+        places = {one.iri: one.account for one in holders if one.until is None}
+        for iri, account in sorted(places.items()):
+            ident, last = graph.text(iri, "ah:objectId"), max(graph.read_times(iri), default=None)
+            if list(places.values()).count(account) > 1 and last in read:
+                read_last = f"last read {as_text(last)}" if last else "not read"
+                texts.append(f"{name}, {read_last}: object_id={ident or 'unknown'}")
+    if texts:
+        yield f"Several objects have these names, as far as rows say: {first_of(texts, _SHOWN, '; ')}."
+
+
+def several_accounts(asked: Asked) -> Iterator[str]:
+    """A note if an answer about all objects is of several accounts: its rows have names alone."""
+    accounts = asked.graph.accounts()
+    if asked.answer.rows and not asked.things and not asked.values("query_id") and len(accounts) > 1:
+        yield (
+            f"The graph has rows of {len(accounts)} accounts ({first_of(accounts, _ACCOUNTS_SHOWN)}), and the answer "
+            "does not say of which one a name is."
+        )

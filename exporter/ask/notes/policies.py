@@ -1,0 +1,346 @@
+"""Notes on tags and policies: what was set before the record begins, what objects have from what they are in, and which
+bodies of policies rows do not give.
+
+No row sets a policy that was set before the record begins, or by a statement whose row is missing: only queries for
+which it was enforced show that it was in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.container_history import CONTAINERS, periods_inside
+from exporter.ask.lookups import Lookups, Solution, iris, literals
+from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
+from exporter.ask.notes.mask_periods import masked_without_tag
+from exporter.ask.notes.successors import asked_things, names_in_time
+from exporter.model.identifiers import TRUNCATED, match_name
+from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
+
+_SHOWN_POLICIES: Final = 5
+_SHOWN_TAGS: Final = 3
+_SHOWN_PLACES: Final = 5
+
+_ENFORCED: Final = """\
+SELECT DISTINCT ?label ?object ?what WHERE {
+  {
+    SELECT DISTINCT ?policy ?object ?place ?then WHERE {
+      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+      OPTIONAL { ?enforcement ah:protectedColumn ?protected }
+      OPTIONAL { ?enforcement ah:objectName ?then }
+      BIND(COALESCE(?protected, ?object) AS ?place)
+    }
+  }
+  {
+    SELECT DISTINCT ?place WHERE {
+      ?mark a ah:TagSetting ; ah:settingOn ?marked .
+      OPTIONAL { ?mark ah:onColumn ?marked_column }
+      BIND(COALESCE(?marked_column, ?marked) AS ?place)
+    }
+  }
+  MINUS {
+    SELECT DISTINCT ?policy ?place WHERE {
+      ?set a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?covered .
+      OPTIONAL { ?set ah:onColumn ?covered_column }
+      BIND(COALESCE(?covered_column, ?covered) AS ?place)
+    }
+  }
+  MINUS {
+    SELECT DISTINCT ?policy ?place WHERE {
+      ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
+      ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
+      OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
+      BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
+    }
+  }
+  OPTIONAL { ?policy rdfs:label ?label_of_policy }
+  OPTIONAL { ?object rdfs:label ?label_of_object }
+  OPTIONAL { ?place ah:columnName ?column }
+  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
+  BIND(COALESCE(?then, ?label_of_object, STR(?object)) AS ?where)
+  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
+}
+ORDER BY ?label
+"""
+"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
+
+
+def enforced_but_not_set(asked: Asked) -> Iterator[str]:
+    """A note if something with a tag had a policy enforced that no recorded statement set on it, or on a tag of it or
+    of what it is in.
+    """
+    masks = [row for row in asked.graph.select(_WHOLES) if row["mask"]]
+    labels = [
+        row["label"]
+        for row in asked.graph.select(_ENFORCED)
+        if asked.is_about(row["object"])
+        if not any(match_name(mask["mask"]) == match_name(row["what"]) and has_tag_of(mask, asked, row["object"])
+                   for mask in masks)
+    ]  # fmt: skip
+    if labels:
+        yield (
+            "Enforced, but set by no row of the record, and therefore not among the policies: "
+            f"{first_of(labels, _SHOWN_POLICIES)}."
+        )
+
+
+def masked_and_untagged(asked: Asked) -> Iterator[str]:
+    """What is masked and has no tag at the time that is asked for: policy-coverage does not list it."""
+    if asked.values("tag_name"):
+        return
+    graph, has_accounts = asked.graph, asked.has_several_accounts
+    found = {
+        ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
+        + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
+        for thing in asked_things(asked)
+        for holder, period in names_in_time(asked, thing)
+        for column in masked_without_tag(graph, thing, period)
+    }
+    if found:
+        yield (
+            "As far as rows tell, masked and without a tag of its own, and so not in the answer: "
+            f"{first_of(sorted(found), _SHOWN_POLICIES)}."
+        )
+
+
+_ON_WHOLE: Final = """\
+SELECT DISTINCT ?label WHERE {
+  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?object .
+  FILTER NOT EXISTS { ?enforcement ah:protectedColumn ?column }
+  ?object rdfs:label ?last .
+  OPTIONAL { ?enforcement ah:objectName ?then }
+  BIND(COALESCE(?then, ?last) AS ?label)
+}
+ORDER BY ?label
+"""
+
+# --- tags that objects and columns have from what they are in ---------------------------------------------------------
+
+_WHOLES: Final = """\
+SELECT DISTINCT ?whole ?label ?domain ?account ?tag ?since ?until ?mask WHERE {
+  ?mark a ah:TagSetting ; ah:settingOn ?whole ; ah:element ?tag ; ah:elementObject ?tag_object ; ah:validFrom ?since .
+  ?whole ah:domain ?domain ; rdfs:label ?label .
+  FILTER NOT EXISTS { ?mark ah:onColumn ?column }
+  OPTIONAL { ?mark ah:validUntil ?until }
+  OPTIONAL {
+    ?tag_object (ah:sameNameAs|^ah:sameNameAs)? ?masking .
+    ?on_tag ah:settingOn ?masking ; ah:property "maskingPolicies" ; ah:element ?mask ; ah:validFrom ?mask_since .
+    OPTIONAL { ?on_tag ah:validUntil ?mask_until }
+    FILTER(COALESCE(?mask_since < ?until, true) && COALESCE(?since < ?mask_until, true))
+  }
+  BIND(REPLACE(STR(?whole), "[^/]+/(name/)?[^/]+$", "") AS ?account)
+}
+ORDER BY ?label ?tag ?mask
+"""
+OF_INHERITED_TAGS: Final = ("policy-coverage", "tag-history", "tag-reach", "unmasked-copies", UNMASKED_READS)
+
+
+def inherited_tags(asked: Asked) -> Iterator[str]:
+    """Notes on tags of whole tables, schemas and databases, which their columns and objects have, too; and on masks of
+    which rows name the object alone.
+    """
+    rows = tagged_wholes(asked)
+    if asked.name in {"unmasked-reads", "unmasked-copies"}:
+        masks = [f"{row['tag']} on {_whole(asked.graph, row)} ({row['domain']})" for row in rows if row["mask"]]
+        if masks:
+            yield (
+                "Masking policies were set on tags of whole objects: "
+                f"{first_of(list(dict.fromkeys(masks)), _SHOWN_TAGS)}. They mask the columns of their data type, which "
+                "rows do not tell: the answer counts them only on columns on which they were enforced."
+            )
+        of_objects = [] if asked.things else [row["label"] for row in asked.graph.select(_ON_WHOLE)]
+        if of_objects:
+            yield (
+                f"Rows enforce masking policies without naming a column: on {first_of(of_objects, _SHOWN_PLACES)}. The "
+                "answer counts them on none."
+            )
+    elif asked.things or asked.name == TAG_REACH:
+        around = [row for row in rows if row["domain"] in CONTAINERS]
+        if asked.name != "tag-history":
+            around = [row for row in around if holds(row, asked.times("at"))]
+        if asked.name == TAG_REACH:
+            yield from _in_tagged(asked, around)
+            return
+        if asked.name == "tag-history" and asked.values("column_name"):
+            around += [row for row in rows if row["domain"] not in CONTAINERS]
+        tags = [f"{row['tag']} of {_whole(asked.graph, row)}" for row in around]
+        if tags:
+            yield (
+                "Columns have the tags of their table, and what is in a schema or database has its tags, which are not "
+                "in the answer: "
+                f"{first_of(list(dict.fromkeys(tags)), _SHOWN_TAGS)}."
+            )
+
+
+def _whole(graph: Lookups, row: Solution) -> str:
+    """A tagged object as it was called when the tag was set; a schema or database as it is called now."""
+    return row["label"] if row["domain"] in CONTAINERS else graph.name_at(row["whole"], row["since"])
+
+
+def _in_tagged(asked: Asked, around: Iterable[Solution]) -> Iterator[str]:
+    """The copies in the answer whose schema or database has the tag."""
+    tagged = [(row["label"], match_name(row["tag"])) for row in around]
+    copies = [
+        f"{place}.{row['target_column_name']}"
+        for row in asked.answer.dicts()
+        for place in (row["target_object_name"] or "",)
+        if any(place.startswith(f"{label}.") and match_name(row["tag_name"] or "") == tag for label, tag in tagged)
+    ]
+    if copies:
+        yield (
+            "In a schema or database that has the tag, from which they have it, too: "
+            f"{first_of(sorted(set(copies)), _SHOWN_TAGS)}."
+        )
+
+
+def holds(row: Solution, times: Collection[datetime]) -> bool:
+    """Whether a setting holds at any of the times; at the end of the record, if there are none."""
+    return _is_at(datetime.fromisoformat(row["since"]), _end(row), times)
+
+
+def _end(row: Solution) -> datetime | None:
+    return datetime.fromisoformat(row["until"]) if row["until"] else None
+
+
+def _is_at(since: datetime, until: datetime | None, times: Collection[datetime]) -> bool:
+    """Whether a period has any of the times; the end of the record, if there are none."""
+    return any(since <= time and (not until or time < until) for time in times) if times else not until
+
+
+def tagged_wholes(asked: Asked) -> list[Solution]:
+    """The tags of whole objects that what is asked for is, or is in."""
+    every = asked.graph.select(_WHOLES)
+    return [row for row in every if not asked.things or any(has_tag_of(row, asked, thing) for thing in asked.things)]
+
+
+def has_tag_of(row: Solution, asked: Asked, thing: str) -> bool:
+    """Whether an object is the tagged one, or is in it at a time when it has the tag; at the time that is asked for, if
+    the answer is of one time.
+    """
+    is_elsewhere = asked.graph.is_of_other(thing) or not thing.startswith(row["account"])
+    if thing == row["whole"] or row["domain"] not in CONTAINERS or is_elsewhere:
+        return thing == row["whole"]
+    periods = list(periods_inside(asked.graph, thing, row["whole"]))
+    if asked.name == POLICY_COVERAGE:
+        return any(_is_at(since, until, asked.times("at")) for since, until in periods)
+    begin, end = datetime.fromisoformat(row["since"]), _end(row)
+    return any((not end or since < end) and (not until or begin < until) for since, until in periods)
+
+
+# --- bodies of policies -----------------------------------------------------------------------------------------------
+
+_IN_FORCE: Final = """\
+SELECT DISTINCT ?name ?policy ?version ?column ?time WHERE {
+  VALUES ?query_id { @ids@ }
+  ?query ah:queryId ?query_id ; prov:startedAtTime ?time ; ah:enforced ?enforcement .
+  ?enforcement ah:policy ?policy ; ah:policyVersion ?version .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column }
+  OPTIONAL { ?enforcement ah:policyName ?spelled }
+  OPTIONAL { ?policy rdfs:label ?label }
+  BIND(COALESCE(?spelled, ?label, STR(?policy)) AS ?name)
+}
+ORDER BY ?name
+"""
+"""The policies that were enforced in queries, with the version that was in force; ``?column``: what one masks."""
+_BY_NAME: Final = """\
+SELECT DISTINCT ?query_id ?time WHERE {
+  VALUES ?policy { @policy@ }
+  { ?policy ah:sameNameAs|^ah:sameNameAs ?same . ?change ah:changedObject ?same } UNION {
+    # The documents also have POLICY for the kind.
+    ?same ah:domain "Policy" ; (ah:objectId|rdfs:label) ?of_same . ?policy (ah:objectId|rdfs:label) ?of_same .
+    ?change ah:changedObject ?same .
+  } UNION {
+    ?policy rdfs:label ?name FILTER NOT EXISTS { ?policy ah:objectId ?id }
+    ?change ah:newName ?name .
+  }
+  ?change ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf/ah:queryId ?query_id .
+  OPTIONAL { ?change ah:policyBody|ah:newName ?given }
+  FILTER(BOUND(?given) || ?operation IN ("CREATE", "REPLACE", "DROP", "UNDROP"))
+}
+"""
+"""Statements on what is known by the name of a policy alone, or, if the policy is, that gave it that name."""
+_CUT: Final = """\
+SELECT DISTINCT ?query_id ?time WHERE {
+  VALUES ?lacks { @reasons@ }
+  VALUES ?policy { @policy@ }
+  ?query ah:incomplete ?lacks ; prov:startedAtTime ?time ; ah:queryId ?query_id .
+  OPTIONAL { ?policy ah:objectId ?id }
+  OPTIONAL { ?policy rdfs:label ?label }
+  # Nothing says what was changed, or it is this, perhaps by its id or its name alone.
+  FILTER(NOT EXISTS { ?query ah:hasChange ?any } || EXISTS {
+    ?query ah:hasChange/ah:changedObject ?changed .
+    OPTIONAL { ?changed ah:objectId ?changed_id }
+    OPTIONAL { ?changed rdfs:label ?changed_label }
+    FILTER(?changed = ?policy || COALESCE(?changed_id = ?id, false) || COALESCE(?changed_label = ?label, false))
+  })
+}
+"""
+
+
+def unknown_bodies(asked: Asked) -> Iterator[str]:
+    """Notes on enforced policies whose body is not on record, and on those that the answer leaves out."""
+    graph = asked.graph
+    unknown, left_out = dict[str, None](), dict[str, None]()
+    for row in graph.select(_IN_FORCE, ids=literals(asked.values("query_id"))):
+        given = _body_given_by(graph, row["version"])
+        if not any(graph.objects(given, "ah:policyBody")):
+            is_listed = row["column"] or any(graph.objects(given, "prov:wasGeneratedBy"))
+            (unknown if is_listed else left_out)[row["name"]] = None
+        yield from _not_counted(asked, row, graph.text(given, "prov:generatedAtTime"))
+    if unknown:
+        names = first_of(list(unknown), _SHOWN_POLICIES)
+        yield f"No row since {record_begin(graph)} says which body was in force: {names}."
+    if left_out:
+        names = first_of(list(left_out), _SHOWN_POLICIES)
+        yield (
+            f"Enforced, but not in the answer: {names}. A policy on a whole object is in it only if a row shows what "
+            "made it or changed its body, and it was not dropped since."
+        )
+
+
+def _not_counted(asked: Asked, row: Solution, since: str | None) -> Iterator[str]:
+    """Notes on statements between that which gave the body, if it is on record, and the query."""
+    graph = asked.graph
+    kinds = (graph.text(row["policy"], "ah:domain"), "POLICY")  # the documents have both
+    words = (TRUNCATED, UNNAMED, NOT_UNDERSTOOD, *map(unnamed, kinds))
+    reasons = {f"object_modified_by_ddl {word}" for word in words}
+    found = {
+        "by rows that do not give its id or kind": graph.select(_BY_NAME, policy=iris([row["policy"]])),
+        "that Snowflake cut, or that are not understood": graph.select(
+            _CUT, reasons=literals(reasons), policy=iris([row["policy"]])
+        ),
+        "of its schema or database": () if any(graph.objects(row["policy"], "ah:objectId")) else _around(asked, row),
+    }
+    for why, statements in found.items():
+        times = sorted((datetime.fromisoformat(one["time"]), one["query_id"]) for one in statements)
+        begin, end = (datetime.fromisoformat(time) for time in (since or record_begin(graph), row["time"]))
+        queries = [f"query {query_id}" for time, query_id in times if begin <= time <= end]
+        if queries:
+            yield (
+                f"Another body of {row['name']} may have been in force: changes {why} are not counted for it "
+                f"({first_of(queries[::-1], _SHOWN_POLICIES)})."
+            )
+
+
+def _around(asked: Asked, row: Solution) -> Iterator[Solution]:
+    """What was done to the schema and database of a policy that is known by its name alone."""
+    for history in asked.containers.values():
+        for statement in history.statements:
+            names = tuple(f"{match_name(name)}." for name in statement.names)
+            if row["policy"].startswith(statement.account) and match_name(row["name"]).startswith(names):
+                yield {"time": statement.at, "query_id": statement.query_id}
+
+
+def _body_given_by(graph: Lookups, version: str) -> str:
+    """The version whose body a version of a policy has: an UNDROP gives none and brings back the one before."""
+    while prior := next(graph.objects(version, "ah:priorVersion"), None):
+        made_by = graph.objects(version, "prov:wasGeneratedBy")
+        changes = (change for query in made_by for change in graph.objects(query, "ah:hasChange"))
+        is_restored = any("UNDROP" in graph.objects(change, "ah:operation") for change in changes)
+        if not is_restored or any(graph.objects(version, "ah:policyBody")):
+            break
+        version = prior
+    return version

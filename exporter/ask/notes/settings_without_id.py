@@ -1,0 +1,284 @@
+"""Notes on tags and policies that rows set, unset, drop or rename without an id, where other rows give one.
+
+What is set on an object without its id is not counted for the object with an id. Nor does a tag or policy that is
+unset, dropped, replaced or renamed without its id end what was set with it, or the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.container_history import CONTAINERS
+from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
+from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
+from exporter.graph.terms import full
+from exporter.model.objects import containers
+from exporter.system.reachable import reachable
+
+_SHOWN: Final = 5
+"""How many objects and changes a note lists at most."""
+
+
+def settings_by_name(asked: Asked) -> Iterator[str]:
+    """Notes on what is set without an id."""
+    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
+        return
+    names = sorted(set(given_without_id(asked).values()))
+    if names:
+        yield (
+            f"Some rows give no id of {first_of(names, _SHOWN)}, and others do: tags and policies that were set "
+            "without the id count for what is known by that name alone, and those that were set with it for what rows "
+            "give with the id, though it may be the same."
+        )
+    elements = sorted({row["name"] for row in _set_by_name(asked)})
+    if elements:
+        yield (
+            f"Some rows set or unset {first_of(elements, _SHOWN)} without an id, where other rows give the id: what is "
+            "set with the id is not taken to end or to change by that, though it may be the same."
+        )
+    yield from _elements_changed(asked)
+
+
+SET_BY: Final[Mapping[str, str]] = {
+    "page-settings": "ah:TagSetting ah:PolicySetting",
+    "policy-coverage": "ah:TagSetting ah:PolicySetting",
+    "tag-history": "ah:TagSetting",
+    "tag-reach": "ah:TagSetting",
+    "unmasked-copies": "ah:TagSetting ah:PolicySetting",
+    "unmasked-reads": "ah:TagSetting ah:PolicySetting",
+}
+"""Question, or that of a part of pages -> the classes of the settings that it is about."""
+_SET: Final = """\
+SELECT DISTINCT ?thing ?name WHERE {
+  VALUES ?class { @classes@ }
+  { ?nameless ah:sameNameAs ?thing . ?setting ah:settingOn ?nameless ; a ?class } UNION {
+    ?nameless ah:sameNameAs ?identified . ?setting ah:settingOn ?identified ; a ?class .
+    FILTER EXISTS { ?access ah:accessedObject ?nameless }
+    ?nameless ah:sameNameAs? ?thing .
+  }
+  FILTER NOT EXISTS { ?thing ah:domain "Tag" }
+  ?nameless rdfs:label ?name .
+}
+ORDER BY ?name
+"""
+
+
+def given_without_id(asked: Asked) -> dict[str, str]:
+    """The objects that are asked for (all, if there are none) on which rows set tags or policies without giving their
+    ids, where other rows give them, or with their ids, where other rows use them without; and their names.
+    """
+    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
+        return {}
+    rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
+    return {row["thing"]: row["name"] for row in rows if not asked.about or row["thing"] in asked.about}
+
+
+_FORMS: Final = "SELECT ?nameless ?element WHERE { ?nameless ah:sameNameAs ?element }"
+_UNSET_ON_TAG: Final = """\
+SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
+  VALUES ?class { @classes@ }
+  ?thing ah:domain "Tag" ; ah:sameNameAs|^ah:sameNameAs ?other_form ; rdfs:label ?tag_name .
+  ?unset ah:settingOn ?other_form ; a ?class ; ah:subOperation "DROP" ; ah:elementObject ?policy .
+  ?change ah:hasSetting ?unset ; prov:startedAtTime ?time .
+}
+"""
+
+
+def _set_by_name(asked: Asked) -> Iterator[Solution]:
+    """The tags and policies that rows set on one object or column, or tag, with ids and without."""
+    about = _with_tags(asked)
+    for row in (*_set_in_both_forms(asked), *_unset_on_other_form(asked)):
+        if not about or row["thing"] in about:
+            yield row
+
+
+def _set_in_both_forms(asked: Asked) -> Iterator[Solution]:
+    """The tags and policies that were set on one place with their ids and without."""
+    graph, classes = asked.graph, {full(name) for name in SET_BY[asked.name].split()}
+    for row in graph.select(_FORMS):
+        by_id = {_place(graph, setting) for setting in graph.subjects("ah:elementObject", row["element"])}
+        for setting in graph.subjects("ah:elementObject", row["nameless"]) if by_id else ():
+            is_meant = not classes.isdisjoint(graph.objects(setting, "rdf:type"))
+            place = _place(graph, setting)
+            if is_meant and place in by_id:
+                yield {"thing": place[0], "name": graph.label(row["nameless"])}
+
+
+def _place(graph: Lookups, setting: str) -> tuple[str, str]:
+    """The object on which a setting is, and the column, empty for the object as a whole."""
+    return graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""
+
+
+def _unset_on_other_form(asked: Asked) -> Iterator[Solution]:
+    """The policies that were unset on a tag in one form, and are set on it in the other."""
+    graph = asked.graph
+    for row in graph.select(_UNSET_ON_TAG, classes=SET_BY[asked.name]):
+        time, policies = in_utc(row["time"]), {row["policy"], *graph.same_names(row["policy"])}
+        for setting in graph.subjects("ah:settingOn", row["thing"]):
+            since, until = (graph.text(setting, term) for term in ("ah:validFrom", "ah:validUntil"))
+            is_then = since and in_utc(since) < time and (not until or in_utc(until) > time)
+            if is_then and not policies.isdisjoint(graph.objects(setting, "ah:elementObject")):
+                yield {"thing": row["thing"], "name": f"{graph.label(row['policy'])} on {row['tag_name']}"}
+
+
+_TAGS: Final = """\
+SELECT DISTINCT ?tag WHERE {
+  VALUES ?thing { @things@ }
+  ?thing dcterms:isPartOf*/(ah:sameNameAs|^ah:sameNameAs)? ?tagged .
+  ?mark ah:settingOn ?tagged ; a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+}
+"""
+
+
+def _with_tags(asked: Asked) -> set[str]:
+    """The objects that are asked for, what they are in, and the tags of all these: a policy on a tag covers them."""
+    about = {*asked.about, *containers_of(asked.graph, asked.about)}
+    tags = asked.graph.select(_TAGS, things=iris(about)) if about else ()
+    return {*about, *(row["tag"] for row in tags)}
+
+
+def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
+    """The schemas and databases that objects are in, or were, by the names that they had."""
+    holders = {holder for thing in things for holder in graph.names_of(thing) if holder.domain not in CONTAINERS}
+    return {
+        around.iri
+        for account, name in {holder.key for holder in holders}
+        for one in containers("table", name)
+        for around in graph.holders(one.name or "")
+        if around.account == account and around.domain in CONTAINERS
+    }
+
+
+_ELEMENTS_CHANGED: Final = """\
+SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?class { @classes@ }
+  { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
+  ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  OPTIONAL { ?change ah:newName ?new }
+  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new))
+  ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
+  FILTER(?since <= ?time)
+  OPTIONAL { ?change ah:objectName ?own_name }
+  OPTIONAL { ?changed rdfs:label ?label }
+  BIND(COALESCE(?own_name, ?label) AS ?name)
+  FILTER(BOUND(?name))
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?name
+"""
+"""What ended or renamed a tag or policy that some rows give an id and others do not: the change by the one form, and
+what was set before in the other.
+"""
+
+
+def _elements_changed(asked: Asked) -> Iterator[str]:
+    """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
+    other way round.
+    """
+    about = _with_tags(asked)
+    texts = [
+        change_in_words(row, row["name"], row["new"])
+        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
+        if asked.is_by_then(row["time"])
+        if not about or row["thing"] in about
+    ]
+    if fresh := list(dict.fromkeys(texts)):
+        yield (
+            f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}. The answer does not "
+            "count this for what was set before in the other form, though it may be the same."
+        )
+
+
+# --- renames of tags and policies -------------------------------------------------------------------------------------
+
+_MASKING: Final = "maskingPolicies"
+
+
+class _Setting(NamedTuple):
+    """A tag or policy on an object or column, or a policy on a tag. ``element``: the tag or policy; ``keys``: the names
+    of it and of the tag that it is on, if they have no id; ``since``, ``until``: when it holds by its rows.
+    """
+
+    element: str
+    keys: AbstractSet[Key]
+    is_tag: bool
+    is_masking: bool
+    since: datetime
+    until: datetime
+
+    def held_at(self, renaming: Renaming) -> bool:
+        """Whether it held when one of them was renamed."""
+        return not self.keys.isdisjoint(renaming.ends) and self.since <= renaming.time <= self.until
+
+
+def renamings_of(asked: Asked) -> Iterator[Renaming]:
+    """All renames and swaps without an id until the time that is asked for, in order."""
+    return (one for one in renamings(asked.graph) if asked.until is None or one.time <= asked.until)
+
+
+def renamings_of_settings(asked: Asked, renamings: Iterable[Renaming], things: Iterable[str]) -> list[Renaming]:
+    """Those of ``renamings`` (in order of time) that can concern what is set on ``things``: of a tag or policy while it
+    is set on them, their columns, schemas and databases; of such a tag while a policy is set on it, whatever its name
+    is then; and later ones of the names that these lead to.
+    """
+    every = [one for one in renamings if one.kind == "tag" or one.kind.endswith("policy")]
+    settings = list(_settings(asked, things, every)) if every and asked.name in SET_BY else []
+    found, names = list[Renaming](), set[Key]()
+    for one in every if settings else ():
+        if not names.isdisjoint(one.ends) or any(setting.held_at(one) for setting in settings):
+            found.append(one)
+            names |= one.ends
+    return found
+
+
+def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]) -> Iterator[_Setting]:
+    """The settings that the answer needs: on the objects and their columns, and on the tags of these. A question about
+    what has a tag needs no policies of what has none; one about masks needs tags only if one of them has a mask.
+    """
+    graph, whole = asked.graph, set(things)
+    own = [one for thing in whole for one in _on(graph, thing, _columns(asked, thing))]
+    own += [one for around in containers_of(graph, whole) for one in _on(graph, around) if one.is_tag]
+    of_objects = [one for one in own if one.is_tag]
+    names = linked_names({key for one in of_objects for key in one.keys}, renamings)
+    tags = {one.element for one in of_objects} | {
+        holder.iri for account, name in names for holder in graph.holders(name) if holder.key == (account, name)
+    }
+    on_tags = [one for tag in tags if graph.text(tag, "ah:domain") == "Tag" for one in _on(graph, tag)]
+    if asked.name == UNMASKED_READS:
+        on_tags = [one for one in on_tags if one.is_masking]
+        yield from (one for one in own if one.is_masking or (one.is_tag and on_tags))
+    elif "ah:PolicySetting" not in SET_BY[asked.name] or (asked.name == POLICY_COVERAGE and not of_objects):
+        yield from of_objects
+        return
+    else:
+        yield from own
+    yield from on_tags
+
+
+def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> Iterator[_Setting]:
+    """What is set on an object, schema, database or tag. ``columns``: only on these columns, and on the whole."""
+    for setting in graph.subjects("ah:settingOn", thing):
+        element, since = graph.text(setting, "ah:elementObject"), graph.text(setting, "ah:validFrom")
+        column = graph.text(setting, "ah:onColumn")
+        if element is None or since is None or (columns is not None and column is not None and column not in columns):
+            continue
+        property_name, until = graph.text(setting, "ah:property"), graph.text(setting, "ah:validUntil")
+        yield _Setting(
+            element,
+            {holder.key for one in (element, thing) for holder in graph.names_of(one) if not holder.ident},
+            property_name == "tags",
+            property_name == _MASKING,
+            datetime.fromisoformat(since),
+            datetime.fromisoformat(until) if until else LATE,
+        )
+
+
+def _columns(asked: Asked, thing: str) -> set[str] | None:
+    """The columns of an object that are asked for, under all their names; None for all columns."""
+    graph, names = asked.graph, asked.match_names("column_name")
+    return set(reachable(graph.columns_of(thing, names), graph.renamed_columns)) if names else None

@@ -1,0 +1,211 @@
+"""Objects that had one name, one after the other: a table that is made anew each night (CREATE OR REPLACE, or a build
+and a SWAP) is another object each time, and one table to its users.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.mask_periods import (
+    ALWAYS,
+    AT_END,
+    MOMENT,
+    WHOLE,
+    Period,
+    masked_things,
+)
+from exporter.model.identifiers import match_name
+
+_SHOWN: Final = 3
+_SHOWN_ENTRIES: Final = 5
+DATA: Final = ("Table", "View", "table", "view")
+
+
+def tables_of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
+    """The tables and views with an id that had a name, in order. What rows give without an id may be any of them."""
+    return [
+        holder
+        for holder in graph.holders(name)
+        if holder.ident and holder.account == account and holder.domain.endswith(DATA)
+    ]
+
+
+class Succession(NamedTuple):
+    """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
+    last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
+    since the masked one; ``masked``: the masked one; ``columns``: those that are masked on this one, and on which no
+    row shows a mask on the others; ``read``: when one of these was read last under the name, in the time that is asked
+    for; ``duration``: how long the last one had the name; ``had``: what rows show on the masked one: a mask, or a tag.
+    """
+
+    holder: NameHolder
+    masked: NameHolder
+    columns: set[str]
+    ids: Sequence[str] = ()
+    since: str = ""
+    read: datetime = EARLY
+    duration: timedelta = timedelta()
+    had: str = "masked"
+
+    @property
+    def weight(self) -> tuple[datetime, timedelta, tuple[datetime, str, datetime]]:
+        """What a person looks at first has the most: the latest read; of what was not read, the name of the longest
+        time.
+        """
+        return self.read, self.duration, self.holder.order
+
+
+def asked_things(asked: Asked) -> set[str]:
+    """The objects that are asked for; what is masked, if it is all."""
+    return asked.about if asked.values("object_name", "object_id", "object") else masked_things(asked.graph)
+
+
+def holders_by_name(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]:
+    """The objects that had one name, for each name of these."""
+    graph = asked.graph
+    names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
+    for name, account in sorted(names):
+        yield tables_of_name(graph, name, account)
+
+
+def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
+    """When an object had lost its name: at the latest when a row shows it as that of another one that has it since, if
+    no query names the former one so later. No row need say it, as of a SWAP of the schema.
+    """
+    if holder.until is not None:
+        return in_utc(holder.until)
+    last = max(in_utc(holder.since), in_utc(holder.seen or holder.since))
+    others = (one for one in holders if one.iri != holder.iri and one.until is None)
+    shown = (in_utc(time) for one in others for time in (one.since, one.seen) if time)
+    return min((time for time in shown if time > last), default=None)
+
+
+def period_of(holder: NameHolder, holders: Iterable[NameHolder]) -> Period:
+    """When an object had its name, of the objects that had it."""
+    return Period(in_utc(holder.since), _left(holder, holders) or LATE)
+
+
+def with_container_rename(asked: Asked, holder: NameHolder) -> NameHolder:
+    """The same since when it came to the name: with its schema or database, if that was renamed or swapped before the
+    first query that names it so.
+    """
+    former = [one for one in asked.graph.names_of(holder.iri) if one.until == holder.since]
+    history = asked.containers.get(holder.account) if former else None
+    for statement in reversed(history.statements if history else ()):
+        for one in former if statement.time <= in_utc(holder.since) else ():
+            is_its = statement.counterpart(match_name(one.name)) == match_name(holder.name)
+            if is_its and in_utc(one.since) <= statement.time:
+                return replace(holder, since=statement.at)
+    return holder
+
+
+def periods_asked_for(asked: Asked, thing: str, named: Period) -> list[Period]:
+    """The times in which masks count, if an object has a name in the time that is asked for, ``named``: of an answer of
+    one time, that, unless it was dropped then and restored later; of changes, only if it got the name then; of reads in
+    clear, always, since those before and after a mask are in the answer.
+    """
+    if asked.name == POLICY_COVERAGE:
+        times = asked.times("at")
+        there = [Period(time, time + MOMENT) for time in times if not asked.graph.was_dropped(thing, time)]
+        every = there if times else [AT_END]
+    else:
+        every = [Period(asked.since or EARLY, asked.until or LATE)]
+    then = [time for time in every if max(time.begin, named.begin) < min(time.end, named.end)]
+    if asked.name == CHANGES:
+        return [time for time in then if time.begin <= named.begin]
+    return [ALWAYS] if then and asked.name == UNMASKED_READS else then
+
+
+def names_in_time(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period]]:
+    """The names of a table or view in the time that is asked for, each with that time. What rows give without an id
+    keeps its name if they give it with an id later.
+    """
+    for holder in asked.graph.names_of(thing):
+        if holder.domain.endswith(DATA):
+            others = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
+            period = period_of(holder, [one for one in others if one.account == holder.account])
+            yield from ((holder, time) for time in periods_asked_for(asked, thing, period))
+
+
+def columns_of(graph: Lookups, thing: str) -> set[str]:
+    """The names of the columns of an object, as they are compared."""
+    return {graph.text(column, "ah:matchName") or "" for column in graph.subjects("ah:columnOf", thing)}
+
+
+def _in_words(graph: Lookups, one: Succession, *, has_accounts: bool) -> str:
+    """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
+    ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``.
+    """
+    holder, named = one.holder, sorted(one.columns - {WHOLE})
+    what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
+    owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
+    until = f" until {holder.until}" if holder.until else ""
+    which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
+    last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
+    if one.since:
+        objects = f"{len(one.ids)} objects, the latest object_id={holder.ident}{until}"
+        return f"{what}{owner} (since {one.since}; {objects}; {one.had}: object_id={one.masked.ident})"
+    return f"{what}{owner} (object_id={which}{last}{until}; {one.had}: object_id={one.masked.ident})"
+
+
+def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
+    """The entries of a note. What was read comes first, then those with the most weight; the second one of a name comes
+    after the first ones of others, since a table that has its mask every other night has many. An object is in one
+    entry, under the name of the most weight; objects that had one name since the same masked one are in one.
+    """
+    runs, told = defaultdict[tuple[object, ...], list[Succession]](list), set[str]()
+    for one in sorted(found, key=lambda one: one.weight, reverse=True):
+        if one.holder.iri not in told:
+            told.add(one.holder.iri)
+            runs[*one.holder.key, one.masked.iri, one.had, *sorted(one.columns)].append(one)
+    entries = sorted(map(_as_one, runs.values()), key=lambda one: one.weight, reverse=True)
+    numbers = defaultdict[tuple[str, str], Iterator[int]](count)
+    return sorted(entries, key=lambda one: (one.read == EARLY, next(numbers[one.holder.key])))
+
+
+def _as_one(every: Sequence[Succession]) -> Succession:
+    """The last of those with one name, with the ones before it."""
+    ordered = sorted(every, key=lambda one: one.holder.order)
+    if len(ordered) == 1:
+        return ordered[0]
+    ids, read = [one.holder.ident or "" for one in ordered], max(one.read for one in ordered)
+    return ordered[-1]._replace(ids=ids, since=ordered[0].holder.since, read=read)
+
+
+def time_in_words(asked: Asked) -> str:
+    """When no row shows a mask, in words."""
+    if asked.name == POLICY_COVERAGE:
+        return " at that time" if asked.times("at") else " at the end of the record"
+    return " in that time" if asked.name != UNMASKED_READS and (asked.since or asked.until) else ""
+
+
+def entries_in_words(asked: Asked, entries: Sequence[Succession]) -> str:
+    """The first entries; of more, what has the others."""
+    has_accounts = asked.has_several_accounts
+    texts = [_in_words(asked.graph, one, has_accounts=has_accounts) for one in entries]
+    listed = first_of(texts, _SHOWN_ENTRIES, "; ")
+    takes = {parameter.name for parameter in asked.question.parameters}
+    ways = ["for one object (object_name)"] if "object_name" in takes and not asked.about else []
+    ways += ["for less of the time (since, until)"] if "since" in takes else []
+    return f"{listed} (ask {' or '.join(ways)})" if len(texts) > _SHOWN_ENTRIES and ways else listed
+
+
+def read_times(graph: Lookups, thing: str) -> Iterator[datetime]:
+    """When the reads of an object started; of reads by day, the first and the last one."""
+    return _starts(graph, graph.subjects("ah:accessedObject", thing))
+
+
+def _starts(graph: Lookups, accesses: Iterable[str]) -> Iterator[datetime]:
+    """When the reads with these accesses started; of reads by day, the first and the last one."""
+    terms = ("prov:qualifiedUsage", "ah:accessPattern")
+    for read in {read for access in accesses for term in terms for read in graph.subjects(term, access)}:
+        for time in ("prov:startedAtTime", "ah:lastStartedAtTime"):
+            yield from map(in_utc, graph.objects(read, time))

@@ -1,0 +1,228 @@
+"""Notes on what queries did with objects in ways that do not count as reads.
+
+What rows give as the source of what a query wrote, and not among what it read; what they read in another form (with an
+id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE; a grant to a
+share, through which other accounts may read it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.container_history import ContainerHistory
+from exporter.ask.lookups import in_utc
+from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
+from exporter.ask.notes.grants import granted_as, granted_on_all
+from exporter.ask.notes.mask_periods import masked_things
+from exporter.ask.notes.successors import tables_of_name
+from exporter.ask.parameters import as_text
+from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
+
+OF_READS: Final = (
+    *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
+    *("sensitive-data-movement", "unmasked-reads", "when-accessed", "who-accessed"),
+)
+_LOOKED_AT: Final = 10_000
+"""How many nodes a note looks at, at most."""
+_USES: Final = 5
+_SHARED: Final = "granted to a share{}: reads in other accounts are in their own ACCESS_HISTORY alone"
+
+
+def uses_of_unused(asked: Asked) -> Iterator[str]:
+    """A note on objects that count as not read, which rows of that time name otherwise than as read."""
+    if _is_after_record(asked):
+        return
+    graph = asked.graph
+    listed = {(row["object_name"] or "", row["domain"]) for row in asked.answer.dicts()}
+    things = {
+        holder.iri: name
+        for name, domain in sorted(listed, key=str)
+        for holder in (*graph.holders(name), *graph.of_id(name))
+        if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
+    }
+    otherwise = {**_shared(asked, things), **_cloned_around(asked, things)}
+    uses = (
+        (name, next(_uses(asked, thing), "") or otherwise.get(thing) or _last_read_before(asked, thing))
+        for thing, name in things.items()
+    )
+    found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
+    if found:
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
+
+
+def _shared(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
+    """The objects that were granted to a share, perhaps with all of a schema or database, or through roles, by a grant
+    that held in the time that is asked for; and that in words. ``things``: with their names.
+    """
+    graph, grants = asked.graph, defaultdict[str, set[str]](set)
+    for thing, row in granted_on_all(graph, lambda: things):
+        first = graph.names_of(thing)[0]
+        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
+            grants[thing].add(row["grant"])
+    for thing in things:
+        for form in (thing, *graph.same_names(thing)):
+            grants[thing].update(graph.subjects("ah:grantedObject", form))
+
+    def further(grant: str) -> list[str]:
+        grantees = graph.objects(grant, "ah:grantee") if _held(asked, grant) else ()
+        return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
+
+    return {
+        thing: _SHARED.format(
+            f" as {then}" if then and grant in direct and match_name(then) != match_name(things[thing]) else ""
+        )
+        for thing, own in grants.items()
+        for direct in [set(graph.subjects("ah:grantedObject", thing))]
+        for grant in reachable(sorted(own), further)
+        for then in [granted_as(graph, grant)]
+        if "SHARE" in graph.objects(grant, "ah:grantedTo") and _held(asked, grant)
+    }
+
+
+def _held(asked: Asked, grant: str) -> bool:
+    until = asked.graph.text(grant, "ah:validUntil")
+    return until is None or asked.since is None or in_utc(until) > asked.since
+
+
+def _uses(asked: Asked, thing: str) -> Iterator[str]:
+    """How rows of the time that is asked for name an object, other than as read."""
+    graph = asked.graph
+    for other in sorted(graph.same_names(thing)):
+        accesses = graph.subjects("ah:accessedObject", other)
+        if any(asked.has_activity(query) for access in accesses for query in graph.reads_with(access)):
+            yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"
+    for query in _sourced(asked, thing):
+        yield f"source of what {queries_in_words(graph, [query])} wrote"
+    for enforcement in graph.subjects("ah:protectedObject", thing):
+        for query in graph.subjects("ah:enforced", enforcement):
+            if asked.has_activity(query):
+                yield f"a policy on it was enforced for {queries_in_words(graph, [query])}"
+    for name in dict.fromkeys(holder.name for holder in graph.names_of(thing)):
+        for change in graph.with_text("ah:madeFromName", name):
+            if asked.has_activity(change):
+                yield f"source of a CLONE or LIKE, {queries_in_words(graph, graph.objects(change, 'dcterms:isPartOf'))}"
+
+
+def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
+    """The objects that were in a schema or database that was cloned in the time that is asked for, by its name, and
+    that in words. Rows do not list what came with a CLONE.
+    """
+    graph, found = asked.graph, dict[str, str]()
+    moves = {
+        account: ContainerHistory(one for one in history.statements if not one.source)
+        for account, history in asked.containers.items()
+        if any(one.source for one in history.statements)
+    }
+    for thing in things if moves else ():
+        for number, holder in enumerate(graph.names_of(thing)):
+            if holder.account not in moves:
+                continue  # also what is of another account
+            name, history, own_moves = match_name(holder.name), asked.containers[holder.account], moves[holder.account]
+            was_there = number == 0 and not graph.is_made(holder)  # before the first row that names it
+            begin, since = None if was_there else in_utc(holder.since), asked.since
+            for place, _, moved_to in own_moves.forward(name, own_moves.count_before(begin) if begin else 0):
+                if since and own_moves.statements[place].time < since:
+                    name = moved_to
+            start = max((time for time in (since, begin) if time), default=None)
+            until = in_utc(holder.until) if holder.until else None
+            for step, _ in islice(history.copies(name, history.count_before(start) if start else 0, until), 1):
+                clone = step.clone
+                query = f"query {clone.query_id}" if clone.query_id else f"at {clone.at}"
+                found.setdefault(thing, f"in {clone.source}, which was cloned, {query}")
+    return found
+
+
+def only_as_source(asked: Asked) -> Iterator[str]:
+    """For answers about reads: queries whose rows have an object as the source of what they wrote alone."""
+    if _is_after_record(asked):
+        return
+    graph, columns = asked.graph, asked.match_names("column_name")
+    names, found = list[str](), set[str]()
+    for thing in sorted(_read_things(asked)):
+        named = graph.columns_of(thing, columns) if columns else ()
+        if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
+            continue
+        if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
+            names.append(asked.label(thing))
+            found |= queries
+    if found:
+        yield (
+            f"Rows have {first_of(list(dict.fromkeys(names)), _USES)} as the source of what queries wrote, and not "
+            f"among what they read: {queries_in_words(graph, found)}. The answer does not count these as reads."
+        )
+
+
+def _read_things(asked: Asked) -> set[str]:
+    """The objects whose reads are asked for; those that have masks, or that queries of agents used, if it is all."""
+    graph = asked.graph
+    if asked.name in FOLLOWING:
+        return {*asked.about, *asked.followed}
+    if asked.name == AGENT_READS:
+        queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
+        used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
+        return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
+    if asked.about:
+        return asked.about
+    return masked_things(graph)
+
+
+def _agents(asked: Asked) -> set[str]:
+    names = asked.match_names("agent_name")
+    every = asked.graph.of_class("ah:SoftwareAgent")
+    return {
+        agent for agent in every if not names or names & {*map(match_name, asked.graph.objects(agent, "ah:agentName"))}
+    }
+
+
+def _may_lack(asked: Asked, query: str, thing: str) -> bool:
+    """Whether an answer may lack what a query read of an object: of agents, what theirs read; of reads in clear, what
+    was read without a mask.
+    """
+    graph = asked.graph
+    if asked.name == AGENT_READS:
+        return not _agents(asked).isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))
+    return asked.name != UNMASKED_READS or not any(
+        graph.is_mask(enforcement) and thing in graph.objects(enforcement, "ah:protectedObject")
+        for enforcement in graph.objects(query, "ah:enforced")
+    )
+
+
+def _sourced(asked: Asked, thing: str) -> Iterator[str]:
+    """The queries of the time that is asked for that wrote from an object which is not among what they read."""
+    graph = asked.graph
+    states = set(graph.subjects("prov:specializationOf", thing))
+    made = (version for state in sorted(states) for version in graph.subjects("prov:wasDerivedFrom", state))
+    queries = {query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy")}
+    for query in sorted(queries):
+        # What came with the CLONE of a schema or database is no source that a row gives.
+        if not asked.has_activity(query) or states.isdisjoint(graph.objects(query, "prov:used")):
+            continue
+        if not any(thing in graph.objects(access, "ah:accessedObject") for access in graph.accesses_of(query)):
+            yield query
+
+
+def _is_after_record(asked: Asked) -> bool:
+    """Whether only what is later than all queries is asked for."""
+    covered = record_period(asked.graph) if asked.since else None
+    return covered is not None and asked.since is not None and asked.since > in_utc(covered[1])
+
+
+def _last_read_before(asked: Asked, thing: str) -> str:
+    """When what had the name of an object before it was last read under this name, in the time that is asked for, in
+    words; empty if it was not.
+    """
+    graph = asked.graph
+    for present in graph.names_of(thing)[-1:]:
+        for other in reversed(tables_of_name(graph, present.name, present.account) if present.until is None else []):
+            is_before = other.iri != thing and other.until is not None and asked.has(in_utc(other.until))
+            reads = (
+                [one for one in graph.read_times(other.iri) if asked.has(one) and other.holds(one)] if is_before else ()
+            )
+            if reads:
+                return f"has the name since {present.since}; what had it before was read last at {as_text(max(reads))}"
+    return ""
