@@ -126,7 +126,7 @@ def uncut(text: str | None) -> str | None:
     """The value of a column that is a text; None if it is missing, blank, or what Snowflake writes in place of a value
     that it cut: the sentinel, or -1.
 
-    >>> whole("ACME"), whole("TRUNCATED"), whole("-1"), whole(" ")
+    >>> uncut("ACME"), uncut("TRUNCATED"), uncut("-1"), uncut(" ")
     ('ACME', None, None, None)
     """
     known = known_name(text)

@@ -39,7 +39,7 @@ def sorted_objects(each: Iterable[Json]) -> list[Json]:
 def none_first(value: Any) -> Any:
     """A sort key for values that may be None or hold None at any depth; None comes first.
 
-    >>> sorted([("b", None), ("a", "x"), ("a", None)], key=nothing_first)
+    >>> sorted([("b", None), ("a", "x"), ("a", None)], key=none_first)
     [('a', None), ('a', 'x'), ('b', None)]
     """
     if value is None:
@@ -50,7 +50,7 @@ def none_first(value: Any) -> Any:
 def joined_json(data: bytes, other: bytes) -> bytes:
     """The texts of two JSON objects -> the text of one object with the members of both.
 
-    >>> together(b'{"a":1}', b'{"b":2}'), together(b"{}", b'{"b":2}')
+    >>> joined_json(b'{"a":1}', b'{"b":2}'), joined_json(b"{}", b'{"b":2}')
     (b'{"a":1,"b":2}', b'{"b":2}')
     """
     if other == b"{}":
