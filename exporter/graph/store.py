@@ -1,4 +1,4 @@
-"""A graph on disk -> an embedded SPARQL store in memory, in the named graph of its export.
+"""A graph in files -> an embedded SPARQL store, in memory or on disk.
 
 The graph is what ``export`` wrote (``DIR/graph/*.ttl``), a folder of Turtle, or a single file; compressed by gzip or
 not (``*.ttl.gz``).

@@ -30,7 +30,7 @@ from exporter.ask.pool import Pool
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.mcp.tool import SCHEME, UNTRUSTED, Arguments, Json, cell, page
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from exporter.system.terminal import message
 
 SECONDS: Final = 50.0
@@ -57,8 +57,8 @@ class OpenGraph:
     def __init__(self, graph: Path, say: Callable[[str], None], seconds: float = SECONDS) -> None:
         with ExitStack() as stack:
             store = stack.enter_context(stores.opened_store(graph, say))
-            pool = Pool(store, OWN_QUESTIONS, _PROCESSES, seconds, waiting=_WAITING)
-            sparql = Pool(store, OWN_QUESTIONS, 1, seconds, nice=_NICE, waiting=_WAITING)
+            pool = Pool(store, PAGE_QUESTIONS, _PROCESSES, seconds, waiting=_WAITING)
+            sparql = Pool(store, PAGE_QUESTIONS, 1, seconds, nice=_NICE, waiting=_WAITING)
             self.site = Site(graph, pool, sparql)
             self._store = Store.read_only(str(store))
             self._without_names = lru_cache(_SENTENCES)(partial(without_names, self._store))

@@ -204,8 +204,8 @@ class Copies:
         known = [event for event in due if _key(event) not in self._moments and begun < (event.start, event.query_id)]
         self.due = sorted(known, key=lambda event: (event.start, event.query_id, event.change_key))
 
-    def pass_by(self, before: tuple[int, str] | None) -> Iterator[ContainerEvent]:
-        """The clones that began before a time and query; all if None."""
+    def clones_before(self, before: tuple[int, str] | None) -> Iterator[ContainerEvent]:
+        """The clones that began before a time and query, all if None; each is given once."""
         while self.due and (before is None or (self.due[0].start, self.due[0].query_id) <= before):
             yield self.due.pop(0)
 

@@ -316,7 +316,7 @@ def _of_document(document: Document) -> Iterator[str]:
 
 def _is_of_no_kind(named: NamingElement) -> bool:
     """Whether something has an id, or is changed, but has no kind or location, so that nothing says what it is. Sources
-    by their name alone are streams (:mod:`exporter.model.streams`).
+    by their name alone are streams (:mod:`exporter.model.views`).
     """
     if normal_domain(text(named.object_domain)) is not None:
         return False

@@ -275,7 +275,7 @@ class VersionHistory:
         """
         self._absences = sorted({*self._absences, *absences})
 
-    def _pass_absences(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def _apply_absences(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """Apply the DROPs and UNDROPs that ended before a time and query; all if None. An object that was shown between
         the two, had ended before, or was not where the DROP was made, is not concerned.
         """
@@ -315,23 +315,23 @@ class VersionHistory:
         self.passed = absence.restored
 
     @property
-    def is_passed_by(self) -> bool:
-        """Whether anything is left for :meth:`passes`."""
+    def has_container_events(self) -> bool:
+        """Whether anything is left for :meth:`apply_container_events`."""
         return bool(self._absences or self.copies.due)
 
     # --- copies of the object -----------------------------------------------------------------------------------------
 
-    def passes(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """Pass by what happened to its schema and database before a time and query; by all if None: note the state at
-        each CLONE, and be dropped and restored with them. Gives answers to earlier queries.
+    def apply_container_events(self, before: tuple[int, str] | None) -> Iterator[tuple[Requester, ObjectAnswer]]:
+        """Apply what happened to its schema and database before a time and query, all if None: note the state at each
+        CLONE, and drop and restore it with them. Gives answers to earlier queries.
         """
-        for event in self.copies.pass_by(before):
-            yield from self._pass_absences((event.start, event.query_id))
+        for event in self.copies.clones_before(before):
+            yield from self._apply_absences((event.start, event.query_id))
             name, seen = self._names.present() or ("", 0)
             state = "" if self._now.dropped is not None or self._now.first is None else self._in_force()
             chain = self._chain() if state else ""
             self.copies.at(event, Moment(state, dict(self._now.columns), chain, sorted(self._lost), name, seen))
-        yield from self._pass_absences(before)
+        yield from self._apply_absences(before)
 
     def inferred(self, columns: Collection[str]) -> list[Inferred]:
         """The copies of the object that CLONEs of its schema or database made. ``columns``: its columns in all rows."""

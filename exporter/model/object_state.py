@@ -107,7 +107,7 @@ def _whole(seen: dict[str, tuple[int, int]]) -> SavedName:
     return name, since, max(last for _, last in seen.values()), None
 
 
-class Fate(NamedTuple):
+class LastChange(NamedTuple):
     """The latest query that wrote or changed an object. ``end``: of the query (microseconds since 1970); ``state``:
     OpenLineage's ``lifecycleStateChange``, empty for a plain write; ``former_name``: the name before a RENAME, else
     empty.
@@ -217,7 +217,7 @@ class Profile(Struct, gc=False):
     since 1970). ``seen_as``: the names with their accounts, also names that a RENAME gave. ``columns``: name -> ids.
     ``renamed_from``: new name of a column -> former names. ``old_names``: a name given by RENAME TO -> the names before
     it (None: the row had none). ``given``: names that a RENAME or SWAP gave to an object with an id; ``given_at``: the
-    latest start of a query that did, by name. ``fates``: name -> the latest write or change under this name;
+    latest start of a query that did, by name. ``last_changes``: name -> the latest write or change under this name;
     ``comment``: the one in force, None where no row sets one; both only if events are made.
 
     ``made``: the earliest start of a query that created it; ``temporary``: the same for CREATE TEMPORARY; ``unclear``:
@@ -248,7 +248,9 @@ class Profile(Struct, gc=False):
     old_names: dict[str, set[str | None]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     given_at: dict[str, int] = field(default_factory=dict)
-    fates: dict[str, Fate] = field(default_factory=dict)
+    last_changes: dict[str, LastChange] = field(
+        default_factory=dict, name="fates"
+    )  # as state of former versions has it
     comment: Comment | None = None
     drops: set[Drop] = field(default_factory=set)
     elements: set[str] = field(default_factory=set)

@@ -295,8 +295,8 @@ def merge(profile: Profile, other: Profile) -> None:
         _see(profile.names, name, seen)
     for name, at in other.given_at.items():
         profile.given_at[name] = max(at, profile.given_at.get(name, at))
-    for name, fate in other.fates.items():
-        profile.fates[name] = max(profile.fates.get(name, fate), fate)
+    for name, change in other.last_changes.items():
+        profile.last_changes[name] = max(profile.last_changes.get(name, change), change)
     if other.comment is not None:
         profile.comment = max(profile.comment or other.comment, other.comment)
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from exporter.input.times import iso_micros
 from exporter.model.facts import Change, QueryFacts, Thing
 from exporter.model.identifiers import canonical_name
-from exporter.model.object_state import ATTRIBUTES, NEVER, Comment, Fate, Profile
+from exporter.model.object_state import ATTRIBUTES, NEVER, Comment, LastChange, Profile
 from exporter.model.other_accounts import account_in
 from exporter.openlineage import facets
 from exporter.openlineage.events import DATASET, Event
@@ -47,10 +47,10 @@ def note_changes(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts)
     for output in written(content):
         name = output.thing.name
         if name is not None:
-            fates = profiles[facts.account, output.thing.key].fates
+            last_changes = profiles[facts.account, output.thing.key].last_changes
             before = former.get((output.thing.key, name)) if output.state == "RENAME" else None
-            fate = Fate(at, facts.query_id, output.state or "", before or "")
-            fates[name] = max(fates.get(name, fate), fate)
+            latest = LastChange(at, facts.query_id, output.state or "", before or "")
+            last_changes[name] = max(last_changes.get(name, latest), latest)
     for change in content.changes:
         text = _comment_after(change)
         if text is not None:
@@ -128,7 +128,7 @@ def as_thing(profile: Profile) -> Thing:
     return Thing(profile.key, profile.kind, object_id=profile.object_id, **first)
 
 
-_NO_CHANGE: Final = Fate(NEVER, "", "", "")
+_NO_CHANGE: Final = LastChange(NEVER, "", "", "")
 _NO_FATE: Final = (0, "", "", "", "")
 _NO_COMMENT: Final = Comment(NEVER, "", "")
 
@@ -151,7 +151,7 @@ class DatasetProfile(Struct, gc=False):
     """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
     object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
-    :class:`exporter.model.object_state.Fate` of all its objects, with namespace and name of the former dataset;
+    :class:`exporter.model.object_state.LastChange` of all its objects, with namespace and name of the former dataset;
     ``holders``: by kind and whether it has an id, the object that had the name last. The others: see
     :data:`DatasetKey`.
     """
@@ -224,10 +224,10 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
     hidden_names = hidden(profile, {name for _, _, name, _ in spelled}, settings)
     for key, each in spelled.items():
         names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
-        fates = [
-            (fate.end, fate.query_id, fate.state, *of_name.get(fate.former_name, ("", "")))
+        last_changes = [
+            (change.end, change.query_id, change.state, *of_name.get(change.former_name, ("", "")))
             for name in names
-            if (fate := profile.fates.get(name)) is not None
+            if (change := profile.last_changes.get(name)) is not None
         ]
         by_key[key] = DatasetProfile(
             *key,
@@ -235,7 +235,7 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             columns={*profile.columns, *profile.renamed_from},
             things={profile.key: thing},
             left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
-            fate=max([_NO_FATE, *fates]),
+            fate=max([_NO_FATE, *last_changes]),
             is_shown=key[2] not in hidden_names,
             holders=_holders(profile, names),
         )
@@ -249,10 +249,10 @@ def _holders(profile: Profile, names: Collection[str]) -> dict[str, Holding]:
     key, seen = profile.key, [profile.names[name] for name in names if name in profile.names]
     given = max((profile.given_at.get(name, NEVER) for name in names), default=NEVER)
     last = max((max((time for _, time in seen), default=NEVER), 0, key), (given, 1, key))
-    fate = max((profile.fates[name] for name in names if name in profile.fates), default=_NO_CHANGE)
+    change = max((profile.last_changes[name] for name in names if name in profile.last_changes), default=_NO_CHANGE)
     has_id, since = _has_id(key, profile.kind), min((time for time, _ in seen), default=given)
-    is_over = fate.state == "DROP" and not (has_id and fate.end < last[0])
-    ended, which = fate.end if is_over else NEVER, profile.kind if has_id else f"{profile.kind}/name"
+    is_over = change.state == "DROP" and not (has_id and change.end < last[0])
+    ended, which = change.end if is_over else NEVER, profile.kind if has_id else f"{profile.kind}/name"
     return {which: Holding(last, since, given, ended, profile.comment or _NO_COMMENT)}
 
 

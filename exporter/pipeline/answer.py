@@ -153,14 +153,14 @@ def _answers(
             continue
         at, query = time_and_query(message.order)
         requester = Requester(*requester_from(query))
-        yield from received.pass_by(version_history, (at, requester.query_id))
+        yield from received.container_events(version_history, (at, requester.query_id))
         at_start, at_end = _read_use(message.body)
         version_history.passed = at, requester.query_id
         if at_start is not None:
             yield from version_history.starts(requester, at, at_start)
         if at_end is not None:
             yield from version_history.ends(requester, at, at_end)
-    yield from received.pass_by(version_history, None)
+    yield from received.container_events(version_history, None)
 
 
 def _without_restored(
@@ -260,17 +260,17 @@ class _Received:
         elif what == ObjectRank.COPIES:
             self.copies.append(read_copy(message.body))
 
-    def pass_by(
+    def container_events(
         self, version_history: VersionHistory, use: tuple[int, str] | None
     ) -> Iterator[tuple[Requester, ObjectAnswer]]:
-        """Let the version history pass by what happened to schemas and databases before a use (its time and query id);
-        by all if None.
+        """Apply to the version history what happened to schemas and databases before a use (its time and query id), all
+        if None.
         """
         if self.clones is not None or self.copies:
             version_history.copies.add(self.known.profile, version_history.passed, self.clones, self.copies)
             self.clones, self.copies = None, []
-        if version_history.is_passed_by:
-            yield from version_history.passes(use)
+        if version_history.has_container_events:
+            yield from version_history.apply_container_events(use)
 
     def datasets_for_queries(self, job: ExportJob, counts: Counts) -> list[Message]:
         """Send the dataset for each spelling that rows have of the object to each bucket with queries that mention it,

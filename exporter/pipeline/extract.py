@@ -116,7 +116,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
         elif what == QueryRank.CHILD:
             account, child, role, wants_name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
-        elif what == QueryRank.HOLD:
+        elif what == QueryRank.QUARANTINED:
             account, child, reason = decode(message.body)
             query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
@@ -134,9 +134,9 @@ def exclude_quarantined(messages: Iterable[Message], _: ExportJob) -> Iterator[M
     for message in messages:
         if message.to == To.QUARANTINED:
             account, query_id, relatives, reason, _ = decode(message.body)
-            yield Message(To.QUERY, query_id, AT_RANK[QueryRank.HOLD], encode((account, query_id, reason)))
+            yield Message(To.QUERY, query_id, AT_RANK[QueryRank.QUARANTINED], encode((account, query_id, reason)))
             for relative in relatives:
-                yield Message(To.QUERY, relative, AT_RANK[QueryRank.HOLD], encode((account, query_id, None)))
+                yield Message(To.QUERY, relative, AT_RANK[QueryRank.QUARANTINED], encode((account, query_id, None)))
 
 
 def count_start(counts: Counts, day: str, job: ExportJob) -> None:
@@ -304,7 +304,7 @@ class _Extractor:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.counts.numbers["parents"] += 1
         return (
-            Message(To.PARENT, key, AT_RANK[WrittenRank.FACTS], encoded)
+            Message(To.PARENT, key, AT_RANK[ParentRank.FACTS], encoded)
             if job is None
             else Message(To.PARENT, key, AT_RANK[ParentRank.JOB], encode(job))
         )

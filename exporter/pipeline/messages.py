@@ -166,7 +166,7 @@ class QueryRank:
     day made it.
     """
 
-    ROW, LINE, CHILD, HOLD, CONTEXT, JOB = range(6)
+    ROW, LINE, CHILD, QUARANTINED, CONTEXT, JOB = range(6)
 
 
 class ObjectRank:

@@ -173,7 +173,7 @@ def export(
         for shape, times in judged.violations().items():
             refused[shape] = refused.get(shape, 0) + times
         if not (judged.numbers["quarantined_queries"] or judged.numbers["refused"]):
-            texts = {turn.name(OUTPUTS): stored, **turn.catalogue(answered, stored)}
+            texts = {turn.name(OUTPUTS): stored, **turn.catalog(answered, stored)}
             if job.daily:
                 with progress.stage("days"):
                     texts |= turn.by_day(stored, results)
@@ -319,7 +319,7 @@ class _Turn(Generic[Messages]):
             written.append(engine.shuffle(of_parents, name_jobs, job))
         return engine.shuffle(written, engine.output(write), job)
 
-    def catalogue(self, answered: Messages, stored: Messages) -> dict[str, Messages]:
+    def catalog(self, answered: Messages, stored: Messages) -> dict[str, Messages]:
         """The catalog, if it is wanted, by the name under which it is stored."""
         engine, job = self.engine, self.job
         if not job.catalog:

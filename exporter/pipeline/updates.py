@@ -207,7 +207,7 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
         if message.to == To.QUARANTINED:
             account, query_id, _, reason, day = decode(message.body)
             if day == job.day:
-                yield Message(To.QUERY, query_id, AT_RANK[QueryRank.HOLD], encode((account, query_id, reason)))
+                yield Message(To.QUERY, query_id, AT_RANK[QueryRank.QUARANTINED], encode((account, query_id, reason)))
         elif message.to == To.JOB:
             account, query_id, name = decode(message.body)
             yield Message(To.QUERY, query_id, AT_RANK[QueryRank.JOB], encode((account, name)))

@@ -20,7 +20,7 @@ from exporter.errors import UsageError
 from exporter.publish import result_file
 from exporter.serve.overview import COVERAGE, NO_GAP, count_of, day_before, gaps_of, sensitive_tags_sentence
 from exporter.serve.server import make
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from exporter.serve.tables import Part, answered, table
 from exporter.system.progress import Progress
 from exporter.system.terminal import counted, visible_text
@@ -91,7 +91,7 @@ def write(
     result_file.check(out, _is_report, "a report of exporter report")
     with (
         stores.opened_store(graph, say) as store,
-        closing(Pool(store, OWN_QUESTIONS, 1, _SECONDS)) as pool,
+        closing(Pool(store, PAGE_QUESTIONS, 1, _SECONDS)) as pool,
         closing(Site(graph, pool, pool, sensitive_tags=sensitive_tags)) as site,
         make(site, "127.0.0.1").test_request_context(),
         Progress().stage("writing the report"),

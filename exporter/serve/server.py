@@ -37,7 +37,7 @@ from exporter.serve.objects import objects
 from exporter.serve.overview import ask_ahead, browse, overview
 from exporter.serve.protocol import HEALTH, LARGEST, endpoint, status_and_headers
 from exporter.serve.queries import queries
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from exporter.system.terminal import visible_text
 
 POLICY: Final[Mapping[str, str]] = {
@@ -184,13 +184,13 @@ def serve(graph: Path, choices: ServeOptions, tell: Callable[[str], None], say: 
     logging.getLogger("waitress").setLevel(logging.ERROR)
     with ExitStack() as stack:
         store = stack.enter_context(stores.opened_store(graph, say))
-        pages = Pool(store, OWN_QUESTIONS, _PROCESSES, PAGES_SECONDS)
-        beside = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
-        sparql = Pool(store, OWN_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE, waiting=_WAITING)
-        health = Pool(store, OWN_QUESTIONS, 1, PAGES_SECONDS)
-        for pool in (pages, beside, sparql, health):
+        pages = Pool(store, PAGE_QUESTIONS, _PROCESSES, PAGES_SECONDS)
+        background = Pool(store, PAGE_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE)
+        sparql = Pool(store, PAGE_QUESTIONS, _PROCESSES, SPARQL_SECONDS, nice=_NICE, waiting=_WAITING)
+        health = Pool(store, PAGE_QUESTIONS, 1, PAGES_SECONDS)
+        for pool in (pages, background, sparql, health):
             stack.callback(pool.close)
-        site = Site(graph, pages, sparql, beside, health, choices.sensitive_tags)
+        site = Site(graph, pages, sparql, background, health, choices.sensitive_tags)
         stack.callback(site.close)
         listener = stack.enter_context(listening(host, choices.port))
         server = create_server(

@@ -34,7 +34,7 @@ Row = dict[str, str | None]
 _BACKGROUND_THREADS: Final = 2
 """How many long questions run at once; fewer than there are processes, so that pages always find a free one."""
 _NONE: Final[Mapping[str, str]] = {}
-_ONE_SPACE: Final = frozenset({"Table", "View"})
+_SHARING_NAMES: Final = frozenset({"Table", "View"})
 """Kinds that share their names."""
 SHORT_QUERIES_MISSING: Final = (
     "This is a hybrid table. Rows of ACCESS_HISTORY do not have short queries on it: unless those of "
@@ -46,7 +46,7 @@ SHORT_QUERIES_COUNTED: Final = (
 )
 PROVIDER: Final = "a provider's account"
 """Stands for the account of a provider of shared data that rows do not name."""
-OWN_QUESTIONS: Final = Path(__file__).parent / "queries"
+PAGE_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
@@ -148,7 +148,7 @@ class Site:
     """The pages of the export at ``graph``. ``pages`` answers their questions, ``background`` those that may take long,
     ``sparql`` the queries that people write, and ``health`` only whether queries are answered. ``on_queries``:
     what a number of queries lacks, and a query that is not found. ``sensitive_tags``: patterns for the names of tags
-    that need a policy; by default :data:`exporter.serve.gaps.SENSITIVE`.
+    that need a policy; by default :data:`exporter.serve.overview.SENSITIVE`.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the processes, and a setting
@@ -187,7 +187,9 @@ class Site:
         thing, parameter_names = shown.thing, {parameter.name for parameter in self.questions[question].parameters}
         if shown.name and "object_name" in parameter_names:
             kinds = (
-                {"domain": sorted(_space(thing))} if "domain" in parameter_names and thing.kind in _ONE_SPACE else {}
+                {"domain": sorted(_kinds_sharing_names(thing))}
+                if "domain" in parameter_names and thing.kind in _SHARING_NAMES
+                else {}
             )
             return {"object_name": shown.name, **kinds}
         domain = {"domain": thing.kind} if "domain" in parameter_names else {}
@@ -325,7 +327,7 @@ class Site:
         for row in self.rows("page-named", {"object_name": name}) if name else ():
             iri = row["object_iri"] or ""
             is_alike = iri == thing.iri or (
-                row["kind"] in _space(thing)
+                row["kind"] in _kinds_sharing_names(thing)
                 and self.other_account(iri) == self.other_account(thing.iri)
                 and self._account_of_rows(iri) == self._account_of_rows(thing.iri)
             )
@@ -361,7 +363,7 @@ class Site:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names or [""]})
-        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in _space(thing)]
+        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in _kinds_sharing_names(thing)]
         return self.with_accounts(Answer(answer.columns, others))
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
@@ -410,9 +412,9 @@ class Site:
         return True
 
 
-def _space(thing: SiteObject) -> AbstractSet[str]:
+def _kinds_sharing_names(thing: SiteObject) -> AbstractSet[str]:
     """The kinds that share their names with an object."""
-    return _ONE_SPACE if thing.kind in _ONE_SPACE else {thing.kind}
+    return _SHARING_NAMES if thing.kind in _SHARING_NAMES else {thing.kind}
 
 
 def _values(params: Params) -> dict[str, tuple[str, ...]]:

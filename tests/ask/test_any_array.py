@@ -11,7 +11,7 @@ import pytest
 
 from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
-from exporter.serve.site import OWN_QUESTIONS
+from exporter.serve.site import PAGE_QUESTIONS
 from tests.ask import stories
 from tests.ask.test_names import asked, changed, copied, read, renamed, thing, told
 
@@ -135,7 +135,7 @@ def test_a_policy_without_a_name_is_shown_by_its_id(whole: Store) -> None:
     assert told("row-access-policies", graph) == {"901"}
     assert {row[4] for row in asked("policy-access", graph).rows} == {"900", "D.S.NAMED", "901"}
     assert {row[2] for row in asked("unmasked-copies", graph).rows} == {"900", "D.S.NAMED"}
-    page = ask(graph, find(str(OWN_QUESTIONS / "page-query-policies.rq")), {"query_id": "q2"}).rows
+    page = ask(graph, find(str(PAGE_QUESTIONS / "page-query-policies.rq")), {"query_id": "q2"}).rows
     assert [row[0] for row in page] == ["900"]
 
 
@@ -153,9 +153,9 @@ def test_an_undrop_of_what_a_table_is_in_writes_nothing(story: str, whole: Store
     graph = stories.of(story, whole)
     assert [row[:2] for row in asked("writers", graph, object_name="D.S.A").rows] == [("ETL", "q1")]
     (table,) = Lookups(graph).of_id("3")
-    page = ask(graph, find(str(OWN_QUESTIONS / "page-writes.rq")), {"object": table.iri}).rows
+    page = ask(graph, find(str(PAGE_QUESTIONS / "page-writes.rq")), {"object": table.iri}).rows
     assert [row[:2] for row in page] == [("ETL", "1")]
-    page = ask(graph, find(str(OWN_QUESTIONS / "page-query-writes.rq")), {"query_id": "q3"}).rows
+    page = ask(graph, find(str(PAGE_QUESTIONS / "page-query-writes.rq")), {"query_id": "q3"}).rows
     assert page == [], "the page of the UNDROP"
 
 

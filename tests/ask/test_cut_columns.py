@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.questions import Graph
-from exporter.serve.site import OWN_QUESTIONS
+from exporter.serve.site import PAGE_QUESTIONS
 from tests import exports
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 TABLE: Final = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.A"}
 PARENT, ROOT, ORGANIZATION, ACCOUNT = "parent_query_id", "root_query_id", "organization_name", "account_name"
-CHILDREN: Final = str(OWN_QUESTIONS / "page-query-children.rq")
+CHILDREN: Final = str(PAGE_QUESTIONS / "page-query-children.rq")
 PLACEHOLDERS: Final = ("TRUNCATED", "-1", -1)
 MISSING: Final = ("", " ", None)
 

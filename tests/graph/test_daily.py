@@ -17,7 +17,7 @@ from exporter.input.row import Row
 from exporter.model.accesses import only_reads, read_groups
 from exporter.model.facts import NO_HISTORY
 from exporter.model.query import query_facts
-from exporter.serve.site import OWN_QUESTIONS
+from exporter.serve.site import PAGE_QUESTIONS
 from tests import exports
 from tests.graph.prov_constraints import violations
 from tests.graph.test_constraints import ontology
@@ -131,7 +131,7 @@ def test_the_page_of_an_object_has_the_same_readers(seed: int, tmp_path: Path) -
     """Users, their numbers of queries, the first and the last, though parts of a day have several sets of columns."""
     rows = rows_of(seed)
     full, daily = (load(export(rows, tmp_path, mode)) for mode in ("full", "daily"))
-    question = (OWN_QUESTIONS / "page-readers.rq").read_text("utf-8")
+    question = (PAGE_QUESTIONS / "page-readers.rq").read_text("utf-8")
     read = asked(full, "SELECT DISTINCT ?o WHERE { ?a <https://w3id.org/access-history#accessedObject> ?o }")
     for (thing,) in read:
         query = question.replace("?object { UNDEF }", f"?object {{ <{thing}> }}")

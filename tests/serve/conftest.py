@@ -8,7 +8,7 @@ import pytest
 from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.serve import forms, objects, overview, queries, server
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from tests import exports, golden
 from tests.graph.shape_graphs import VALID
 from tests.hostile import payloads
@@ -36,7 +36,7 @@ def _pages_have_all_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def sited(graph: Path, seconds: float = LONG, sensitive_tags: tuple[str, ...] = ()) -> Iterator[Site]:
     """The pages of a graph, over its store; ``seconds``: the time for each answer."""
     with stores.opened_store(graph, lambda _: None) as store:
-        pool = Pool(store, OWN_QUESTIONS, 2, seconds)
+        pool = Pool(store, PAGE_QUESTIONS, 2, seconds)
         try:
             yield Site(graph, pool, pool, sensitive_tags=sensitive_tags)
         finally:

@@ -18,7 +18,7 @@ from exporter.ask.pool import Pool
 from exporter.cli import main
 from exporter.errors import ExporterError, UsageError
 from exporter.publish import manifest
-from exporter.serve.site import OWN_QUESTIONS
+from exporter.serve.site import PAGE_QUESTIONS
 from tests import exports
 from tests.input.bad_rows import GOOD
 
@@ -249,7 +249,7 @@ def test_a_store_that_is_damaged_while_a_server_shows_it(graph: Path) -> None:
     with disk.opened_store(graph, lambda _: None) as store:
         damage_current(store)
         with (
-            closing(Pool(store, OWN_QUESTIONS, 1, 20.0)) as pool,
+            closing(Pool(store, PAGE_QUESTIONS, 1, 20.0)) as pool,
             pytest.raises(ExporterError, match=r"store .* is damaged\. Start the server") as error,
         ):
             pool.answer("unused-objects", {"since": ["2020-01-01"]}, 10)

@@ -13,7 +13,7 @@ from exporter.ask.answers import Answer
 from exporter.ask.pool import Pool, TooLongError
 from exporter.serve import background, overview, server
 from exporter.serve.overview import TOPICS
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from exporter.serve.tables import NOT_READY
 from tests.graph.shape_graphs import VALID
 
@@ -42,8 +42,8 @@ def busy_site(tmp_path: Path) -> Iterator[tuple[Site, _Busy]]:
     graph.write_bytes(VALID.read_bytes())
     with (
         stores.opened_store(graph, lambda _: None) as store,
-        closing(Pool(store, OWN_QUESTIONS, 2, 120.0)) as pages,
-        closing(_Busy(store, OWN_QUESTIONS, 2, 120.0)) as busy,
+        closing(Pool(store, PAGE_QUESTIONS, 2, 120.0)) as pages,
+        closing(_Busy(store, PAGE_QUESTIONS, 2, 120.0)) as busy,
         closing(Site(graph, pages, pages, busy)) as site,
     ):
         yield site, busy

@@ -16,7 +16,7 @@ from exporter.ask import stores
 from exporter.ask.pool import Pool
 from exporter.serve import protocol
 from exporter.serve.server import make
-from exporter.serve.site import OWN_QUESTIONS, Site
+from exporter.serve.site import PAGE_QUESTIONS, Site
 from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def test_a_question_without_an_end_is_ended_and_others_are_answered_meanwhile(
     graph = tmp_path_factory.mktemp("endless") / "small.ttl"
     graph.write_bytes(VALID.read_bytes())
     with stores.opened_store(graph, lambda _: None) as store:
-        pool = Pool(store, OWN_QUESTIONS, 2, 5.0)
+        pool = Pool(store, PAGE_QUESTIONS, 2, 5.0)
         client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answers: list[int] = []
 
@@ -211,7 +211,7 @@ def test_what_takes_too_much_memory_is_ended(tmp_path_factory: pytest.TempPathFa
     graph = tmp_path_factory.mktemp("memory") / "small.ttl"
     graph.write_bytes(VALID.read_bytes())
     with stores.opened_store(graph, lambda _: None) as store:
-        pool = Pool(store, OWN_QUESTIONS, 1, 30.0, memory=64 << 20)
+        pool = Pool(store, PAGE_QUESTIONS, 1, 30.0, memory=64 << 20)
         client = make(Site(graph, pool, pool), "127.0.0.1").test_client()
         answer = client.get(
             "/sparql", query_string={"query": "SELECT ?a ?d WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d"}
@@ -279,7 +279,7 @@ def test_a_store_of_many_files_is_asked_though_no_other_file_may_be_opened(tmp_p
     for number in range(40):
         (folder / f"part-{number:02}.ttl").write_text(f'<urn:a> <urn:b{number}> "{number}" .')
     with stores.opened_store(folder, lambda _: None) as store:
-        pool = Pool(store, OWN_QUESTIONS, 1, 20.0)
+        pool = Pool(store, PAGE_QUESTIONS, 1, 20.0)
         client = make(Site(folder, pool, pool), "127.0.0.1").test_client()
         answer = client.get("/sparql", query_string={"query": "SELECT * WHERE { ?a ?b ?c }"})
         assert len(answer.json["results"]["bindings"]) == 40

@@ -19,7 +19,7 @@ from exporter.ask.shipped import Question, is_shipped
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
-SHIPPED, PAGE, OWN = "shipped", "page", "own"
+SHIPPED, PAGE, OF_USER = "shipped", "page", "own"
 """Kinds of questions: ours, those of parts of web pages, and those of users."""
 POLICY_COVERAGE, TAG_REACH, UNMASKED_READS = "policy-coverage", "tag-reach", "unmasked-reads"
 AGENT_READS, CHANGES = "agent-reads", "changes"
@@ -75,8 +75,8 @@ class Asked:
 
     @cached_property
     def kind(self) -> str:
-        """One of :data:`SHIPPED`, :data:`PAGE` and :data:`OWN`."""
-        return SHIPPED if is_shipped(self.question) else PAGE if self.is_of_page else OWN
+        """One of :data:`SHIPPED`, :data:`PAGE` and :data:`OF_USER`."""
+        return SHIPPED if is_shipped(self.question) else PAGE if self.is_of_page else OF_USER
 
     @property
     def is_of_page(self) -> bool:

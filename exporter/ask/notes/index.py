@@ -26,7 +26,7 @@ from exporter.ask.notes import (
     uncounted_reads,
     views,
 )
-from exporter.ask.notes.asked import OWN, PAGE, SHIPPED, Asked
+from exporter.ask.notes.asked import OF_USER, PAGE, SHIPPED, Asked
 
 
 class Note(NamedTuple):
@@ -45,9 +45,9 @@ class Note(NamedTuple):
         return is_meant and not (self.is_of_empty and asked.answer.rows)
 
 
-_ANY: Final = (SHIPPED, PAGE, OWN)
+_ANY: Final = (SHIPPED, PAGE, OF_USER)
 _OURS: Final = (SHIPPED, PAGE)
-_NOT_OF_PAGES: Final = (SHIPPED, OWN)
+_NOT_OF_PAGES: Final = (SHIPPED, OF_USER)
 _FIRST: Final = (
     Note(object_names.held_by_several),
     Note(object_names.names_in_use, only=("unused-objects",)),
