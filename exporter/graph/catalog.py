@@ -133,16 +133,16 @@ class CatalogNote(Struct):
         return self.columns.get(column, (0, "", True))[2]
 
 
-def catalog_entry(profile: Profile, life: ObjectHistory) -> CatalogEntry | None:
+def catalog_entry(profile: Profile, history: ObjectHistory) -> CatalogEntry | None:
     """The entry of an object; None where the catalog does not show it: it holds no data, or not any more."""
-    if profile.kind not in {*HOLDS_DATA, TAG} or (profile.kind != TAG and life.is_gone):
+    if profile.kind not in {*HOLDS_DATA, TAG} or (profile.kind != TAG and history.is_gone):
         return None
-    label = label_of(profile, life)
+    label = label_of(profile, history)
     return CatalogEntry(
         profile.key,
         profile.key if label is None else label,
         domain_label(profile.kind),
-        tuple(sorted({named.name for named in life.names if named.until is not None})),
+        tuple(sorted({named.name for named in history.names if named.until is not None})),
         tuple(sorted(profile.locations)),
         tuple((name, tuple(sorted(profile.columns.get(name, ())))) for name in column_names(profile)),
     )

@@ -84,7 +84,7 @@ _history: Final = msgspec.msgpack.Decoder(History).decode
 
 class QueryMessages:
     """The messages of a query, sorted by kind. ``context``: rows of another day. ``without``: children that are
-    quarantined. ``reasons``: why the query itself is quarantined. ``job``: the name of its job, if another day made it.
+    quarantined. ``reasons``: why the query itself is quarantined. ``job_name``: of its job, if another day made it.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class QueryMessages:
         self.children: set[tuple[str, str, bool]] = set()
         self.without: set[str] = set()
         self.reasons: list[str] = []
-        self.job: str | None = None
+        self.job_name: str | None = None
 
 
 def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
@@ -125,7 +125,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
                 query_messages.reasons.append(reason)
         elif what == QueryRank.JOB:
             account, name = decode(message.body)
-            by_account.setdefault(account, QueryMessages()).job = name
+            by_account.setdefault(account, QueryMessages()).job_name = name
     return by_account, lines
 
 
@@ -256,7 +256,7 @@ class _Extractor:
             context = [] if query_messages.reasons else without_duplicates(query_messages.context)
             facts = _of_context(account, context, history)
             if facts is not None:
-                yield from self._context(facts, children, query_messages.job)
+                yield from self._context(facts, children, query_messages.job_name)
             elif children:
                 yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
             return
@@ -283,30 +283,34 @@ class _Extractor:
             if len(distinct_rows) > 1:
                 yield from self._contradictions(query_messages.rows, distinct_rows)
             is_parent = any(wants for _, _, wants in children)
-            yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job, is_parent=is_parent)
+            yield from self._of_query(
+                facts, new, distinct_rows[0].content, query_messages.job_name, is_parent=is_parent
+            )
             if children and self._is_by_day(facts):
                 yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
 
-    def _context(self, facts: QueryFacts, children: list[tuple[str, str, bool]], job: str | None) -> Iterator[Message]:
-        """A query of another day, for which only its job name is needed, and a node if it has none. ``job``: the name,
-        if that day knows it.
+    def _context(
+        self, facts: QueryFacts, children: list[tuple[str, str, bool]], job_name: str | None
+    ) -> Iterator[Message]:
+        """A query of another day, for which only its job name is needed, and a node if it has none. ``job_name``: if that day
+        knows it.
         """
         parent = account_key(facts.account, facts.query_id)
         if children and self._is_by_day(facts):
             yield Message(To.STATEMENT, parent, b"", b"")
         if not self._job.events or not any(wants for _, _, wants in children):
             return
-        yield self._parent(parent, encode(QueryRecord.of(facts, 0, 0)), job)
+        yield self._parent(parent, encode(QueryRecord.of(facts, 0, 0)), job_name)
         for object_key in add(self._profiles, facts, self._learned):
             self._wants(facts.account, object_key, None, parent)
 
-    def _parent(self, key: str, encoded: bytes, job: str | None) -> Message:
+    def _parent(self, key: str, encoded: bytes, job_name: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
         self.counts.numbers["parents"] += 1
         return (
             Message(To.PARENT, key, AT_RANK[ParentRank.FACTS], encoded)
-            if job is None
-            else Message(To.PARENT, key, AT_RANK[ParentRank.JOB], encode(job))
+            if job_name is None
+            else Message(To.PARENT, key, AT_RANK[ParentRank.JOB], encode(job_name))
         )
 
     def _is_by_day(self, facts: QueryFacts) -> bool:
@@ -333,10 +337,10 @@ class _Extractor:
                 yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
     def _of_query(
-        self, facts: QueryFacts, new: int, content: bytes, job: str | None, *, is_parent: bool
+        self, facts: QueryFacts, new: int, content: bytes, job_name: str | None, *, is_parent: bool
     ) -> Iterator[Message]:
         """The messages of a query. ``new``: how many of its rows came with this run; ``content``: that of its first
-        row; ``job``: the name of its job, if another day knows it.
+        row; ``job_name``: the name of its job, if another day knows it.
         """
         too_much = too_large(facts.content)
         if too_much is not None:
@@ -353,7 +357,7 @@ class _Extractor:
         yield now_or_later(written, address, self._job.day)
         parent = account_key(account, facts.query_id) if is_parent and self._job.events else None
         if parent is not None:
-            yield self._parent(parent, body, job)
+            yield self._parent(parent, body, job_name)
         if self._job.events:
             yield from _to_parents(facts, address)
         self.counts.note_query(facts)

@@ -40,7 +40,7 @@ from exporter.serve.queries import queries
 from exporter.serve.site import PAGE_QUESTIONS, Site
 from exporter.system.terminal import visible_text
 
-POLICY: Final[Mapping[str, str]] = {
+CONTENT_SECURITY_POLICY: Final[Mapping[str, str]] = {
     "default-src": "'none'",
     "style-src": "'self'",
     "img-src": "'self'",
@@ -79,7 +79,7 @@ def protect(app: Flask, host: str, check: Check | None = None) -> None:
 
     @app.after_request
     def add_headers(answer: Response) -> Response:
-        policy = {**POLICY, **g.get("policy", {})}
+        policy = {**CONTENT_SECURITY_POLICY, **g.get("policy", {})}
         answer.headers["Content-Security-Policy"] = "; ".join(
             f"{directive} {sources}" for directive, sources in policy.items()
         )

@@ -84,7 +84,7 @@ class Asked:
         return self.name.startswith("page-")
 
     @property
-    def about(self) -> set[str]:
+    def asked_objects(self) -> set[str]:
         """The objects that are asked for; pages ask for one by its IRI."""
         of_page = [] if is_shipped(self.question) else values_of(self.params, "object")
         return {*self.things, *of_page}
@@ -92,7 +92,7 @@ class Asked:
     @cached_property
     def accounts(self) -> set[str]:
         """The accounts of the objects that are asked for."""
-        return {holder.account for thing in self.about for holder in self.graph.names_of(thing)}
+        return {holder.account for thing in self.asked_objects for holder in self.graph.names_of(thing)}
 
     def is_about(self, thing: str) -> bool:
         """Whether an object is one that the parameters mean; true of any, if they mean none."""

@@ -67,7 +67,7 @@ def with_and_without_id(asked: Asked) -> Iterator[str]:
     is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
     if not is_about or (has_rows and not of_grants) or not asked.graph.has_mixed_ids():
         return
-    about = {*asked.about, *asked.followed}
+    about = {*asked.asked_objects, *asked.followed}
     rows = list(asked.graph.select(_TWICE, granted=_IS_GRANTED if of_grants else ""))
     if has_rows:
         rows = [row for row in rows if _lacks_grants(asked, row, _granted(asked, about))]
@@ -238,7 +238,7 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     """
     renamings = [*renamings_of(asked)] if asked.name not in _AS_IT_WAS else []
     by_its_names = _relevant(asked, renamings)
-    found = {*by_its_names, *renamings_of_settings(asked, renamings, asked.about)}
+    found = {*by_its_names, *renamings_of_settings(asked, renamings, asked.asked_objects)}
     relevant = [renaming for renaming in renamings if renaming in found]
     said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
     sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})

@@ -253,8 +253,8 @@ def _shown(asked: Asked) -> Iterator[Solution]:
     """
     graph, queries = asked.graph, asked.values("query_id")
     made: set[str] | None = None
-    if asked.about:
-        made = {state for thing in asked.about for state in graph.subjects("prov:specializationOf", thing)}
+    if asked.asked_objects:
+        made = {state for thing in asked.asked_objects for state in graph.subjects("prov:specializationOf", thing)}
         if "to" in asked.values("way"):
             made = {other for state in made for other in graph.subjects("prov:wasDerivedFrom", state)}
     elif queries:

@@ -136,7 +136,7 @@ def without_column_sources(asked: Asked) -> Iterator[str]:
     wrote it), and whose rows give no source of any column.
     """
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
-    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.about or _set_things(asked)}
+    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects or _set_things(asked)}
     states = (state for thing in sorted(things) for state in graph.subjects("prov:specializationOf", thing))
     written = (
         made for state in states for made in ([state] if is_up else graph.subjects("prov:wasDerivedFrom", state))
@@ -163,7 +163,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
     if asked.name == "column-lineage":
         return
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
-    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.about or _set_things(asked)}
+    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects or _set_things(asked)}
     parts = sorted(asked.lineage.columns or ()) if is_up else _filled_over(graph, things)
     label = asked.label
     found = {

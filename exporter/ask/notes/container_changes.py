@@ -109,7 +109,7 @@ def container_changes(asked: Asked) -> Iterator[str]:
     if not events:
         return
     own: _Holders = {name: [] for name in asked.match_names()}
-    for holder in (holder for thing in asked.about for holder in graph.names_of(thing)):
+    for holder in (holder for thing in asked.asked_objects for holder in graph.names_of(thing)):
         own.setdefault(match_name(holder.name), []).append(holder)
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     told = {**_masking(asked), **named}
@@ -163,7 +163,7 @@ def _is_asked_for(asked: Asked, name: str, statement: ContainerStatement) -> boo
     """Whether a name is asked for, or only objects had it at a statement that are: rows show another name of them."""
     holders = [one for one in asked.graph.holders(name) if one.account == statement.account]
     then = {one.iri for one in holders if one.holds(statement.time)}
-    return name in asked.match_names() or (bool(then) and then <= asked.about)
+    return name in asked.match_names() or (bool(then) and then <= asked.asked_objects)
 
 
 def _events(asked: Asked) -> list[_Event]:

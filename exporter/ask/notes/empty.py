@@ -228,7 +228,7 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
 def kinds_without_record(asked: Asked) -> Iterator[str]:
     """For an empty answer about objects of a kind for which rows do not record what was asked."""
     needs = asked.question.needs
-    for thing in sorted(asked.about):
+    for thing in sorted(asked.asked_objects):
         domain, name = asked.graph.text(thing, "ah:domain") or "", asked.label(thing)
         if domain == "Stage" and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
@@ -253,7 +253,7 @@ def not_as_base_object(asked: Asked) -> Iterator[str]:
     """For an empty answer of a question that follows base objects alone, as the documents' query does, or the columns
     that rows give of what a query named: rows have a provider's tables in neither.
     """
-    for thing in sorted(asked.about):
+    for thing in sorted(asked.asked_objects):
         if (asked.graph.text(thing, "ah:domain") or "") in _NO_DATA:
             continue
         has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}

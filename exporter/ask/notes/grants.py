@@ -67,7 +67,7 @@ def granted_on_all_objects(asked: Asked) -> Iterator[str]:
 
 def granted_to_share(asked: Asked) -> Iterator[str]:
     """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
-    for thing in sorted(asked.about) if "reads" in asked.question.needs else ():
+    for thing in sorted(asked.asked_objects) if "reads" in asked.question.needs else ():
         forms = (thing, *asked.graph.same_names(thing))
         grants = {grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form)}
         names = [

@@ -30,11 +30,11 @@ from exporter.ask.notes.asked import OF_USER, PAGE, SHIPPED, Asked
 
 
 class Note(NamedTuple):
-    """``about``: gives the notes, each as a sentence or a few, none where it has nothing to say. ``kinds``: of the
+    """``texts``: gives the notes, each as a sentence or a few, none where it has nothing to say. ``kinds``: of the
     questions that it speaks to; ``only``: their names, all if there are none; ``is_of_empty``: only to empty answers.
     """
 
-    about: Callable[[Asked], Iterable[str]]
+    texts: Callable[[Asked], Iterable[str]]
     kinds: Collection[str] = (SHIPPED,)
     only: Collection[str] = ()
     is_of_empty: bool = False
@@ -115,6 +115,6 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
     of its names.
     """
     before, after = (
-        (text for note in notes if note.speaks_to(asked) for text in note.about(asked)) for notes in (_FIRST, _NOTES)
+        (text for note in notes if note.speaks_to(asked) for text in note.texts(asked)) for notes in (_FIRST, _NOTES)
     )
     return list(dict.fromkeys((*before, *looked_up, *after)))

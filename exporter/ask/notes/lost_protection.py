@@ -69,7 +69,7 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
     had the name, before the next one had it. They have no mask in the time that is asked for. ``wholes``: schemas and
     databases with tags that mask.
     """
-    graph, about = asked.graph, asked.about
+    graph, about = asked.graph, asked.asked_objects
     masked, shown = dict[str, NameHolder](), list[tuple[datetime, str, NameHolder]]()
     for holder in holders:
         named = period_of(holder, holders)
@@ -133,7 +133,7 @@ def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Success
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
     graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), masked_wholes(asked.graph)
-    about = asked.about
+    about = asked.asked_objects
     for holders in holders_by_name(asked, asked_things(asked)):
         periods = [period_of(holder, holders) for holder in holders]
         shown = [_masked_since(graph, holder, named) for holder, named in zip(holders, periods, strict=True)]
@@ -201,7 +201,7 @@ def lost_tags(asked: Asked) -> Iterator[str]:
 def _tagged_things(asked: Asked) -> set[str]:
     """The objects that are asked for; what has or had a tag, if it is all."""
     if asked.values("object_name", "object_id", "object"):
-        return asked.about
+        return asked.asked_objects
     graph = asked.graph
     settings = islice(graph.of_class("ah:TagSetting"), _SETTINGS_LOOKED_AT)
     return {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
@@ -226,7 +226,7 @@ def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succes
                 if not graph.was_dropped(tag, time.begin)
             ]
             lost = _lacking(graph, holder, set(former), own, times)
-            if lost and (not asked.about or holder.iri in asked.about):
+            if lost and (not asked.asked_objects or holder.iri in asked.asked_objects):
                 last = max((former[one] for one in lost), key=lambda one: one.order)
                 yield Succession(
                     with_container_rename(asked, holder),

@@ -123,7 +123,7 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
         ]
     instants = [datetime.fromisoformat(time) for time in times]
     then = [holder for holder in holders if any(map(holder.holds, instants))]
-    return then or [holder for holder in holders if holder.iri in asked.about] or holders
+    return then or [holder for holder in holders if holder.iri in asked.asked_objects] or holders
 
 
 # --- what was done under other names ----------------------------------------------------------------------------------

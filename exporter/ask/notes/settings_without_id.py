@@ -75,7 +75,7 @@ def given_without_id(asked: Asked) -> dict[str, str]:
     if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
         return {}
     rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
-    return {row["thing"]: row["name"] for row in rows if not asked.about or row["thing"] in asked.about}
+    return {row["thing"]: row["name"] for row in rows if not asked.asked_objects or row["thing"] in asked.asked_objects}
 
 
 _FORMS: Final = "SELECT ?nameless ?element WHERE { ?nameless ah:sameNameAs ?element }"
@@ -137,7 +137,7 @@ SELECT DISTINCT ?tag WHERE {
 
 def _with_tags(asked: Asked) -> set[str]:
     """The objects that are asked for, what they are in, and the tags of all these: a policy on a tag covers them."""
-    about = {*asked.about, *containers_of(asked.graph, asked.about)}
+    about = {*asked.asked_objects, *containers_of(asked.graph, asked.asked_objects)}
     tags = asked.graph.select(_TAGS, things=iris(about)) if about else ()
     return {*about, *(row["tag"] for row in tags)}
 

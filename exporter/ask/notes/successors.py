@@ -65,7 +65,7 @@ class Succession(NamedTuple):
 
 def asked_things(asked: Asked) -> set[str]:
     """The objects that are asked for; what is masked, if it is all."""
-    return asked.about if asked.values("object_name", "object_id", "object") else masked_things(asked.graph)
+    return asked.asked_objects if asked.values("object_name", "object_id", "object") else masked_things(asked.graph)
 
 
 def holders_by_name(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]:
@@ -193,7 +193,7 @@ def entries_in_words(asked: Asked, entries: Sequence[Succession]) -> str:
     texts = [_in_words(asked.graph, one, has_accounts=has_accounts) for one in entries]
     listed = first_of(texts, _SHOWN_ENTRIES, "; ")
     takes = {parameter.name for parameter in asked.question.parameters}
-    ways = ["for one object (object_name)"] if "object_name" in takes and not asked.about else []
+    ways = ["for one object (object_name)"] if "object_name" in takes and not asked.asked_objects else []
     ways += ["for less of the time (since, until)"] if "since" in takes else []
     return f"{listed} (ask {' or '.join(ways)})" if len(texts) > _SHOWN_ENTRIES and ways else listed
 

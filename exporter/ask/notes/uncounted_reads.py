@@ -161,13 +161,13 @@ def _read_things(asked: Asked) -> set[str]:
     """The objects whose reads are asked for; those that have masks, or that queries of agents used, if it is all."""
     graph = asked.graph
     if asked.name in FOLLOWING:
-        return {*asked.about, *asked.followed}
+        return {*asked.asked_objects, *asked.followed}
     if asked.name == AGENT_READS:
         queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
         used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
         return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
-    if asked.about:
-        return asked.about
+    if asked.asked_objects:
+        return asked.asked_objects
     return masked_things(graph)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 Json = dict[str, Any]
+LAST_EVENTS: Final = ("COMPLETE", "FAIL", "ABORT")
+"""The types of the event that ends a run (OpenLineage, "The Run Cycle"). An event of a dataset has no type."""
 
 
 class DatasetOrJob(NamedTuple):

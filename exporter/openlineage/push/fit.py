@@ -20,6 +20,7 @@ from uuid import UUID
 
 from exporter.openlineage import facets
 from exporter.openlineage.push.event import (
+    LAST_EVENTS,
     REPEATED_LINEAGE,
     Json,
     datasets,
@@ -46,7 +47,6 @@ _OWN_FACETS: Final = "accessHistory_"
 _OF_THE_RUN: Final = frozenset(("columnLineage", REPEATED_LINEAGE, "accessHistory_columnRoutines"))
 """Facets that describe what the run did, and not what the dataset is."""
 _HOLDERS: Final = ("facets", "inputFacets", "outputFacets")
-_ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Fit:
                 lost_facets |= dict.fromkeys(removed)
             lost += (f"the facet {name}" for name in lost_facets)
         records: tuple[tuple[str, str], ...] = ()
-        if rules.keeps_versions and event.get("eventType") in _ENDS:
+        if rules.keeps_versions and event.get("eventType") in LAST_EVENTS:
             run = event["run"]["runId"]
             records = ((ENDED, UUID(run).hex), (PLACED, run_and_job(run, event["job"])))
             if item.is_again:

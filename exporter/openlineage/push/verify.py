@@ -45,7 +45,6 @@ AGAIN: Final = 1.0
 LISTED: Final = 20
 """How many missing things a person is shown."""
 _KINDS: Final = ("datasets", "jobs", "runs")
-ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 _NOT_OF_A_JOB: Final = re.compile(r"[^a-z:/A-Z0-9\-_.@+]")
 """What Marquez replaces by ``_`` in the namespace of a job."""
 

@@ -19,9 +19,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from exporter.openlineage.push.event import DatasetOrJob, Json, datasets, edges_of, thing_of
+from exporter.openlineage.push.event import LAST_EVENTS, DatasetOrJob, Json, datasets, edges_of, thing_of
 from exporter.openlineage.push.verify import (
-    ENDS,
     Expectation,
     ExpectedDataset,
     ExpectedJob,
@@ -65,7 +64,7 @@ class DataHubVerification(Verification):
                 {thing_of(document) for document in event.get(side) or ()} for side in ("inputs", "outputs")
             )
             edges = {edge for document in named for edge in edges_of(document)}
-            self._jobs[thing] = ExpectedJob(run, inputs, outputs, edges, event.get("eventType") not in ENDS)
+            self._jobs[thing] = ExpectedJob(run, inputs, outputs, edges, event.get("eventType") not in LAST_EVENTS)
 
     def _aspects(self, entity: str, urn: str, *names: str) -> tuple[Json, str | None]:
         """The aspects of an entity by name, and why there are none."""

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from exporter.openlineage.push.event import ColumnEdge, DatasetOrJob, Json, columns_of, edges_of, thing_of
+from exporter.openlineage.push.event import LAST_EVENTS, ColumnEdge, DatasetOrJob, Json, columns_of, edges_of, thing_of
 from exporter.openlineage.push.verify import (
-    ENDS,
     Expectation,
     ExpectedDataset,
     ExpectedJob,
@@ -78,7 +77,7 @@ class MarquezVerification(Verification):
         if not self._sample.has("jobs", thing):
             return
         job = self._jobs.setdefault(thing, ExpectedJob())
-        if event.get("eventType") not in ENDS:
+        if event.get("eventType") not in LAST_EVENTS:
             job.is_open = job.run != run
             return
         if job.run != run:  # else a further part of an event that was too large
