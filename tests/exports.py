@@ -53,9 +53,9 @@ def ndjson(rows: Iterable[Json], path: Path) -> Path:
 
 
 def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str = "local") -> int:
-    """``exporter export`` in this process; returns its exit code."""
-    given = ["--account", ACCOUNT, "--out", str(out), "--engine", engine]
-    return main(["export", *map(str, inputs), *given, *options])
+    """``exporter export`` in this process; returns its exit code. ``options``: an account among them is the one."""
+    account = [] if "--account" in options else ["--account", ACCOUNT]
+    return main(["export", *map(str, inputs), *account, "--out", str(out), "--engine", engine, *options])
 
 
 def triples(out: Path) -> set[Triple]:

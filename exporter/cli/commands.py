@@ -61,6 +61,34 @@ class Argument(click.Argument):
         return self.display_name, f"{self.text}  [required]" if self.required else self.text
 
 
+class Option(click.Option):
+    """An option. If it takes one value, two different ones are refused: Click alone would take the last, and what the
+    others ask for would be lost without a word.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Lets Click's parser keep every value."""
+        if self.multiple or self.is_flag:
+            super().add_to_parser(parser, ctx)
+        else:
+            parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append", nargs=self.nargs)
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The one value. ``value``: the list of the parser, or a default."""
+        return super().type_cast_value(ctx, value if self.multiple else self._one(ctx, value))
+
+    def _one(self, ctx: click.Context, given: Any) -> Any:
+        if not isinstance(given, list):
+            return given
+        first, *others = dict.fromkeys(given)
+        if others:
+            times = "twice" if len(given) == 2 else f"{len(given)} times"
+            values = f"{', '.join([first, *others[:-1]])} and {others[-1]}"
+            how = f", as {','.join([first, *others])}" if self.metavar == "LIST" else ""
+            raise click.UsageError(f"{self.opts[-1]} is given {times}, {values}: give it once{how}", ctx)
+        return first
+
+
 class Command(click.Command):
     """A command. ``groups``: title -> its options and arguments; the first group is what most people need.
 
@@ -188,12 +216,12 @@ def as_json(text: str) -> click.Option:
 
 def option(name: str, metavar: str, text: str, **attributes: Any) -> click.Option:
     """An option with a value; None where it is not given, and has no default."""
-    return click.Option([name], metavar=metavar, help=text, **attributes)
+    return Option([name], metavar=metavar, help=text, **attributes)
 
 
 def choice(names: Sequence[str], values: Iterable[str], text: str, **attributes: Any) -> click.Option:
     """An option whose value is one of several."""
-    return click.Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
+    return Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
 
 
 def number(read: Callable[[str], _N], is_allowed: Callable[[_N], bool], what: str) -> Callable[[str], _N]:

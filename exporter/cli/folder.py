@@ -235,7 +235,7 @@ RECONCILE.group(
     option(
         "--namespace",
         "NAMESPACE",
-        "a namespace of datasets that is the account of DIR, in another spelling",
+        "a namespace of datasets that is the account of DIR, in another spelling; can be repeated",
         multiple=True,
     ),
     as_json("print the result as JSON"),
