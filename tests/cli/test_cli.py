@@ -430,7 +430,7 @@ def test_an_option_with_one_value_is_not_given_two(
 
 def test_the_same_value_twice_is_one_value(tmp_path: Path) -> None:
     rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
-    assert exports.export([rows], tmp_path / "out", "--reads", "daily", "--reads", "daily") == 0
+    assert exports.export([rows], tmp_path / "out", "--compress", "gzip", "--compress", "gzip") == 0
 
 
 def test_which_options_can_be_repeated_is_in_their_help() -> None:
