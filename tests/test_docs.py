@@ -159,10 +159,14 @@ def test_every_command_is_documented() -> None:
 @pytest.mark.parametrize("name", cli.PROGRAM.commands)
 def test_every_option_is_documented_and_every_documented_one_is_there(name: str) -> None:
     shown = visible_params(name)
-    assert {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])} == set(shown)
+    listed = {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])}
+    assert set(shown) - listed == set(), f"give each of these a line in docs/interface.md, exporter {name}"
+    assert listed - set(shown) == set(), f"options in docs/interface.md that exporter {name} does not have"
     for param in shown.values():
         for choice in getattr(param.type, "choices", ()):
-            assert f"`{choice}`" in INTERFACE[f"exporter {name}"]
+            assert f"`{choice}`" in INTERFACE[f"exporter {name}"], (
+                f"name {choice} in docs/interface.md, exporter {name}"
+            )
 
 
 @pytest.mark.parametrize("syntax", SYNTAXES)
@@ -187,11 +191,15 @@ def test_exit_codes() -> None:
 def test_settings() -> None:
     of_file = set(configuration.SETTINGS)
     of_tables = {f"{table}.{one}" for table, known in configuration.TABLES.items() for one in known}
-    assert named(INTERFACE["Settings"]) == of_file | of_tables
+    known, listed = of_file | of_tables, named(INTERFACE["Settings"])
+    assert known - listed == set(), "give each of these a line in docs/interface.md, Settings"
+    assert listed - known == set(), "settings in docs/interface.md that do not exist"
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
     documented = set(re.findall(r"EXPORTER_\w+", INTERFACE["Environment variables"]))
-    assert documented == in_code | {f"EXPORTER_{name.upper()}" for name in of_file}
+    read_from_environment = in_code | {f"EXPORTER_{name.upper()}" for name in of_file}
+    assert read_from_environment - documented == set(), "name these in docs/interface.md, Environment variables"
+    assert documented - read_from_environment == set(), "variables in docs/interface.md that nothing reads"
 
 
 def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
