@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import importlib
+import inspect
 import io
 import json
 import os
@@ -27,6 +28,8 @@ from pyoxigraph import RdfFormat, parse
 from exporter import cli, errors
 from exporter.ask.questions import questions
 from exporter.cli import configuration
+from exporter.graph.terms import SYNTAXES
+from exporter.openlineage.facets import SCHEMAS
 from exporter.publish.report import Report
 from tests.cli.tries import visible_params
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
@@ -156,10 +159,27 @@ def test_every_command_is_documented() -> None:
 @pytest.mark.parametrize("name", cli.PROGRAM.commands)
 def test_every_option_is_documented_and_every_documented_one_is_there(name: str) -> None:
     shown = visible_params(name)
-    assert {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])} == set(shown)
+    listed = {cell.split()[0] for cell in named(INTERFACE[f"exporter {name}"])}
+    assert set(shown) - listed == set(), f"give each of these a line in docs/interface.md, exporter {name}"
+    assert listed - set(shown) == set(), f"options in docs/interface.md that exporter {name} does not have"
     for param in shown.values():
         for choice in getattr(param.type, "choices", ()):
-            assert f"`{choice}`" in INTERFACE[f"exporter {name}"]
+            assert f"`{choice}`" in INTERFACE[f"exporter {name}"], (
+                f"name {choice} in docs/interface.md, exporter {name}"
+            )
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES)
+@pytest.mark.parametrize("page", ["docs/graph.md", "docs/interface.md"])
+def test_every_syntax_of_the_graph_is_named(page: str, syntax: str) -> None:
+    (line,) = re.findall(r"^(?:\| )?`--graph-format .*", text(page), re.MULTILINE)
+    assert re.search(rf"\b{syntax}\b", line), f"name {syntax} in this line of {page}"
+
+
+def test_every_facet_of_ours_is_in_the_table_of_custom_facets() -> None:
+    ours = {name.rpartition(" ")[2] for name in SCHEMAS if name.startswith("accessHistory_")}
+    listed = named(sections(text("docs/openlineage.md"))["Custom facets"])
+    assert ours - listed == set(), "add these to the table of custom facets in docs/openlineage.md"
 
 
 def test_exit_codes() -> None:
@@ -171,11 +191,15 @@ def test_exit_codes() -> None:
 def test_settings() -> None:
     of_file = set(configuration.SETTINGS)
     of_tables = {f"{table}.{one}" for table, known in configuration.TABLES.items() for one in known}
-    assert named(INTERFACE["Settings"]) == of_file | of_tables
+    known, listed = of_file | of_tables, named(INTERFACE["Settings"])
+    assert known - listed == set(), "give each of these a line in docs/interface.md, Settings"
+    assert listed - known == set(), "settings in docs/interface.md that do not exist"
     modules = " ".join(path.read_text(encoding="utf-8") for path in (ROOT / "exporter").rglob("*.py"))
     in_code = set(re.findall(r"EXPORTER_[A-Z_]*[A-Z]\b", modules))
     documented = set(re.findall(r"EXPORTER_\w+", INTERFACE["Environment variables"]))
-    assert documented == in_code | {f"EXPORTER_{name.upper()}" for name in of_file}
+    read_from_environment = in_code | {f"EXPORTER_{name.upper()}" for name in of_file}
+    assert read_from_environment - documented == set(), "name these in docs/interface.md, Environment variables"
+    assert documented - read_from_environment == set(), "variables in docs/interface.md that nothing reads"
 
 
 def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
@@ -210,6 +234,47 @@ def test_examples_in_docstrings(path: Path) -> None:
     module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)
+
+
+# --- names in docstrings ----------------------------------------------------------------------------------------------
+
+REFERENCE: Final = re.compile(r":(?:mod|data|func|class|meth|attr|exc):`~?([\w.]+)`")
+
+
+def is_there(name: str, path: Path) -> bool:
+    """Whether a name in a module is one of the module, of its classes, or of any module that it says in full."""
+    inside = path.relative_to(ROOT).with_suffix("").parts
+    package = ".".join(inside[:-1])
+    module = importlib.import_module(package if inside[-1] == "__init__" else ".".join(inside))
+    if name.startswith("."):
+        name = f"{package}{name}"
+    if any(has(one, name) for one in (module, *filter(inspect.isclass, vars(module).values()))):
+        return True
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(".".join(parts[:end]))
+            return has(found, ".".join(parts[end:]))
+    return False
+
+
+def has(value: Any, name: str) -> bool:
+    for part in filter(None, name.split(".")):
+        if not hasattr(value, part):
+            return part in getattr(value, "__annotations__", {})
+        value = getattr(value, part)
+    return True
+
+
+def test_names_in_docstrings_are_there() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}, line {number}: there is no {name}"
+        for path in sorted((ROOT / "exporter").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for name in REFERENCE.findall(line)
+        if not is_there(name, path)
+    ]
+    assert wrong == [], "say where the name is now, in full if it is in another module"
 
 
 # --- names of files and modules ---------------------------------------------------------------------------------------

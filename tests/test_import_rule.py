@@ -1,5 +1,5 @@
-"""Imports point one way: system <- input <- model <- privacy <- graph <- openlineage <- pipeline <- {publish, ask,
-engines} <- {openlineage.push, reconcile} <- serve <- mcp <- cli.
+"""Imports point one way: system <- input <- model <- privacy <- graph <- openlineage <- settings <- pipeline <-
+{publish, ask, engines} <- {fetch, openlineage.push, reconcile} <- serve <- mcp <- {api, cli}.
 """
 
 from __future__ import annotations

@@ -18,4 +18,4 @@ def test_the_picture_is_what_its_source_draws() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r": ([\w/-]+\.(?:md|html))$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
     pages = {str(path.relative_to(DOCS)) for kind in ("*.md", "*.html") for path in DOCS.rglob(kind)}
-    assert pages - listed == set()
+    assert pages - listed == set(), "add these pages to nav in mkdocs.yml"

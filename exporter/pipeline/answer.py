@@ -1,4 +1,4 @@
-"""Things receive their uses in order of time, answer the queries, and give their own nodes at the end."""
+"""Objects receive their uses in order of time and answer the queries. All things give their own nodes at the end."""
 
 from __future__ import annotations
 

@@ -292,8 +292,8 @@ class _Extractor:
     def _context(
         self, facts: QueryFacts, children: list[tuple[str, str, bool]], job_name: str | None
     ) -> Iterator[Message]:
-        """A query of another day, for which only its job name is needed, and a node if it has none. ``job_name``: if that
-        day knows it.
+        """A query of another day, for which only its job name is needed, and a node if it has none. ``job_name``:
+        if that day knows it.
         """
         parent = account_key(facts.account, facts.query_id)
         if children and self._is_by_day(facts):

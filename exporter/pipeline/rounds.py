@@ -2,10 +2,10 @@
 
 ::
 
-    records ─ read ─▶ extract ─ profiles ─▶ merge_profiles ─▶ resolve_datasets ─▶ answer ─ answers ─▶ write ─▶ texts
-                         ├──── uses in the order of time ───────────────────────────▲                   ▲
-                         ├──── parents ─▶ name_jobs for their children ─────────────────────────────────┤
-                         └──── facts ───────────────────────────────────────────────────────────────────┘
+    records ─ read ─▶ extract ─▶ merge_profiles ─▶ resolve_names ─▶ resolve_datasets ─▶ answer ─▶ write ─▶ texts
+                         ├──── uses in the order of time ─────────────────────────────────▲         ▲
+                         ├──── parents ─▶ name_jobs for their children ─────────────────────────────┤
+                         └──── facts ───────────────────────────────────────────────────────────────┘
 
 If a user's shapes need the surroundings of objects, nodes are sent once more to the objects that they belong to.
 Queries with nodes that the shapes refuse are quarantined: the rounds are repeated without them until none is refused.

@@ -104,6 +104,50 @@ def test_a_column_of_a_view_has_the_mask_of_the_column_that_it_shows(tmp_path: P
     }
 
 
+COPIED: Final = {
+    "objectDomain": "Table",
+    "objectId": 5,
+    "objectName": "D.S.COPY",
+    "columns": [
+        {
+            "columnName": "C",
+            "directSources": [{**VIEW, "columnName": "M"}],
+            "baseSources": [{**TABLE, "columnName": "MAIL"}],
+        }
+    ],
+}
+"""Shows that MAIL is behind M."""
+
+
+def changed(day: int, thing: Json, operation: str, columns: Json) -> Json:
+    change = {**thing, "operationType": operation, "properties": {"columns": columns}}
+    return read(day, [], object_modified_by_ddl=change)
+
+
+@pytest.mark.parametrize("is_replaced", [True, False], ids=["replaced", "renamed alone"])
+def test_what_a_view_showed_before_says_nothing_of_a_mask_now(tmp_path: Path, *, is_replaced: bool) -> None:
+    """The column behind it was renamed, and is masked under its new name: whether M shows that one is not known."""
+    rows = [
+        read(8, [of(VIEW, "M")], [of(TABLE, "MAIL")], objects_modified=[COPIED]),
+        changed(9, TABLE, "ALTER", {"MAIL": {"objectName": "POST", "subOperationType": "RENAME"}}),
+        *([changed(10, VIEW, "REPLACE", {"M": {"subOperationType": "ADD"}})] if is_replaced else []),
+        read(11, [of(VIEW, "M")], [of(TABLE, "POST")], agents_info=[CORTEX], policies_referenced=masked("POST")),
+    ]
+    found = {row[3:4] + row[5:] for row in asked(exported(tmp_path, rows)).rows}
+    assert found == {("q11", "D.S.PEOPLE", "POST", "MASKED"), ("q11", "D.S.V", "M", None)}
+
+
+def test_a_column_of_a_view_over_another_column_is_clear(tmp_path: Path) -> None:
+    """The query read MAIL through M, and the mask is on NAME."""
+    both = [of(TABLE, "MAIL", "NAME")]
+    rows = [
+        read(8, [of(VIEW, "M")], [of(TABLE, "MAIL")], objects_modified=[COPIED]),
+        read(11, [of(VIEW, "M", "N")], both, agents_info=[CORTEX], policies_referenced=masked("NAME")),
+    ]
+    found = {row[3:4] + row[5:] for row in asked(exported(tmp_path, rows)).rows}
+    assert {row for row in found if row[1] == "D.S.V"} == {("q11", "D.S.V", "M", "CLEAR"), ("q11", "D.S.V", "N", None)}
+
+
 def test_a_mask_on_the_view_itself_hides_nothing_of_its_other_columns(tmp_path: Path) -> None:
     own = [{**VIEW, "columns": [{"columnName": "M", "policies": [POLICY]}]}]
     row = read(1, [of(VIEW, "M", "N")], [of(TABLE, "MAIL", "NAME")], agents_info=[CORTEX], policies_referenced=own)

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 
 def test_the_questions_are_those_that_are_documented() -> None:
-    assert {question.name for question in questions()} == set(QUESTIONS)
+    shipped = {question.name for question in questions()}
+    assert shipped - set(QUESTIONS) == set(), "add these to QUESTIONS in tests/ask/plain_answers.py"
+    assert set(QUESTIONS) - shipped == set(), "QUESTIONS in tests/ask/plain_answers.py has questions that do not exist"
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

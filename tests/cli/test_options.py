@@ -59,7 +59,8 @@ def test_every_choice_is_tried() -> None:
 
 @pytest.mark.parametrize("key", CHOICES, ids=" ".join)
 def test_a_choice_that_is_tried_elsewhere_is(key: tuple[str, str, str]) -> None:
-    assert f'"{key[2]}"' in pages.text(CHOICES[key].file)
+    file = CHOICES[key].file
+    assert f'"{key[2]}"' in pages.text(file), f'add a test to {file} that has {" ".join(key)} as "{key[2]}"'
 
 
 @pytest.mark.parametrize("key", [key for key, one in TRIES.items() if isinstance(one, Elsewhere)], ids=" ".join)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 import rdflib
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import DefaultGraph, NamedNode, RdfFormat, parse
 from rdflib import Graph
 
 from exporter.graph.iri import Iris
@@ -75,6 +75,14 @@ def test_the_triples_are_the_same_in_every_syntax(name: str) -> None:
     assert len(turtle) > 1000
     assert sorted(other - turtle) == []
     assert sorted(turtle - other) == []
+
+
+@pytest.mark.parametrize("name", SYNTAXES)
+def test_only_a_syntax_that_names_the_load_has_a_named_graph(name: str) -> None:
+    """Questions read the others, and only their default graph: they would find nothing in a named one."""
+    quads = parse(document(name, NODES[:6]).encode(), format=READ_AS[SYNTAXES[name].ending])
+    wanted = NamedNode(LOAD) if SYNTAXES[name].names_load else DefaultGraph()
+    assert {quad.graph_name for quad in quads} == {wanted}, f"{name}: say names_load in exporter/graph/terms.py"
 
 
 @pytest.mark.parametrize("base", [BASE, "https://lineage.example/", "urn:x/"])

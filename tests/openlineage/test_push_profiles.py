@@ -111,14 +111,16 @@ def test_left_out(name: str, event: Json, what: str | None) -> None:
 
 def test_every_profile_has_a_page_and_no_other() -> None:
     pages = {page.stem for page in (golden.ROOT / "docs" / "backends").glob("*.md")}
-    assert pages - {"atlan", "egeria", "kafka", "file", "index"} == set(PROFILES) - {"any"}
+    own, profiles = pages - {"atlan", "egeria", "kafka", "file", "index"}, set(PROFILES) - {"any"}
+    assert profiles - own == set(), "write a page docs/backends/NAME.md for each of these"
+    assert own - profiles == set(), "pages in docs/backends without a profile"
 
 
 @pytest.mark.parametrize("page", sorted((golden.ROOT / "docs" / "backends").glob("*.md")), ids=lambda page: page.stem)
 def test_every_page_says_what_it_was_tried_with(page: Path) -> None:
     """A version, or that it was not."""
     _, title, told = page.read_text(encoding="utf-8").partition("\n## Tried\n")
-    assert title
+    assert title, f"give {page.name} a section Tried, which says with what version it was tried, or that it was not"
     assert re.search(r"[Nn]ot (tried|with a running)|\d+\.\d+", told)
 
 
