@@ -201,6 +201,8 @@ class Settings:
         """
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
+        for view in ("query_history", "aggregate"):  # a text or null, as scripts know it, unless there are several
+            plain[view] = plain[view] if len(plain[view]) > 1 else next(iter(plain[view]), None)
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
         shown = self.privacy.as_digits
         events["helpers"] = [text if text in HELPERS else shown(text) for text in self.openlineage.helpers]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 ACCOUNT: Final = "ACME-PROD"
 SEEDS: Final = range(8)
-REPLACED: Final = ("--account", "--out", "--engine", "--outputs", "--reads")
-"""Options that a test may give in the place of those that tests have in common; the command refuses two values."""
 Triple = tuple[str, str, str]
 
 
@@ -55,13 +53,9 @@ def ndjson(rows: Iterable[Json], path: Path) -> Path:
 
 
 def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str = "local") -> int:
-    """``exporter export`` in this process; returns its exit code. ``options``: of :data:`REPLACED`, the last counts."""
-    given = ["--account", ACCOUNT, "--out", str(out), "--engine", engine, *options]
-    for name in REPLACED:
-        while given.count(name) > 1:
-            first = given.index(name)
-            del given[first : first + 2]
-    return main(["export", *map(str, inputs), *given])
+    """``exporter export`` in this process; returns its exit code."""
+    given = ["--account", ACCOUNT, "--out", str(out), "--engine", engine]
+    return main(["export", *map(str, inputs), *given, *options])
 
 
 def triples(out: Path) -> set[Triple]:

@@ -26,6 +26,7 @@ from click.shell_completion import (
     shell_complete,
 )
 
+from exporter.cli.messages import say
 from exporter.system import faults, private
 
 _N = TypeVar("_N", int, float)
@@ -62,8 +63,8 @@ class Argument(click.Argument):
 
 
 class Option(click.Option):
-    """An option. If it takes one value, two different ones are refused: Click alone would take the last, and what the
-    others ask for would be lost without a word.
+    """An option. If it takes one value and is given several, the last counts, as usual; a word says so, since what the
+    others ask for is lost.
     """
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -75,18 +76,12 @@ class Option(click.Option):
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
         """The one value. ``value``: the list of the parser, or a default."""
-        return super().type_cast_value(ctx, value if self.multiple else self._one(ctx, value))
-
-    def _one(self, ctx: click.Context, given: Any) -> Any:
-        if not isinstance(given, list):
-            return given
-        first, *others = dict.fromkeys(given)
-        if others:
-            times = "twice" if len(given) == 2 else f"{len(given)} times"
-            values = f"{', '.join([first, *others[:-1]])} and {others[-1]}"
-            how = f", as {','.join([first, *others])}" if self.metavar == "LIST" else ""
-            raise click.UsageError(f"{self.opts[-1]} is given {times}, {values}: give it once{how}", ctx)
-        return first
+        if self.multiple or not isinstance(value, list):
+            return super().type_cast_value(ctx, value)
+        if len(set(value)) > 1 and not ctx.resilient_parsing:
+            how = ". Give all of its values with commas between them" if self.metavar == "LIST" else ""
+            say(f"{self.opts[-1]} is given {len(value)} times: the last value counts{how}")
+        return super().type_cast_value(ctx, value[-1])
 
 
 class Command(click.Command):

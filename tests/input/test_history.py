@@ -219,6 +219,7 @@ def test_all_files_that_are_given_are_read(tmp_path: Path, engine: str) -> None:
     assert exports.report(tmp_path / "out")["query_history"]["rows_in"] == 4
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
     assert manifest["settings"]["query_history"] == given
+    assert manifest["settings"]["aggregate"] is None
 
 
 def test_an_update_reads_all_files_too(tmp_path: Path) -> None:
