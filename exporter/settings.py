@@ -104,6 +104,7 @@ _BASE: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s<>\"{}|\\^`%?#]*/")
 class Settings:
     """``inputs``: files, folders, globs or tables. ``out``: the folder to write, a path or a URI. ``account``:
     ORG-ACCOUNT, for rows without an account. ``base``: the beginning of IRIs, ``snowflake://ACCOUNT/`` by default.
+    ``query_history``, ``aggregate``: as ``inputs``, with the rows of these views.
     ``compress``: compression of events and graph. ``query_text``: whether SQL text, which can contain personal data,
     is exported. ``strict``: whether a quarantined row gives exit code 1. ``update``: whether rows are added to DIR.
     ``changes``: whether an update writes ``changes/``. ``dry_run``: whether nothing is published. ``forget_user``,
@@ -118,8 +119,8 @@ class Settings:
     out: str
     account: str = DEFAULT_ACCOUNT
     base: str = ""
-    query_history: str | None = None
-    aggregate: str | None = None
+    query_history: tuple[str, ...] = ()
+    aggregate: tuple[str, ...] = ()
     outputs: tuple[str, ...] = DEFAULT_OUTPUTS
     graph_format: tuple[str, ...] = GRAPH_FORMATS[:1]
     reads: str = READS[0]
@@ -200,6 +201,8 @@ class Settings:
         """
         apart = ("openlineage", "out", "privacy", "forget_user")
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
+        for view in ("query_history", "aggregate"):  # a text or null, as scripts know it, unless there are several
+            plain[view] = plain[view] if len(plain[view]) > 1 else next(iter(plain[view]), None)
         events = {one.name: getattr(self.openlineage, one.name) for one in fields(self.openlineage)}
         shown = self.privacy.as_digits
         events["helpers"] = [text if text in HELPERS else shown(text) for text in self.openlineage.helpers]

@@ -169,7 +169,7 @@ LONG, NUL = f"/tmp/{'n' * 300}", "a\0b"
         ({"min_rows": True}, "min_rows must be a whole number, but is True"),
         ({"since": 20260901}, "since must be a day or a time, but is 20260901"),
         ({"forget_before": 5, "update": True}, "forget_before must be a day or a time, but is 5"),
-        ({"query_history": [EXAMPLE]}, "query_history must be a text, but is an object of the type list"),
+        ({"query_history": 5}, "query_history must be a text or a list of texts, but is 5"),
         ({"shapes": 5}, "shapes must be a text or a list of texts, but is 5"),
         (
             {"outputs": ["graph", b"events"]},

@@ -26,6 +26,7 @@ from click.shell_completion import (
     shell_complete,
 )
 
+from exporter.cli.messages import say
 from exporter.system import faults, private
 
 _N = TypeVar("_N", int, float)
@@ -59,6 +60,28 @@ class Argument(click.Argument):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         return self.display_name, f"{self.text}  [required]" if self.required else self.text
+
+
+class Option(click.Option):
+    """An option. If it takes one value and is given several, the last counts, as usual; a word says so, since what the
+    others ask for is lost.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Lets Click's parser keep every value."""
+        if self.multiple or self.is_flag:
+            super().add_to_parser(parser, ctx)
+        else:
+            parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append", nargs=self.nargs)
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The one value. ``value``: the list of the parser, or a default."""
+        if self.multiple or not isinstance(value, list):
+            return super().type_cast_value(ctx, value)
+        if len(set(value)) > 1 and not ctx.resilient_parsing:
+            how = ". Give all of its values with commas between them" if self.metavar == "LIST" else ""
+            say(f"{self.opts[-1]} is given {len(value)} times: the last value counts{how}")
+        return super().type_cast_value(ctx, value[-1])
 
 
 class Command(click.Command):
@@ -188,12 +211,12 @@ def as_json(text: str) -> click.Option:
 
 def option(name: str, metavar: str, text: str, **attributes: Any) -> click.Option:
     """An option with a value; None where it is not given, and has no default."""
-    return click.Option([name], metavar=metavar, help=text, **attributes)
+    return Option([name], metavar=metavar, help=text, **attributes)
 
 
 def choice(names: Sequence[str], values: Iterable[str], text: str, **attributes: Any) -> click.Option:
     """An option whose value is one of several."""
-    return click.Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
+    return Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
 
 
 def number(read: Callable[[str], _N], is_allowed: Callable[[_N], bool], what: str) -> Callable[[str], _N]:

@@ -61,7 +61,8 @@ _NEEDED: Final = ("inputs", "out")
 _ONLY_OPTIONS: Final = (*_NEEDED, "dry_run", "forget_user", "forget_before", "force", "validate")
 SETTINGS: Final = {name: kind for name, kind in _OPTIONS.items() if name not in _ONLY_OPTIONS}
 """The settings of the file and of the environment, with the kinds of their values."""
-_PATHS: Final = ("inputs", "out", "query_history", "aggregate", "shapes", "pseudonyms")
+_VIEWS: Final = ("query_history", "aggregate")
+_PATHS: Final = ("inputs", "out", *_VIEWS, "shapes", "pseudonyms")
 TABLES: Final = {
     "openlineage": _kinds(OpenLineageSettings, LINEAGE),
     "push": _kinds(PushOptions),
@@ -90,7 +91,8 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     from_inputs = formats.settings_of_inputs(_texts(values.pop("inputs", ())))
     values = {**from_inputs, **values}
     values |= {name: str(values[name]) for name, kind in _OPTIONS.items() if kind == _TIME and name in values}
-    values |= {name: _names(values[name]) for name, kind in SETTINGS.items() if kind == _TEXTS and name in values}
+    lists = [name for name, kind in SETTINGS.items() if kind == _TEXTS and name in values]
+    values |= {name: _files(values[name]) if name in _VIEWS else _names(values[name]) for name in lists}
     values["forget_user"] = _texts(values.get("forget_user", ()))
     times = values.pop("since", None), values.pop("until", None)
     privacy_settings = privacy_of(values.pop("pseudonyms", None), times, filters, privacy_lists)
@@ -304,6 +306,11 @@ def _parsed(variable: str, text: str, kind: str) -> Any:
 
 def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _files(given: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of files in a list, or one in a text: a name can have commas in it. An empty one means none."""
+    return tuple(name for name in _texts(given) if name)
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None,
     from exporter.cli.configuration import load
     from exporter.engines.export import continued, export
 
-    lists = {name: list(options[name]) or None for name in ("shapes", "forget_user")}
+    lists = {name: list(options[name]) or None for name in ("query_history", "aggregate", "shapes", "forget_user")}
     settings = continued(load({**options, **lists, "inputs": tuple(inputs)}, config))
     warn(messages.advice(settings))
     progress = Progress()
@@ -162,7 +162,8 @@ EXPORT.group(
     option(
         "--query-history",
         "PATH",
-        "rows of QUERY_HISTORY, in the same formats; they add ends, roles, warehouses and counts",
+        "rows of QUERY_HISTORY, in the same formats: ends, roles, warehouses and counts; can be repeated",
+        multiple=True,
         **FILES,
     ),
     choice(["--engine"], ("spark", "local"), "spark (default); local: for some MB of files, without Java"),
@@ -179,7 +180,8 @@ EXPORT.group(
     option(
         "--aggregate",
         "PATH",
-        "rows of AGGREGATE_ACCESS_HISTORY, in the same formats; they add short queries on hybrid tables",
+        "rows of AGGREGATE_ACCESS_HISTORY, in the same formats; short queries on hybrid tables; can be repeated",
+        multiple=True,
         **FILES,
     ),
 )

@@ -235,7 +235,7 @@ RECONCILE.group(
     option(
         "--namespace",
         "NAMESPACE",
-        "a namespace of datasets that is the account of DIR, in another spelling",
+        "a namespace of datasets that is the account of DIR, in another spelling; can be repeated",
         multiple=True,
     ),
     as_json("print the result as JSON"),
@@ -277,7 +277,7 @@ VALIDATE = Command(
 VALIDATE.group(
     "Options",
     Argument("path", "DIR|FILE", "what export wrote, or a folder or file of Turtle", **LOCAL_FOLDER),
-    option("--shapes", "DIR", "your own shapes in addition to ours", multiple=True, **FILE),
+    option("--shapes", "DIR", "your own shapes in addition to ours; can be repeated", multiple=True, **FILE),
     choice(["--by"], ("pyshacl", "compiled"), "the reference engine (default), or ours", default="pyshacl"),
     as_json("print the results as JSON"),
 )

@@ -185,8 +185,8 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
 def _input_of_views(settings: Settings, output: OutputFolder) -> find.InputOfViews:
     """The input of all views that the settings name."""
     history, aggregates = (
-        find.find([name], output, view) if name else None
-        for name, view in (
+        find.find(names, output, view) if names else None
+        for names, view in (
             (settings.query_history, find.QUERY_HISTORY),
             (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
         )

@@ -224,7 +224,7 @@ def settings_of_inputs(inputs: Sequence[str]) -> dict[str, Any]:
         account = _account(folder / STATE)
         settings |= {"account": account} if account else {}
         views = {"query_history": folder / "query_history", "aggregate": folder / "aggregate_access_history"}
-        settings |= {name: str(path) for name, path in views.items() if _has_days(path)}
+        settings |= {name: (str(path),) for name, path in views.items() if _has_days(path)}
     return settings
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -211,9 +211,9 @@ def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
     return {end: (period_now if day in outcome.made else period_before)[end] for end, day in ends.items()}
 
 
-def _of_view(view: str, names: tuple[str, ...], given: str | None, numbers: dict[str, int]) -> dict[str, int] | None:
+def _of_view(view: str, names: tuple[str, ...], given: Sequence[str], numbers: dict[str, int]) -> dict[str, int] | None:
     """The counts of the rows of another view; None without such rows."""
-    if given is None:
+    if not given:
         return None
     return {"rows_in" if name == "rows" else name: numbers.get(f"{view}_{name}", 0) for name in names}
 
@@ -283,7 +283,8 @@ def _refusals(settings: Settings, report: Report, new: Publication, text: str) -
         yield f"the filters leave out all {sum(report.filtered['rows'].values()):,} rows of {text}", is_intended
     history = report.query_history
     if history and history["rows_in"] and history["unusable"] == history["rows_in"]:
-        what = f"none of the {history['rows_in']:,} rows of {settings.query_history} is a row of QUERY_HISTORY"
+        given = ", ".join(settings.query_history)
+        what = f"none of the {history['rows_in']:,} rows of {given} is a row of QUERY_HISTORY"
         yield what, "Give rows of the view QUERY_HISTORY, or leave out --query-history"
     if report.forgotten and report.forgotten["queries"] and report.period is None and not settings.allow_empty:
         what = f"all {report.forgotten['queries']:,} queries of {settings.out} would be removed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import click
 import pytest
 
 from exporter import MODEL, __version__
@@ -402,6 +404,46 @@ def test_an_empty_option_is_no_option(option: list[str], words: str, capsys: pyt
     """A shell leaves it where a variable is not set: nobody wants names in clear, or the current folder, for that."""
     assert main(["export", *option, "--account", "A-B", "--engine", "local"]) == 2
     assert words in capsys.readouterr().err
+
+
+ONE_VALUE: Final = [
+    (name, option)
+    for name, command in PROGRAM.commands.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag and not option.multiple
+]
+
+
+@pytest.mark.parametrize(("command", "option"), ONE_VALUE, ids=lambda one: getattr(one, "name", one))
+def test_a_word_says_that_the_last_of_several_values_counts(
+    command: str, option: click.Option, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the others ask for is lost. A value is not shown: it may be a secret."""
+    given = option.opts[0]
+    main([command, given, "ACME", f"{given}=OTHER"])
+    said = capsys.readouterr().err
+    assert f"{given} is given 2 times: the last value counts" in said
+    assert ("with commas" in said) == (option.metavar == "LIST")
+
+
+def test_the_last_of_several_values_counts(tmp_path: Path) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--account", "ACME-OTHER", "--out", str(tmp_path / "other")) == 0
+    assert exports.report(tmp_path / "other")["exported"] == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_value_twice_is_one_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--compress", "gzip", "--compress", "gzip") == 0
+    assert "times" not in capsys.readouterr().err
+
+
+def test_which_options_can_be_repeated_is_in_their_help() -> None:
+    for command in PROGRAM.commands.values():
+        for option in command.params:
+            if isinstance(option, click.Option) and option.multiple:
+                assert re.search(r"can be repeated|several times", option.help or ""), option.name
 
 
 @pytest.mark.parametrize("command", ["validate", "push", "log", "quarantine", "query user-history --graph"])

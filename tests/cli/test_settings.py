@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exporter.cli.configuration import load
 from exporter.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GIVEN: dict[str, Any] = {"inputs": ("rows.ndjson",), "out": "out"}
 
@@ -175,3 +173,15 @@ def test_a_secret_in_an_input_is_refused_and_not_shown(given: str) -> None:
 )
 def test_what_is_no_secret_in_an_input_is_not_refused(given: str) -> None:
     assert load({**GIVEN, "inputs": (given,)}, None, {}).inputs == (given,)
+
+
+@pytest.mark.parametrize("name", ["query_history", "aggregate"])
+def test_files_of_a_view_are_a_text_or_a_list(name: str, config: Path) -> None:
+    """A text is one name, as it is: a name can have commas in it."""
+    for value, given in (('"a,b.csv"', ("a,b.csv",)), ('["a.csv", "b,c.csv"]', ("a.csv", "b,c.csv")), ('""', ())):
+        config.write_text(f"{name} = {value}\n", encoding="utf-8")
+        assert getattr(load(GIVEN, config, {}), name) == given
+    variable = f"EXPORTER_{name.upper()}"
+    assert getattr(load(GIVEN, config, {variable: "a,b.csv"}), name) == ("a,b.csv",)
+    assert getattr(load(GIVEN, config, {variable: ""}), name) == ()
+    assert getattr(load({**GIVEN, name: (Path("a"), "b")}, config, {variable: "c"}), name) == ("a", "b")

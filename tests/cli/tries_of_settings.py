@@ -27,8 +27,8 @@ class Setting(NamedTuple):
 OPTIONS: Final[dict[str, tuple[str, Any]]] = {
     "account": ('"acme-x"', "acme-x"),
     "base": ('"https://example.org/"', "https://example.org/"),
-    "query_history": ('"history.csv"', "history.csv"),
-    "aggregate": ('"calls.ndjson"', "calls.ndjson"),
+    "query_history": ('"history.csv"', ["history.csv"]),
+    "aggregate": ('["calls.ndjson"]', ["calls.ndjson"]),
     "outputs": ('["graph"]', "graph"),
     "graph_format": ('["ntriples", "turtle"]', "ntriples,turtle"),
     "reads": ('"daily"', "daily"),

@@ -62,7 +62,7 @@ def test_a_query_history_counts_like_the_rows(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(session, "start", started)
     with pytest.raises(UsageError, match=f"^{18 * 101} bytes$"):
-        export(Settings((str(rows),), str(tmp_path / "out"), query_history=str(queries)), Progress())
+        export(Settings((str(rows),), str(tmp_path / "out"), query_history=(str(queries),)), Progress())
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
     def run(*arguments: str, since: str = str(YESTERDAY)) -> tuple[int, str, str]:
         capsys.readouterr()
-        given = ["fetch", "--connection", "lineage", "--out", str(tmp_path / "rows"), "--since", since]
-        code = main([*given, *arguments])
+        usual = {"--connection": "lineage", "--out": str(tmp_path / "rows"), "--since": since}
+        given = [word for name, value in usual.items() if name not in arguments for word in (name, value)]
+        code = main(["fetch", *given, *arguments])
         printed = capsys.readouterr()
         of_server = re.compile(r"^INFO: .*\n", re.MULTILINE)
         return code, of_server.sub("", printed.out), of_server.sub("", printed.err)

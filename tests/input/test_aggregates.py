@@ -58,6 +58,12 @@ def test_all_forms_at_once_are_one_form_and_its_duplicates(engine: str, tmp_path
     assert exports.events(tmp_path / "out") == exports.events(tmp_path / "expected")
 
 
+def test_all_files_that_are_given_are_read(tmp_path: Path) -> None:
+    one, two = (exports.ndjson([row], tmp_path / f"{row['user_name']}.ndjson") for row in (READ, LATER))
+    assert exports.export([], tmp_path / "out", "--aggregate", str(one), "--aggregate", str(two)) == 0
+    assert exports.report(tmp_path / "out")["aggregate"]["calls"] == 127
+
+
 def test_the_key_is_interval_hash_user_and_objects() -> None:
     others = [
         {**READ, "interval_start_time": "2026-09-01T07:59:00Z"},

@@ -195,3 +195,60 @@ def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: 
     assert "2 rows of QUERY_HISTORY have another start than the rows of the query" in capsys.readouterr().out
     ends = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#endedAtTime>")}
     assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}
+
+
+# --- several files
+
+
+def warehouses(out: Path) -> set[str]:
+    return {value for _, name, value in exports.triples(out) if name.endswith("#warehouseName>")}
+
+
+def test_all_files_that_are_given_are_read(tmp_path: Path, engine: str) -> None:
+    """In several options, folders, globs and forms; the manifest names all, and what is given twice is read once."""
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(4)], tmp_path / "rows.ndjson")
+    (tmp_path / "a,b.csv").write_text("query_id,warehouse_name\nq0,W0\n", encoding="utf-8")
+    (tmp_path / "two.csv").write_text("warehouse_name,query_id\nW1,q1\n", encoding="utf-8")
+    exports.ndjson([{"query_id": "q2", "warehouse_name": "W2"}], tmp_path / "three.ndjson")
+    (tmp_path / "folder").mkdir()
+    exports.ndjson([{"query_id": "q3", "warehouse_name": "W3"}], tmp_path / "folder" / "four.ndjson")
+    given = [str(tmp_path / name) for name in ("a,b.csv", "tw?.csv", "three.ndjson", "folder", "two.csv")]
+    options = [word for path in given for word in ("--query-history", path)]
+    assert exports.export([rows], tmp_path / "out", *options, engine=engine) == 0
+    assert warehouses(tmp_path / "out") == {f'"W{number}"' for number in range(4)}
+    assert exports.report(tmp_path / "out")["query_history"]["rows_in"] == 4
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert manifest["settings"]["query_history"] == given
+    assert manifest["settings"]["aggregate"] is None
+
+
+def test_an_update_reads_all_files_too(tmp_path: Path) -> None:
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(3)], tmp_path / "rows.ndjson")
+    for number in range(3):
+        exports.ndjson([{"query_id": f"q{number}", "warehouse_name": f"W{number}"}], tmp_path / f"{number}.ndjson")
+    first, *later = (("--query-history", str(tmp_path / f"{number}.ndjson")) for number in range(3))
+    assert exports.export([rows], tmp_path / "out", "--update", *first) == 0
+    assert exports.export([rows], tmp_path / "out", "--update", *later[0], *later[1]) == 0
+    assert warehouses(tmp_path / "out") == {'"W0"', '"W1"', '"W2"'}
+
+
+@pytest.mark.parametrize("option", ["--query-history", "--aggregate"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_of_several_files_that_is_not_there_is_named(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_first: bool
+) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    calls = {"interval_start_time": "2026-03-01", "interval_end_time": "2026-03-02", "user_name": "APP", "calls": 1}
+    there = exports.ndjson([calls if option == "--aggregate" else {"query_id": "q"}], tmp_path / "there.ndjson")
+    names = [str(there), str(tmp_path / "nowhere.csv")][:: -1 if is_first else 1]
+    assert exports.export([rows], tmp_path / "out", option, names[0], option, names[1]) == 2
+    assert f"{tmp_path / 'nowhere.csv'}: there is no such file" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_which_none_is_of_the_view_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, *others = (exports.ndjson([{"x": 1}], tmp_path / f"{name}.ndjson") for name in ("rows", "one", "two"))
+    exports.ndjson([GOOD], rows)
+    options = [word for path in others for word in ("--query-history", str(path))]
+    assert exports.export([rows], tmp_path / "out", *options) == 2
+    assert f"none of the 2 rows of {others[0]}, {others[1]} is a row of QUERY_HISTORY" in capsys.readouterr().err
