@@ -1,4 +1,4 @@
-"""Notes on grants: on all objects of a schema or database, to shares, those that ended, and those that a revoke without
+"""Notes on grants: on all objects of a schema or database, those that ended, and those that a revoke without
 an id may have ended.
 """
 
@@ -63,20 +63,6 @@ def granted_on_all_objects(asked: Asked) -> Iterator[str]:
             f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
             f"not list what that was: ask {where}for the schema or database, too."
         )
-
-
-def granted_to_share(asked: Asked) -> Iterator[str]:
-    """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
-    for thing in sorted(asked.asked_objects) if "reads" in asked.question.needs else ():
-        forms = (thing, *asked.graph.same_names(thing))
-        grants = {grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form)}
-        names = [
-            granted_as(asked.graph, grant) or asked.graph.label(thing)
-            for grant in sorted(grants)
-            if "SHARE" in asked.graph.objects(grant, "ah:grantedTo")
-        ]
-        for name in names[-1:]:
-            yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
 
 
 def listings(asked: Asked) -> Iterator[str]:

@@ -23,6 +23,7 @@ from exporter.ask.notes import (
     object_names,
     policies,
     settings_without_id,
+    shares,
     uncounted_reads,
     views,
 )
@@ -68,6 +69,7 @@ _NOTES: Final = (
     Note(enforced_masks.reads_perhaps_masked, only=("agent-reads", "unmasked-reads")),
     Note(enforced_masks.copies_perhaps_masked, only=("unmasked-copies",)),
     Note(grants.granted_on_all_objects, only=("end-up", "exposure")),
+    Note(shares.views_in_shares, only=("exposure",)),
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),
     Note(grants.grants_without_id, only=("exposure",)),
@@ -101,7 +103,7 @@ _NOTES: Final = (
     Note(empty.not_as_base_object, _OURS, empty.OF_BASE_OBJECTS, is_of_empty=True),
     Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE, is_of_empty=True),
     # what other accounts did, and what no row of the record says in full
-    Note(grants.granted_to_share, _OURS),
+    Note(shares.granted_to_share, _OURS),
     Note(container_changes.container_changes, _OURS),
     Note(incomplete.incomplete_queries, _ANY),
     Note(incomplete.cut_requests, _ANY),

@@ -19,6 +19,7 @@ from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.left_out import is_by_day
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
+from exporter.system.reachable import reachable
 
 UPWARD: Final = ("lineage-as-of", "root-cause")
 _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
@@ -88,6 +89,21 @@ def views_and_streams(asked: Asked) -> Iterator[str]:
     elif asked.name in _DOWNWARD:
         yield from _downward(asked, period)
     yield from _unknown_streams(asked)
+
+
+def over(graph: Lookups, thing: str) -> dict[str, bool]:
+    """The views and streams over an object at any time, in any number of steps, by index: each with whether every step
+    of a way to it is certain. Those that are come first.
+    """
+
+    def further(one: str, evidences: Collection[str]) -> Iterator[str]:
+        for shown in graph.subjects(_SOURCE, one):
+            if graph.text(shown, "ah:evidence") in evidences:
+                yield from graph.objects(shown, _VIEW)
+
+    certain = reachable([thing], lambda one: further(one, ("CERTAIN",)))
+    every = reachable([thing], lambda one: further(one, ("CERTAIN", "POSSIBLE")))
+    return {view: view in certain for view in sorted(every, key=lambda one: (one not in certain, one)) if view != thing}
 
 
 def behind(asked: Asked, thing: str) -> str | None:
