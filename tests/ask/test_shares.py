@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
-from tests.ask.test_names import asked, at, copied, read, thing
+from tests.ask.test_names import asked, at, changed, copied, read, thing
 from tests.ask.test_revokes import granted, opened, revoked, share
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 A, B, T = (thing(name, number) for number, name in enumerate("ABT", 1))
-SV, OVER = (thing(name, number, "View") for name, number in (("SV", 20), ("OVER", 21)))
+SV, OVER, AGAIN = (thing(name, number, "View") for name, number in (("SV", 20), ("OVER", 21), ("SV", 22)))
 IN: Final = thing("IN", 50, "Stage")
 ELSEWHERE: Final = "reads in other accounts are in their own ACCESS_HISTORY alone"
 TO_ACCOUNT: Final = opened("accountsToAdd", share(), "CONS")
@@ -44,8 +44,28 @@ BEHIND: Final[dict[str, list[Json]]] = {
     "with-all": [copied(IN, T), through(SV, T), granted(share(), VIEWS_IN_SCHEMA), TO_ACCOUNT, read(B)],
 }
 """The share has a view over the table."""
+REPLACED: Final[dict[str, list[Json]]] = {
+    "made-anew": [through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), through(AGAIN, T), read(B)],
+    "not-read-again": [through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), read(B), read(B)],
+    "twice": [
+        through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), changed(thing("SV", 23, "View"), "REPLACE"),
+        read(B),
+    ],
+}  # fmt: skip
+"""The view was made anew by q4. No row says whether with COPY GRANTS."""
+ENDED: Final[dict[str, list[Json]]] = {
+    "granted-again": [*REPLACED["made-anew"][:4], granted(share(), view(22, "D.S.SV")), read(B)],
+    "revoked-later": [*REPLACED["made-anew"][:4], revoked(share(), view(22, "D.S.SV")), read(B)],
+    "dropped-later": [*REPLACED["made-anew"][:4], changed(AGAIN, "DROP"), read(B)],
+    "share-dropped": [*REPLACED["made-anew"][:4], changed(share(), "DROP"), read(B)],
+    "revoked-before": [through(SV, T), GRANT, revoked(share(), view(20, "D.S.SV")), changed(AGAIN, "REPLACE"), read(B),
+                       read(B)],
+}  # fmt: skip
+"""Nothing is left of the first grant."""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
+    **REPLACED,
+    **ENDED,
     # a query that reads the two together says only that one of them may be over the table
     "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
     "of-other": [through(SV, B), GRANT, TO_ACCOUNT, read(T), read(A)],
@@ -122,3 +142,44 @@ def test_exposure_tells_of_a_shared_view_over_what_is_asked_for(story: str, whol
 def test_readers_of_what_the_data_went_to_are_not_all_on_record(whole: Store) -> None:
     told = notes("downstream-users", "view", whole, object_name="D.S.IN")
     assert f"D.S.SV, a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+# --- views that were made anew ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.SV"}, {"object_id": "22", "domain": "View"}])
+@pytest.mark.parametrize("story", REPLACED)
+def test_a_grant_on_what_was_made_anew_may_hold_still(story: str, given: dict[str, str], whole: Store) -> None:
+    """Snowflake, CREATE VIEW: COPY GRANTS retains the access permissions of the original view."""
+    answer = asked("exposure", stories.of(story, whole), **given)
+    assert "D.S.SV" not in {row[0] for row in answer.rows}
+    told = "\n".join(answer.notes)
+    assert f"rows do not say whether it was used: SELECT on D.S.SV to OUT from {at(2)} until {at(4)}." in told
+    assert "Earlier ones ended" not in told
+    before = asked("exposure", stories.of(story, whole), **given, at=at(3.5))
+    assert "COPY GRANTS" not in "\n".join(before.notes)
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.SV"}])
+@pytest.mark.parametrize("story", ENDED)
+def test_a_grant_that_ended_otherwise_or_holds_again_is_not_kept(
+    story: str, given: dict[str, str], whole: Store
+) -> None:
+    assert "COPY GRANTS" not in notes("exposure", story, whole, **given)
+    unused = notes("unused-objects", story, whole, since=at(5.5))
+    assert "COPY GRANTS" not in unused
+    assert (f"D.S.SV (granted to a share: {ELSEWHERE})" in unused) == (story == "granted-again")
+
+
+@pytest.mark.parametrize("story", REPLACED)
+def test_what_was_made_anew_may_be_in_use_through_a_share(story: str, whole: Store) -> None:
+    told = notes("unused-objects", story, whole, since=at(5.5))
+    kept = f"granted to a share, if COPY GRANTS kept the grant when it was made anew ({at(4)}): {ELSEWHERE}"
+    over = "a view over it" if story == "made-anew" else "which may be a view over it"
+    assert f"D.S.SV ({kept})" in told
+    assert f"D.S.T (D.S.SV, {over}, is {kept})" in told
+
+
+@pytest.mark.parametrize("given", [{"object_name": "D.S.SV"}, {"object_id": "22", "domain": "View"}])
+def test_readers_of_what_was_made_anew_are_not_all_on_record(given: dict[str, str], whole: Store) -> None:
+    assert f"D.S.SV was granted to a share: {ELSEWHERE}." in notes("who-accessed", "made-anew", whole, **given)

@@ -72,6 +72,7 @@ _NOTES: Final = (
     Note(shares.views_in_shares, only=("exposure",)),
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),
+    Note(grants.replaced_grants, only=("exposure",)),
     Note(grants.grants_without_id, only=("exposure",)),
     Note(lost_protection.lost_masks, only=("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")),
     Note(lost_protection.lost_tags, only=("changes", "policy-coverage", "tag-history")),

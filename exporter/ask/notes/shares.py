@@ -6,29 +6,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import FOLLOWING, Asked
-from exporter.ask.notes.grants import granted_as, granted_on_all
+from exporter.ask.notes.grants import granted_as, granted_on_all, perhaps_kept
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 _SHARE: Final = "SHARE"
+_KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
 _ELSEWHERE: Final = "reads in other accounts are in their own ACCESS_HISTORY alone"
 
 
 class _Shared(NamedTuple):
     """An object, or a view over it, that was granted to a share. ``called``: as in the row of the grant, if it names
-    it; ``is_certain``: whether it is certain that the view is over the object.
+    it; ``is_certain``: whether it is certain that the view is over the object; ``kept``: when it was made anew, if the
+    grant holds only if it was kept then.
     """
 
     thing: str
     called: str
     is_certain: bool
+    kept: str
 
 
 def granted_to_share(asked: Asked) -> Iterator[str]:
@@ -53,31 +57,23 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     """
     found = dict[str, str]()
     for thing, every in _shared(asked, things, only_held=True).items():
-        over = [one for one in every if one.thing != thing]
-        certain = [asked.label(one.thing) for one in over if one.is_certain]
-        possible = [asked.label(one.thing) for one in over if not one.is_certain]
-        texts = [_itself(one.called, things[thing]) for one in every if one.thing == thing]
-        texts += [f"{_views(certain, 'a view over it')} granted to a share"] if certain else []
-        texts += [f"{_views(possible, 'which may be a view over it')} granted to a share"] if possible else []
-        found[thing] = f"{'; '.join(texts)}: {_ELSEWHERE}"
+        told = dict[str, str]()
+        for one in sorted(every, key=lambda one: one.kept):  # what is certain counts
+            own = one.called if match_name(one.called) != match_name(things[thing]) else ""
+            over = "a view over it" if one.is_certain else "which may be a view over it"
+            view = "" if one.thing == thing else asked.label(one.thing)
+            given = f"{view}, {over}, is granted to a share" if view else f"granted to a share{own and f' as {own}'}"
+            told.setdefault(view, f"{given}{_KEPT.format(one.kept) if one.kept else ''}")
+        found[thing] = f"{first_of([*told.values()], _SHOWN, '; ')}: {_ELSEWHERE}"
     return found
-
-
-def _itself(called: str, name: str) -> str:
-    return f"granted to a share{f' as {called}' if called and match_name(called) != match_name(name) else ''}"
-
-
-def _views(names: Collection[str], what: str) -> str:
-    """``D.S.SV, a view over it, is``; of several, ``D.S.SV, a view over it, D.S.W, a view over it, are``."""
-    each = list(dict.fromkeys(names))
-    return f"{first_of([f'{name}, {what},' for name in each], _SHOWN, ' ')} {'is' if len(each) == 1 else 'are'}"
 
 
 def _over_in_words(asked: Asked, things: Iterable[str], *, with_themselves: bool) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them."""
     for thing, every in _shared(asked, things).items():
-        for one in every:
-            name = one.called or asked.graph.label(one.thing)
+        # Of several objects that had one name, the first is the most certain.
+        by_name = {one.called or asked.graph.label(one.thing): one for one in reversed(every)}
+        for name, one in sorted(by_name.items()):
             if one.thing != thing:
                 over = "a view over" if one.is_certain else "which may be a view over"
                 yield f"{name}, {over} {asked.label(thing)}, was granted to a share"
@@ -92,52 +88,65 @@ def _shared(asked: Asked, things: Iterable[str], *, only_held: bool = False) -> 
     graph = asked.graph
     if not any(graph.with_text("ah:grantedTo", _SHARE)):
         return {}
-    over = {thing: {thing: True, **_over(graph, thing)} for thing in sorted(things)}
+    over = {thing: {thing: True, **_over(graph, thing, asked.since)} for thing in sorted(things)}
     every = sorted({one for views_over in over.values() for one in views_over})
     named = _granted(asked, every, only_held=only_held)
     found = {
-        thing: [_Shared(one, named[one], certain) for one, certain in views_over.items() if one in named]
+        thing: [
+            _Shared(one, named[one][0], certain, named[one][1]) for one, certain in views_over.items() if one in named
+        ]
         for thing, views_over in over.items()
     }
     return {thing: shared for thing, shared in found.items() if shared}
 
 
-def _over(graph: Lookups, thing: str) -> dict[str, bool]:
-    """The views over an object in either of its forms, with an id and without."""
+def _over(graph: Lookups, thing: str, since: datetime | None) -> dict[str, bool]:
+    """The views over an object in either of its forms, with an id and without, from a time on."""
     found = dict[str, bool]()
     for form in (thing, *sorted(graph.same_names(thing))):
-        for view, is_certain in views.over(graph, form).items():
+        for view, is_certain in views.over(graph, form, since).items():
             found[view] = found.get(view, False) or (is_certain and form == thing)
     return {view: is_certain for view, is_certain in found.items() if view != thing}
 
 
-def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, str]:
-    """The objects that were granted to a share; each with its name in the row of the last grant on it, if any."""
-    graph, grants = asked.graph, defaultdict[str, set[str]](set)
-    for thing, row in granted_on_all(graph, lambda: things):
-        first = graph.names_of(thing)[0]
-        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
-            grants[thing].add(row["grant"])
-    direct = {
-        thing: {
-            grant for form in (thing, *graph.same_names(thing)) for grant in graph.subjects("ah:grantedObject", form)
-        }
-        for thing in things
-    }
+def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, tuple[str, str]]:
+    """The objects that were granted to a share; each with its name in the row of the last grant on it, if any, and with
+    when it was made anew, if the grant holds only if it was kept then.
+    """
+    graph, around, kept = asked.graph, _around(asked.graph, things), perhaps_kept(asked.graph)
 
     def counts(grant: str) -> bool:
         return not only_held or _held(asked, grant)
 
-    def further(grant: str) -> list[str]:
-        grantees = graph.objects(grant, "ah:grantee") if counts(grant) else ()
-        return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
+    def further(grant: str) -> Iterator[str]:
+        for grantee in graph.objects(grant, "ah:grantee"):
+            yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
 
-    found = dict[str, str]()
+    def to_share(starts: Iterable[str]) -> list[str]:
+        reached = reachable(sorted(starts), further)
+        return sorted(grant for grant in reached if _SHARE in graph.objects(grant, "ah:grantedTo"))
+
+    found = dict[str, tuple[str, str]]()
     for thing in things:
-        for grant in sorted(reachable(sorted(grants[thing] | direct[thing]), further)):
-            if _SHARE in graph.objects(grant, "ah:grantedTo") and counts(grant):
-                named = granted_as(graph, grant) if grant in direct[thing] else None
-                found[thing] = named or found.get(thing, "")
+        forms = (thing, *graph.same_names(thing))
+        own = {grant for form in forms for grant in graph.subjects("ah:grantedObject", form)}
+        names = [granted_as(graph, grant) or "" for grant in to_share(filter(counts, own)) if grant in own]
+        if to_share(filter(counts, own | around.get(thing, set()))):
+            found[thing] = next(filter(None, reversed(names)), ""), ""
+            continue
+        for ended in kept.get(thing, ()):
+            if to_share([ended.grant]):
+                found[thing] = granted_as(graph, ended.grant) or "", ended.until
+    return found
+
+
+def _around(graph: Lookups, things: Collection[str]) -> dict[str, set[str]]:
+    """The objects that were granted with all of a schema or database -> these grants."""
+    found = defaultdict[str, set[str]](set)
+    for thing, row in granted_on_all(graph, lambda: things):
+        first = graph.names_of(thing)[0]
+        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
+            found[thing].add(row["grant"])
     return found
 
 
