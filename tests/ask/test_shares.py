@@ -64,6 +64,8 @@ ENDED: Final[dict[str, list[Json]]] = {
 """Nothing is left of the first grant."""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
+    # rows do not say from which column or file the columns of the table came
+    "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
     **REPLACED,
     **ENDED,
     # a query that reads the two together says only that one of them may be over the table
@@ -142,6 +144,26 @@ def test_exposure_tells_of_a_shared_view_over_what_is_asked_for(story: str, whol
 def test_readers_of_what_the_data_went_to_are_not_all_on_record(whole: Store) -> None:
     told = notes("downstream-users", "view", whole, object_name="D.S.IN")
     assert f"D.S.SV, a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+def test_where_data_ended_up_leads_to_the_share(whole: Store) -> None:
+    graph = stories.of("of-stage", whole)
+    answer, of_table, of_view = (asked("end-up", graph, object_name=f"D.S.{name}") for name in ("IN", "T", "SV"))
+    told = "D.S.SV, a view over D.S.T, was granted to a share, and the answer does not follow it there: ask end-up of"
+    assert {row[0] for row in answer.rows} == {"D.S.T"}
+    assert told in "\n".join(answer.notes)
+    assert {row[0] for row in of_table.rows} == {"D.S.SV", "OUT"}
+    assert "does not follow it there" not in "\n".join(of_table.notes)
+    assert "OUT" in {row[0] for row in of_view.rows}
+
+
+def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:
+    """A graph of several accounts has the reads of each of them."""
+    for question in ("who-accessed", "unused-objects"):
+        about = {"object_name": "D.S.T"} if question == "who-accessed" else {"since": at(4.5)}
+        told = "\n".join(asked(question, whole, **about).notes)
+        assert "granted to a share: reads in accounts without rows here are in their own ACCESS_HISTORY alone" in told
+        assert "reads in other accounts" not in told
 
 
 # --- views that were made anew ----------------------------------------------------------------------------------------

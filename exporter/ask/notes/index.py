@@ -89,6 +89,7 @@ _NOTES: Final = (
     Note(changes_without_id.changes_without_id),
     Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
     Note(views.views_and_streams),
+    Note(shares.shares_beyond, only=("end-up",)),
     Note(columns.renamed_columns, _OURS),
     Note(columns.dropped_columns, _OURS),
     Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),

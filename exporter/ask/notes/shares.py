@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes import views
-from exporter.ask.notes.asked import FOLLOWING, Asked
+from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.ask.notes.grants import granted_as, granted_on_all, perhaps_kept
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
@@ -20,7 +21,7 @@ from exporter.system.reachable import reachable
 _SHOWN: Final = 3
 _SHARE: Final = "SHARE"
 _KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
-_ELSEWHERE: Final = "reads in other accounts are in their own ACCESS_HISTORY alone"
+_ELSEWHERE: Final = "reads in {} are in their own ACCESS_HISTORY alone"
 
 
 class _Shared(NamedTuple):
@@ -42,13 +43,21 @@ def granted_to_share(asked: Asked) -> Iterator[str]:
     if "reads" in asked.question.needs:
         things = asked.asked_objects | (asked.followed if asked.name in FOLLOWING and asked.asked_objects else set())
         for text in _over_in_words(asked, things, with_themselves=True):
-            yield f"{text}: {_ELSEWHERE}."
+            yield f"{text}: {_ELSEWHERE.format(asked.other_accounts)}."
 
 
 def views_in_shares(asked: Asked) -> Iterator[str]:
     """A note on views over what is asked for that were granted to a share."""
     for text in _over_in_words(asked, asked.asked_objects, with_themselves=False):
         yield f"{text}: ask exposure for it, too."
+
+
+def shares_beyond(asked: Asked) -> Iterator[str]:
+    """A note on views that an answer about where data ended up does not follow, if they were granted to a share."""
+    column = asked.answer.columns.index("target_name")
+    followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
+    for text in _over_in_words(asked, {*asked.asked_objects, *asked.followed}, with_themselves=False, but=followed):
+        yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
 
 
 def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
@@ -64,20 +73,22 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
             view = "" if one.thing == thing else asked.label(one.thing)
             given = f"{view}, {over}, is granted to a share" if view else f"granted to a share{own and f' as {own}'}"
             told.setdefault(view, f"{given}{_KEPT.format(one.kept) if one.kept else ''}")
-        found[thing] = f"{first_of([*told.values()], _SHOWN, '; ')}: {_ELSEWHERE}"
+        found[thing] = f"{first_of([*told.values()], _SHOWN, '; ')}: {_ELSEWHERE.format(asked.other_accounts)}"
     return found
 
 
-def _over_in_words(asked: Asked, things: Iterable[str], *, with_themselves: bool) -> Iterator[str]:
-    """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them."""
+def _over_in_words(
+    asked: Asked, things: Iterable[str], *, with_themselves: bool, but: Collection[str] = ()
+) -> Iterator[str]:
+    """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
     for thing, every in _shared(asked, things).items():
         # Of several objects that had one name, the first is the most certain.
         by_name = {one.called or asked.graph.label(one.thing): one for one in reversed(every)}
         for name, one in sorted(by_name.items()):
-            if one.thing != thing:
+            if one.thing != thing and match_name(name) not in but:
                 over = "a view over" if one.is_certain else "which may be a view over"
                 yield f"{name}, {over} {asked.label(thing)}, was granted to a share"
-            elif with_themselves:
+            elif one.thing == thing and with_themselves:
                 yield f"{name} was granted to a share"
 
 
