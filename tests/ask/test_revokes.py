@@ -78,7 +78,7 @@ OTHER: Final[dict[str, list[Json]]] = {
 }  # fmt: skip
 PAST: Final[dict[str, tuple[list[Json], str]]] = {
     "revoked": ([GRANT, revoked(share(), table())], "SELECT on D.S.T to OUT"),
-    "made-anew": ([GRANT, changed(thing("T", 6), "REPLACE")], "SELECT on D.S.T to OUT"),
+    "dropped": ([GRANT, changed(thing("T", 5), "DROP")], "SELECT on D.S.T to OUT"),
     "closed": (
         [opened("accountsToAdd", share(), "ORG.B"), opened("accountsToRemove", share(), "ORG.B"), GRANT],
         "OUT to ORG.B",

@@ -125,6 +125,11 @@ class Asked:
         """Whether the graph has rows of several accounts, so that a name alone does not say of which one it is."""
         return len(self.graph.accounts()) > 1
 
+    @property
+    def other_accounts(self) -> str:
+        """The accounts whose reads are not on record, in words: a graph of several has those of each."""
+        return "accounts without rows here" if self.has_several_accounts else "other accounts"
+
     def is_by_then(self, time: str) -> bool:
         """Whether a time of the graph is until the time that is asked for."""
         return self.until is None or in_utc(time) <= self.until

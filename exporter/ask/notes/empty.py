@@ -246,7 +246,8 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
         elif domain in CONTAINERS and needs & ACCESSES:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
         elif domain == "Share" and needs & ACCESSES:
-            yield f"{name} is a share: what other accounts read of it is in their own ACCESS_HISTORY alone."
+            others = asked.other_accounts
+            yield f"{name} is a share: what {others} read of it is in their own ACCESS_HISTORY alone."
 
 
 def not_as_base_object(asked: Asked) -> Iterator[str]:

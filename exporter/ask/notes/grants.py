@@ -1,15 +1,17 @@
-"""Notes on grants: on all objects of a schema or database, to shares, those that ended, and those that a revoke without
+"""Notes on grants: on all objects of a schema or database, those that ended, and those that a revoke without
 an id may have ended.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, Solution, account_part, in_utc
+from exporter.ask.container_history import CONTAINERS
+from exporter.ask.lookups import LATE, Lookups, Solution, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
 from exporter.graph.terms import full
@@ -65,20 +67,6 @@ def granted_on_all_objects(asked: Asked) -> Iterator[str]:
         )
 
 
-def granted_to_share(asked: Asked) -> Iterator[str]:
-    """A note on objects that were granted to a share: their readers in other accounts are not on record here."""
-    for thing in sorted(asked.asked_objects) if "reads" in asked.question.needs else ():
-        forms = (thing, *asked.graph.same_names(thing))
-        grants = {grant for form in forms for grant in asked.graph.subjects("ah:grantedObject", form)}
-        names = [
-            granted_as(asked.graph, grant) or asked.graph.label(thing)
-            for grant in sorted(grants)
-            if "SHARE" in asked.graph.objects(grant, "ah:grantedTo")
-        ]
-        for name in names[-1:]:
-            yield f"{name} was granted to a share: reads in other accounts are in their own ACCESS_HISTORY alone."
-
-
 def listings(asked: Asked) -> Iterator[str]:
     """A note if the graph has listings, which publish shares."""
     if any(asked.graph.of_class("ah:Listing")):
@@ -90,6 +78,15 @@ def granted_as(graph: Lookups, grant: str) -> str | None:
     return graph.text(grant, "ah:objectName")
 
 
+class _Ended(NamedTuple):
+    """A grant that ended. ``heirs``: what was made in the place of what was granted, one after the other."""
+
+    until: str
+    since: str
+    grant: str
+    heirs: tuple[str, ...] = ()
+
+
 def ended_grants(asked: Asked) -> Iterator[str]:
     """What an answer leaves out of what is asked for: grants that ended before the time that is asked for, or before
     the end of the record, also those of the shares and roles that it was granted to; if none holds again.
@@ -97,23 +94,114 @@ def ended_grants(asked: Asked) -> Iterator[str]:
     if asked.answer.rows and not asked.things:
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
-    found, held = dict[tuple[str, ...], tuple[str, str, str]](), set[tuple[str, ...]]()
-    for thing, grant, since, until in _grants_by(asked, time):
+    every = _latest_ended(graph, _grants_by(asked, time), time)
+    kept = {one.grant for one in _perhaps_kept(graph, every, time)}
+    if latest := [one for one in every if one.grant not in kept]:
+        when = f"at {', '.join(asked.values('at'))}" if time else "at the end of the record"
+        yield (
+            f"The answer has grants that hold {when}. Earlier ones ended, when they were revoked or with what was "
+            f"granted: {first_of(_in_words(graph, latest), _SHOWN)}. Ask with at for a time when they held."
+        )
+
+
+def replaced_grants(asked: Asked) -> Iterator[str]:
+    """A note on grants that an answer leaves out, though they may hold still."""
+    every = perhaps_kept(asked.graph, max(asked.times("at"), default=None))
+    found = [one for thing, ended in every.items() if asked.is_about(thing) for one in ended]
+    if found:
+        yield (
+            "Not in the answer, as what was granted was made anew (CREATE OR REPLACE), though COPY GRANTS keeps grants "
+            f"then, and rows do not say whether it was used: {first_of(_in_words(asked.graph, found), _SHOWN)}. These "
+            "may hold still: SHOW GRANTS in Snowflake has what holds."
+        )
+
+
+def perhaps_kept(graph: Lookups, time: datetime | None = None) -> dict[str, list[_Ended]]:
+    """What was granted, and what was made in its place by CREATE OR REPLACE -> the grants that ended with that alone,
+    by a time or by the end of the record, if none holds again: with COPY GRANTS they hold still, and rows do not say
+    whether it was used.
+    """
+    every = (
+        (thing, grant, since, graph.text(grant, "ah:validUntil"))
+        for grant in graph.of_class("ah:Grant")
+        for thing in _granted(graph, grant)
+        if (since := graph.text(grant, "ah:validFrom")) and (time is None or in_utc(since) <= time)
+    )
+    found = defaultdict[str, list[_Ended]](list)
+    for one in _perhaps_kept(graph, _latest_ended(graph, every, time), time):
+        for thing in (*_granted(graph, one.grant), *one.heirs):
+            found[thing].append(one)
+    return found
+
+
+def _in_words(graph: Lookups, ended: Iterable[_Ended]) -> list[str]:
+    """``SELECT on D.S.T to OUT from … until …``, each once, the latest first."""
+    ordered = sorted(ended, key=lambda one: in_utc(one.until), reverse=True)
+    return list(dict.fromkeys(f"{_what(graph, one.grant)} from {one.since} until {one.until}" for one in ordered))
+
+
+def _latest_ended(
+    graph: Lookups, grants: Iterable[tuple[str, str, str, str | None]], time: datetime | None
+) -> list[_Ended]:
+    """Of what was granted to somebody, the last grant if it ended by a time. ``grants``: as of :func:`_grants_by`."""
+    found, held = dict[tuple[str, ...], _Ended](), set[tuple[str, ...]]()
+    for thing, grant, since, until in grants:
         terms = ("ah:privilege", "ah:onAll", "ah:grantee")
         # By name: of a table that is made anew each night, each one has its own grants.
         key = (match_name(granted_as(graph, grant) or thing), *(graph.text(grant, term) or "" for term in terms))
         if until is None or not _has_ended(until, time):
             held.add(key)
-        elif key not in found or in_utc(found[key][0]) < in_utc(until):
-            found[key] = (until, since, grant)
-    latest = sorted((one for key, one in found.items() if key not in held), key=lambda one: in_utc(one[0]))[::-1]
-    if latest:
-        when = f"at {', '.join(asked.values('at'))}" if time else "at the end of the record"
-        texts = [f"{_what(graph, grant)} from {since} until {until}" for until, since, grant in latest]
-        yield (
-            f"The answer has grants that hold {when}. Earlier ones ended, when they were revoked or with what was "
-            f"granted: {first_of(texts, _SHOWN)}. Ask with at for a time when they held."
-        )
+        elif key not in found or in_utc(found[key].until) < in_utc(until):
+            found[key] = _Ended(until, since, grant)
+    return [one for key, one in found.items() if key not in held]
+
+
+def _perhaps_kept(graph: Lookups, ended: Iterable[_Ended], time: datetime | None) -> list[_Ended]:
+    """Those that ended as what was granted was made anew, if it is there still, and so is whom it was granted to."""
+    heirs = (
+        (one, thing, _heirs(graph, thing, one.until, time)) for one in ended for thing in _granted(graph, one.grant)
+    )
+    found = [
+        one._replace(heirs=tuple(anew))
+        for one, thing, anew in heirs
+        if anew and graph.text(one.grant, "ah:onAll") is None and graph.text(thing, "ah:domain") not in CONTAINERS
+    ]
+    revokes = [*graph.select(_REVOKES)] if found else []
+    return [one for one in found if not _is_closed(graph, one, revokes, time or LATE)]
+
+
+def _heirs(graph: Lookups, thing: str, until: str, time: datetime | None) -> list[str]:
+    """What was made under the name of an object when that lost it, and what was made in its place, and so on, until a
+    time; empty if nothing was, or the last one is gone.
+    """
+    found = list[str]()
+    while True:
+        names = [one for one in graph.names_of(thing) if one.until == until]
+        own = [one for one in graph.names_of(thing) if one.since == until] if found else []  # renamed or swapped
+        made = [
+            one
+            for name in names
+            for one in graph.holders(name.name)
+            if one.since == until and one.iri != thing and one.account == name.account and graph.is_made(one)
+        ]
+        if not (then := next(iter(own or made), None)):
+            return []
+        found.append(then.iri)
+        if then.until is None or not _has_ended(then.until, time):
+            return found
+        thing, until = then.iri, then.until
+
+
+def _is_closed(graph: Lookups, ended: _Ended, revokes: Iterable[Solution], time: datetime) -> bool:
+    """Whether whom something was granted to was dropped by a time, or a revoke took it away from what was made anew."""
+    whom = graph.text(ended.grant, "ah:grantee") or ""
+    held = {"object": ended.heirs[-1], "grantee": whom, "privilege": graph.text(ended.grant, "ah:privilege") or ""}
+    return graph.was_dropped(whom, time) or any(
+        _may_end(graph, one, {**held, "on_all": ""}, at)
+        for revoke in revokes
+        if in_utc(ended.until) < (at := in_utc(revoke["time"])) <= time
+        for one in _revoked(revoke)
+    )
 
 
 def grants_without_id(asked: Asked) -> Iterator[str]:
@@ -250,13 +338,17 @@ def _is_asked_for(asked: Asked, held: Solution) -> bool:
 
 def _held_after(graph: Lookups, revoke: Solution) -> Iterator[Solution]:
     """The grants that hold after a revoke that may have been meant to end them."""
-    changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
-    every = () if changed is None else grants(changed, read(revoke["properties"]))
-    revoked = [one for one in every if one.is_revoked]
+    revoked = _revoked(revoke)
     account, time = account_part(revoke["changed"], has_id=bool(revoke["id"])), datetime.fromisoformat(revoke["time"])
     for held in graph.select(_HELD, time=f'"{revoke["time"]}"^^<{full("xsd:dateTime")}>') if revoked else ():
         if held["object"].startswith(f"{account}/") and any(_may_end(graph, one, held, time) for one in revoked):
             yield held
+
+
+def _revoked(revoke: Solution) -> list[Grant]:
+    changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
+    every = () if changed is None else grants(changed, read(revoke["properties"]))
+    return [one for one in every if one.is_revoked]
 
 
 def _may_end(graph: Lookups, revoked: Grant, held: Solution, time: datetime) -> bool:

@@ -7,8 +7,7 @@ share, through which other accounts may read it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -16,12 +15,11 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
 from exporter.ask.lookups import in_utc
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
-from exporter.ask.notes.grants import granted_as, granted_on_all
 from exporter.ask.notes.mask_periods import masked_things
+from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
-from exporter.system.reachable import reachable
 
 OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
@@ -30,7 +28,6 @@ OF_READS: Final = (
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 _USES: Final = 5
-_SHARED: Final = "granted to a share{}: reads in other accounts are in their own ACCESS_HISTORY alone"
 
 
 def uses_of_unused(asked: Asked) -> Iterator[str]:
@@ -45,48 +42,15 @@ def uses_of_unused(asked: Asked) -> Iterator[str]:
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
     }
-    otherwise = {**_shared(asked, things), **_cloned_around(asked, things)}
+    shared, cloned = shared_in_words(asked, things), _cloned_around(asked, things)
     uses = (
-        (name, next(_uses(asked, thing), "") or otherwise.get(thing) or _last_read_before(asked, thing))
-        for thing, name in things.items()
+        (name, shared.get(thing) or next(_uses(asked, thing), cloned.get(thing)) or _last_read_before(asked, thing))
+        # What other accounts may read is the gravest: in front, as only the first ones are shown.
+        for thing, name in sorted(things.items(), key=lambda one: one[0] not in shared)
     )
     found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
     if found:
         yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
-
-
-def _shared(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
-    """The objects that were granted to a share, perhaps with all of a schema or database, or through roles, by a grant
-    that held in the time that is asked for; and that in words. ``things``: with their names.
-    """
-    graph, grants = asked.graph, defaultdict[str, set[str]](set)
-    for thing, row in granted_on_all(graph, lambda: things):
-        first = graph.names_of(thing)[0]
-        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
-            grants[thing].add(row["grant"])
-    for thing in things:
-        for form in (thing, *graph.same_names(thing)):
-            grants[thing].update(graph.subjects("ah:grantedObject", form))
-
-    def further(grant: str) -> list[str]:
-        grantees = graph.objects(grant, "ah:grantee") if _held(asked, grant) else ()
-        return [other for grantee in grantees for other in graph.subjects("ah:grantedObject", grantee)]
-
-    return {
-        thing: _SHARED.format(
-            f" as {then}" if then and grant in direct and match_name(then) != match_name(things[thing]) else ""
-        )
-        for thing, own in grants.items()
-        for direct in [set(graph.subjects("ah:grantedObject", thing))]
-        for grant in reachable(sorted(own), further)
-        for then in [granted_as(graph, grant)]
-        if "SHARE" in graph.objects(grant, "ah:grantedTo") and _held(asked, grant)
-    }
-
-
-def _held(asked: Asked, grant: str) -> bool:
-    until = asked.graph.text(grant, "ah:validUntil")
-    return until is None or asked.since is None or in_utc(until) > asked.since
 
 
 def _uses(asked: Asked, thing: str) -> Iterator[str]:

@@ -14,11 +14,12 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.lookups import Lookups, Solution, iris, literals
+from exporter.ask.lookups import Lookups, Solution, in_utc, iris, literals
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.left_out import is_by_day
 from exporter.model.identifiers import match_name
 from exporter.model.views import UNKNOWN_STREAM
+from exporter.system.reachable import reachable
 
 UPWARD: Final = ("lineage-as-of", "root-cause")
 _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
@@ -88,6 +89,33 @@ def views_and_streams(asked: Asked) -> Iterator[str]:
     elif asked.name in _DOWNWARD:
         yield from _downward(asked, period)
     yield from _unknown_streams(asked)
+
+
+def over(graph: Lookups, thing: str, since: datetime | None = None) -> dict[str, bool]:
+    """The views and streams over an object from a time on, in any number of steps, by index: each with whether every
+    step of a way to it is certain. Those that are come first.
+    """
+
+    def further(one: str, evidences: Collection[str]) -> Iterator[str]:
+        for shown in graph.subjects(_SOURCE, one):
+            if _evidence(graph, shown, since) in evidences:
+                yield from graph.objects(shown, _VIEW)
+
+    certain = reachable([thing], lambda one: further(one, ("CERTAIN",)))
+    every = reachable([thing], lambda one: further(one, ("CERTAIN", "POSSIBLE")))
+    return {view: view in certain for view in sorted(every, key=lambda one: (one not in certain, one)) if view != thing}
+
+
+def _evidence(graph: Lookups, shown: str, since: datetime | None) -> str | None:
+    """How certain it is that an object is behind a view from a time on; None if it is no more. Where the definition
+    ended, and no row shows what is behind the view later, it is possible.
+    """
+    until = graph.text(shown, "ah:validUntil")
+    if until is None or since is None or in_utc(until) > since:
+        return graph.text(shown, "ah:evidence")
+    others = {one for view in graph.objects(shown, _VIEW) for one in graph.subjects(_VIEW, view)}
+    ends = [graph.text(one, "ah:validUntil") for one in others]
+    return None if any(end is None or in_utc(end) > in_utc(until) for end in ends) else "POSSIBLE"
 
 
 def behind(asked: Asked, thing: str) -> str | None:

@@ -1,0 +1,166 @@
+"""Notes on shares: what was granted to one is read in other accounts, whose reads are not on record here; also through
+the views over it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.notes import views
+from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.ask.notes.grants import granted_as, granted_on_all, perhaps_kept
+from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
+
+_SHOWN: Final = 3
+_SHARE: Final = "SHARE"
+_KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
+_ELSEWHERE: Final = "reads in {} are in their own ACCESS_HISTORY alone"
+
+
+class _Shared(NamedTuple):
+    """An object, or a view over it, that was granted to a share. ``called``: as in the row of the grant, if it names
+    it; ``is_certain``: whether it is certain that the view is over the object; ``kept``: when it was made anew, if the
+    grant holds only if it was kept then.
+    """
+
+    thing: str
+    called: str
+    is_certain: bool
+    kept: str
+
+
+def granted_to_share(asked: Asked) -> Iterator[str]:
+    """A note on objects that were granted to a share, or a view over them: their readers in other accounts are not on
+    record here.
+    """
+    if "reads" in asked.question.needs:
+        things = asked.asked_objects | (asked.followed if asked.name in FOLLOWING and asked.asked_objects else set())
+        for text in _over_in_words(asked, things, with_themselves=True):
+            yield f"{text}: {_ELSEWHERE.format(asked.other_accounts)}."
+
+
+def views_in_shares(asked: Asked) -> Iterator[str]:
+    """A note on views over what is asked for that were granted to a share."""
+    for text in _over_in_words(asked, asked.asked_objects, with_themselves=False):
+        yield f"{text}: ask exposure for it, too."
+
+
+def shares_beyond(asked: Asked) -> Iterator[str]:
+    """A note on views that an answer about where data ended up does not follow, if they were granted to a share."""
+    column = asked.answer.columns.index("target_name")
+    followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
+    for text in _over_in_words(asked, {*asked.asked_objects, *asked.followed}, with_themselves=False, but=followed):
+        yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
+
+
+def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
+    """The objects that were granted to a share, or a view over them, by a grant that held in the time that is asked
+    for; and that in words. ``things``: with their names.
+    """
+    found = dict[str, str]()
+    for thing, every in _shared(asked, things, only_held=True).items():
+        told = dict[str, str]()
+        for one in sorted(every, key=lambda one: one.kept):  # what is certain counts
+            own = one.called if match_name(one.called) != match_name(things[thing]) else ""
+            over = "a view over it" if one.is_certain else "which may be a view over it"
+            view = "" if one.thing == thing else asked.label(one.thing)
+            given = f"{view}, {over}, is granted to a share" if view else f"granted to a share{own and f' as {own}'}"
+            told.setdefault(view, f"{given}{_KEPT.format(one.kept) if one.kept else ''}")
+        found[thing] = f"{first_of([*told.values()], _SHOWN, '; ')}: {_ELSEWHERE.format(asked.other_accounts)}"
+    return found
+
+
+def _over_in_words(
+    asked: Asked, things: Iterable[str], *, with_themselves: bool, but: Collection[str] = ()
+) -> Iterator[str]:
+    """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
+    for thing, every in _shared(asked, things).items():
+        # Of several objects that had one name, the first is the most certain.
+        by_name = {one.called or asked.graph.label(one.thing): one for one in reversed(every)}
+        for name, one in sorted(by_name.items()):
+            if one.thing != thing and match_name(name) not in but:
+                over = "a view over" if one.is_certain else "which may be a view over"
+                yield f"{name}, {over} {asked.label(thing)}, was granted to a share"
+            elif one.thing == thing and with_themselves:
+                yield f"{name} was granted to a share"
+
+
+def _shared(asked: Asked, things: Iterable[str], *, only_held: bool = False) -> dict[str, list[_Shared]]:
+    """The objects that were granted to a share, or a view over them: perhaps with all of a schema or database, or
+    through roles. ``only_held``: by a grant that held in the time that is asked for.
+    """
+    graph = asked.graph
+    if not any(graph.with_text("ah:grantedTo", _SHARE)):
+        return {}
+    over = {thing: {thing: True, **_over(graph, thing, asked.since)} for thing in sorted(things)}
+    every = sorted({one for views_over in over.values() for one in views_over})
+    named = _granted(asked, every, only_held=only_held)
+    found = {
+        thing: [
+            _Shared(one, named[one][0], certain, named[one][1]) for one, certain in views_over.items() if one in named
+        ]
+        for thing, views_over in over.items()
+    }
+    return {thing: shared for thing, shared in found.items() if shared}
+
+
+def _over(graph: Lookups, thing: str, since: datetime | None) -> dict[str, bool]:
+    """The views over an object in either of its forms, with an id and without, from a time on."""
+    found = dict[str, bool]()
+    for form in (thing, *sorted(graph.same_names(thing))):
+        for view, is_certain in views.over(graph, form, since).items():
+            found[view] = found.get(view, False) or (is_certain and form == thing)
+    return {view: is_certain for view, is_certain in found.items() if view != thing}
+
+
+def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, tuple[str, str]]:
+    """The objects that were granted to a share; each with its name in the row of the last grant on it, if any, and with
+    when it was made anew, if the grant holds only if it was kept then.
+    """
+    graph, around, kept = asked.graph, _around(asked.graph, things), perhaps_kept(asked.graph)
+
+    def counts(grant: str) -> bool:
+        return not only_held or _held(asked, grant)
+
+    def further(grant: str) -> Iterator[str]:
+        for grantee in graph.objects(grant, "ah:grantee"):
+            yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
+
+    def to_share(starts: Iterable[str]) -> list[str]:
+        reached = reachable(sorted(starts), further)
+        return sorted(grant for grant in reached if _SHARE in graph.objects(grant, "ah:grantedTo"))
+
+    found = dict[str, tuple[str, str]]()
+    for thing in things:
+        forms = (thing, *graph.same_names(thing))
+        own = {grant for form in forms for grant in graph.subjects("ah:grantedObject", form)}
+        names = [granted_as(graph, grant) or "" for grant in to_share(filter(counts, own)) if grant in own]
+        if to_share(filter(counts, own | around.get(thing, set()))):
+            found[thing] = next(filter(None, reversed(names)), ""), ""
+            continue
+        for ended in kept.get(thing, ()):
+            if to_share([ended.grant]):
+                found[thing] = granted_as(graph, ended.grant) or "", ended.until
+    return found
+
+
+def _around(graph: Lookups, things: Collection[str]) -> dict[str, set[str]]:
+    """The objects that were granted with all of a schema or database -> these grants."""
+    found = defaultdict[str, set[str]](set)
+    for thing, row in granted_on_all(graph, lambda: things):
+        first = graph.names_of(thing)[0]
+        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
+            found[thing].add(row["grant"])
+    return found
+
+
+def _held(asked: Asked, grant: str) -> bool:
+    until = asked.graph.text(grant, "ah:validUntil")
+    return until is None or asked.since is None or in_utc(until) > asked.since

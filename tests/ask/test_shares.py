@@ -1,0 +1,207 @@
+"""What answers say of objects that a share opens to other accounts, also through views over them.
+
+Each case is a separate account of one export; query ``qN`` starts at minute N.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.ask import stories
+from tests.ask.test_names import asked, at, changed, copied, read, thing
+from tests.ask.test_revokes import granted, opened, revoked, share
+
+if TYPE_CHECKING:
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+A, B, T = (thing(name, number) for number, name in enumerate("ABT", 1))
+SV, OVER, AGAIN = (thing(name, number, "View") for name, number in (("SV", 20), ("OVER", 21), ("SV", 22)))
+IN: Final = thing("IN", 50, "Stage")
+ELSEWHERE: Final = "reads in other accounts are in their own ACCESS_HISTORY alone"
+TO_ACCOUNT: Final = opened("accountsToAdd", share(), "CONS")
+VIEWS_IN_SCHEMA: Final[Json] = {
+    "SECURABLE_OBJECT_DOMAIN": "VIEW", "SECURABLE_OBJECT_SCOPE": "D.S", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA",
+}  # fmt: skip
+
+
+def view(number: int | None, name: str) -> Json:
+    return {"SECURABLE_OBJECT_DOMAIN": "VIEW", "SECURABLE_OBJECT_ID": number, "SECURABLE_OBJECT_NAME": name}
+
+
+def through(direct: Json | list[Json], *base: Json, user: str = "QA") -> Json:
+    """A read of a view. Rows have what is behind it as base objects."""
+    listed = direct if isinstance(direct, list) else [direct]
+    return {"user_name": user, "direct_objects_accessed": listed, "base_objects_accessed": list(base)}
+
+
+GRANT: Final = granted(share(), view(20, "D.S.SV"))
+BEHIND: Final[dict[str, list[Json]]] = {
+    "view": [copied(IN, T), through(SV, T), GRANT, TO_ACCOUNT, read(B)],
+    "by-name": [copied(IN, T), through(SV, T), granted(share(), view(None, "D.S.SV")), TO_ACCOUNT, read(B)],
+    "with-all": [copied(IN, T), through(SV, T), granted(share(), VIEWS_IN_SCHEMA), TO_ACCOUNT, read(B)],
+}
+"""The share has a view over the table."""
+REPLACED: Final[dict[str, list[Json]]] = {
+    "made-anew": [through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), through(AGAIN, T), read(B)],
+    "not-read-again": [through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), read(B), read(B)],
+    "twice": [
+        through(SV, T), GRANT, TO_ACCOUNT, changed(AGAIN, "REPLACE"), changed(thing("SV", 23, "View"), "REPLACE"),
+        read(B),
+    ],
+}  # fmt: skip
+"""The view was made anew by q4. No row says whether with COPY GRANTS."""
+ENDED: Final[dict[str, list[Json]]] = {
+    "granted-again": [*REPLACED["made-anew"][:4], granted(share(), view(22, "D.S.SV")), read(B)],
+    "revoked-later": [*REPLACED["made-anew"][:4], revoked(share(), view(22, "D.S.SV")), read(B)],
+    "dropped-later": [*REPLACED["made-anew"][:4], changed(AGAIN, "DROP"), read(B)],
+    "share-dropped": [*REPLACED["made-anew"][:4], changed(share(), "DROP"), read(B)],
+    "revoked-before": [through(SV, T), GRANT, revoked(share(), view(20, "D.S.SV")), changed(AGAIN, "REPLACE"), read(B),
+                       read(B)],
+}  # fmt: skip
+"""Nothing is left of the first grant."""
+STORIES: Final[dict[str, list[Json]]] = {
+    **BEHIND,
+    # rows do not say from which column or file the columns of the table came
+    "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
+    **REPLACED,
+    **ENDED,
+    # a query that reads the two together says only that one of them may be over the table
+    "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
+    "of-other": [through(SV, B), GRANT, TO_ACCOUNT, read(T), read(A)],
+    "revoked": [through(SV, T), GRANT, TO_ACCOUNT, revoked(share(), view(20, "D.S.SV")), read(A), read(A)],
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told(STORIES, tmp_path_factory.mktemp("shares"))
+
+
+def notes(question: str, story: str, whole: Store, **given: Any) -> str:
+    return "\n".join(asked(question, stories.of(story, whole), **given).notes)
+
+
+# --- views over what is asked for -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("story", BEHIND)
+def test_a_table_behind_a_shared_view_may_be_in_use(story: str, whole: Store) -> None:
+    answer = asked("unused-objects", stories.of(story, whole), since=at(4.5))
+    assert {("D.S.T", "Table"), ("D.S.SV", "View")} <= {row[:2] for row in answer.rows}
+    told = "\n".join(answer.notes)
+    assert f"D.S.T (D.S.SV, a view over it, is granted to a share: {ELSEWHERE})" in told
+    assert f"D.S.SV (granted to a share: {ELSEWHERE})" in told
+
+
+def test_a_table_that_may_be_behind_a_shared_view_may_be_in_use(whole: Store) -> None:
+    told = notes("unused-objects", "perhaps", whole, since=at(3.5))
+    for name in ("D.S.T", "D.S.B"):
+        assert f"{name} (D.S.SV, which may be a view over it, is granted to a share: {ELSEWHERE})" in told
+
+
+@pytest.mark.parametrize("story", ["of-other", "revoked"])
+def test_a_table_behind_no_shared_view_is_not_in_use_by_it(story: str, whole: Store) -> None:
+    answer = asked("unused-objects", stories.of(story, whole), since=at(4.5))
+    assert "D.S.T" in {row[0] for row in answer.rows}
+    assert "D.S.T (D.S.SV" not in "\n".join(answer.notes)
+
+
+@pytest.mark.parametrize("story", BEHIND)
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("who-accessed", {}),
+        ("when-accessed", {}),
+        ("downstream-users", {}),
+        ("column-readers", {"column_name": "C"}),
+    ],
+)
+def test_readers_through_a_shared_view_are_not_all_on_record(
+    story: str, question: str, given: dict[str, str], whole: Store
+) -> None:
+    told = notes(question, story, whole, object_name="D.S.T", **given)
+    assert f"D.S.SV, a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+    of_view = notes(question, story, whole, object_name="D.S.SV", **given)
+    assert f"D.S.SV was granted to a share: {ELSEWHERE}." in of_view
+    assert "granted to a share" not in notes(question, "of-other", whole, object_name="D.S.T", **given)
+
+
+def test_readers_through_what_may_be_a_view_are_told_as_possible(whole: Store) -> None:
+    told = notes("who-accessed", "perhaps", whole, object_name="D.S.T")
+    assert f"D.S.SV, which may be a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+@pytest.mark.parametrize("story", BEHIND)
+def test_exposure_tells_of_a_shared_view_over_what_is_asked_for(story: str, whole: Store) -> None:
+    told = notes("exposure", story, whole, object_name="D.S.T")
+    assert "D.S.SV, a view over D.S.T, was granted to a share: ask exposure for it, too." in told
+    assert "over D.S.T" not in notes("exposure", "of-other", whole, object_name="D.S.T")
+
+
+def test_readers_of_what_the_data_went_to_are_not_all_on_record(whole: Store) -> None:
+    told = notes("downstream-users", "view", whole, object_name="D.S.IN")
+    assert f"D.S.SV, a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+def test_where_data_ended_up_leads_to_the_share(whole: Store) -> None:
+    graph = stories.of("of-stage", whole)
+    answer, of_table, of_view = (asked("end-up", graph, object_name=f"D.S.{name}") for name in ("IN", "T", "SV"))
+    told = "D.S.SV, a view over D.S.T, was granted to a share, and the answer does not follow it there: ask end-up of"
+    assert {row[0] for row in answer.rows} == {"D.S.T"}
+    assert told in "\n".join(answer.notes)
+    assert {row[0] for row in of_table.rows} == {"D.S.SV", "OUT"}
+    assert "does not follow it there" not in "\n".join(of_table.notes)
+    assert "OUT" in {row[0] for row in of_view.rows}
+
+
+def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:
+    """A graph of several accounts has the reads of each of them."""
+    for question in ("who-accessed", "unused-objects"):
+        about = {"object_name": "D.S.T"} if question == "who-accessed" else {"since": at(4.5)}
+        told = "\n".join(asked(question, whole, **about).notes)
+        assert "granted to a share: reads in accounts without rows here are in their own ACCESS_HISTORY alone" in told
+        assert "reads in other accounts" not in told
+
+
+# --- views that were made anew ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.SV"}, {"object_id": "22", "domain": "View"}])
+@pytest.mark.parametrize("story", REPLACED)
+def test_a_grant_on_what_was_made_anew_may_hold_still(story: str, given: dict[str, str], whole: Store) -> None:
+    """Snowflake, CREATE VIEW: COPY GRANTS retains the access permissions of the original view."""
+    answer = asked("exposure", stories.of(story, whole), **given)
+    assert "D.S.SV" not in {row[0] for row in answer.rows}
+    told = "\n".join(answer.notes)
+    assert f"rows do not say whether it was used: SELECT on D.S.SV to OUT from {at(2)} until {at(4)}." in told
+    assert "Earlier ones ended" not in told
+    before = asked("exposure", stories.of(story, whole), **given, at=at(3.5))
+    assert "COPY GRANTS" not in "\n".join(before.notes)
+
+
+@pytest.mark.parametrize("given", [{}, {"object_name": "D.S.SV"}])
+@pytest.mark.parametrize("story", ENDED)
+def test_a_grant_that_ended_otherwise_or_holds_again_is_not_kept(
+    story: str, given: dict[str, str], whole: Store
+) -> None:
+    assert "COPY GRANTS" not in notes("exposure", story, whole, **given)
+    unused = notes("unused-objects", story, whole, since=at(5.5))
+    assert "COPY GRANTS" not in unused
+    assert (f"D.S.SV (granted to a share: {ELSEWHERE})" in unused) == (story == "granted-again")
+
+
+@pytest.mark.parametrize("story", REPLACED)
+def test_what_was_made_anew_may_be_in_use_through_a_share(story: str, whole: Store) -> None:
+    told = notes("unused-objects", story, whole, since=at(5.5))
+    kept = f"granted to a share, if COPY GRANTS kept the grant when it was made anew ({at(4)}): {ELSEWHERE}"
+    over = "a view over it" if story == "made-anew" else "which may be a view over it"
+    assert f"D.S.SV ({kept})" in told
+    assert f"D.S.T (D.S.SV, {over}, is {kept})" in told
+
+
+@pytest.mark.parametrize("given", [{"object_name": "D.S.SV"}, {"object_id": "22", "domain": "View"}])
+def test_readers_of_what_was_made_anew_are_not_all_on_record(given: dict[str, str], whole: Store) -> None:
+    assert f"D.S.SV was granted to a share: {ELSEWHERE}." in notes("who-accessed", "made-anew", whole, **given)
