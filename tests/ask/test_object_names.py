@@ -187,6 +187,15 @@ def test_rows_of_one_time_mean_one_of_the_builds(whole: Store) -> None:
     assert f"{SINCE}, as 2 objects were before." in called(whole, "nightly", "column-lineage")
 
 
+def test_a_target_with_its_present_name_is_not_said_to_have_that_of_its_time(whole: Store) -> None:
+    """docs/questions.md, ``column-lineage``: a helper that became the target has the name of the target."""
+    answer = answered(whole, "shared", "column-lineage", helpers="bridged")
+    assert {row["target_object_name"] for row in answer.dicts()} == {"D.S.DIM", "D.S.DIM_NEW"}
+    assert note(answer, "Rows have the names") == ""
+    said = "D.S.DIM_NEW (object_id=2) is called D.S.DIM since"
+    assert note(answered(whole, "shared", "column-lineage"), "Rows have the names").count(said) == 1
+
+
 def test_a_build_that_took_no_name_keeps_its_own(whole: Store) -> None:
     told = called(whole, "not-yet-swapped")
     assert told == "D.S.X_NEW (object_id=11) is called D.S.X since 2026-01-01T00:03:00Z."
