@@ -153,6 +153,16 @@ class Lookups:
             return " of a provider's account"
         return f" of the account {unquote(other) or self.account_of(thing)}"
 
+    def owner_of(self, thing: str) -> str:
+        """The account that an object is of, whichever account's rows name it: they give another one without its
+        organization, which is then taken to be their own.
+        """
+        own, other = self.account_of(thing), account_in(thing.rpartition("/")[2]).removeprefix(AT)
+        if not other or is_unnamed(other):
+            return f"{own.replace('_', '-')}{other}"
+        organization, name = own.partition("-")[0], unquote(other).replace("_", "-")
+        return name if name.startswith(f"{organization}-") else f"{organization}-{name}"
+
     @staticmethod
     def is_of_other(thing: str) -> bool:
         """Whether an object is of another account than that of the rows that name it."""

@@ -180,7 +180,7 @@ def _of_name(
         return []
     matching = [holder for holder in _of_kinds(graph, holders, kinds) if not idents or holder.ident in idents]
     if matching:
-        accounts = {holder.account for holder in matching}
+        accounts = {graph.owner_of(holder.iri) for holder in matching}
         if len(accounts) > 1:
             resolved.notes.append(
                 f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
@@ -213,8 +213,9 @@ def _of_id(graph: Lookups, ident: str, kinds: list[str], resolved: ResolvedParam
     accounts = {holder.account for holder in matching}
     if not kinds and len(matching) > 1 and (len({holder.domain for holder in matching}) > 1 or len(accounts) == 1):
         raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
-    if len(accounts) > 1:
-        resolved.notes.append(f"{ident} is an id in {len(accounts)} {IN_EACH_ACCOUNT}")
+    owners = {graph.owner_of(holder.iri) for holder in matching}
+    if len(owners) > 1:
+        resolved.notes.append(f"{ident} is an id in {len(owners)} {IN_EACH_ACCOUNT}")
     return matching
 
 

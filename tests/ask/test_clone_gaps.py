@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from pyoxigraph import Store
+
 Json = dict[str, Any]
 OUT = table("O.S.OUT", 9)
 
@@ -209,3 +211,59 @@ def test_pictures_say_it_too(
         notes = read_lineage(site, thing, column, None).notes
     assert steps(notes) == expected
     assert any("Inferred from names" in note for note in notes) == (story == "middle-inferred")
+
+
+# --- CLONE of tables --------------------------------------------------------------------------------------------------
+
+
+def of_table(target: Json, operation: str = "CREATE", number: int = 3) -> Json:
+    """A CLONE of D.S.A, which has the id 3, whose row names it as a property."""
+    source = {"cloneSourceName": {"value": "D.S.A"}, "cloneSourceDomain": {"value": "Table"}}
+    return changed(target, operation, **source, cloneSourceId={"value": number})
+
+
+AGAIN, COPY = table("D.S.A", 7), table("D.S.COPY", 8)
+OF_TABLES: Final = [FILL, of_table(COPY), read(COPY), of_table(AGAIN, "REPLACE"), read(AGAIN)]
+MADE_COPY, MADE_AGAIN = (f"D.S.{name} was made from D.S.A by CLONE or LIKE" for name in ("COPY", "A"))
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """q2 clones D.S.A as D.S.COPY, and q4 as itself, which then has another id."""
+    rows, _ = days("of-tables", OF_TABLES)
+    return load(exported([row for day in rows for row in day], [], tmp_path_factory.mktemp("of-tables") / "out"))
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "expected"),
+    [
+        ("end-up", {"object_id": "7"}, {}),
+        ("end-up", {"object_id": "3"}, {MADE_COPY: "Ask for D.S.COPY, too.", MADE_AGAIN: "D.S.A (object_id=7), too."}),
+        ("end-up", {"object_name": "D.S.A"}, {MADE_COPY: "Ask for D.S.COPY, too.", MADE_AGAIN: "step between them."}),
+        ("column-copies", {"object_id": "7", "column_name": "C"}, {}),
+        (
+            "lineage-as-of", {"object_id": "7", "at": at(5)},
+            {MADE_AGAIN: "Ask for D.S.A (object_id=3) with at=2026-01-04T05:59:59.999999Z, too."},
+        ),
+        (
+            "lineage-as-of", {"object_name": "D.S.COPY", "at": at(5)},
+            {MADE_COPY: "Ask for D.S.A (object_id=3) with at=2026-01-02T06:00:00Z, too."},
+        ),
+    ],
+)  # fmt: skip
+def test_a_clone_of_a_table_is_told_of_the_object_that_its_row_gives(
+    question: str, given: dict[str, str], expected: dict[str, str], of_tables: Store
+) -> None:
+    """By the id of the source, and not by a name that another object got later. What is asked for is no advice."""
+    notes = [note for note in ask(of_tables, find(question), given).notes if "by CLONE or LIKE" in note]
+    assert len(notes) == len(expected)
+    assert all(any(note.startswith(begin) and note.endswith(end) for note in notes) for begin, end in expected.items())
+
+
+def test_the_advice_to_ask_for_the_source_of_a_clone_gives_its_data(of_tables: Store) -> None:
+    for given in ({"object_id": "7", "at": at(5)}, {"object_name": "D.S.COPY", "at": at(5)}):
+        (told,) = (note for note in ask(of_tables, find("lineage-as-of"), given).notes if "Ask for" in note)
+        said = re.search(r"object_id=(\d+)\) with at=(\S+),", told)
+        assert said is not None
+        answer = ask(of_tables, find("lineage-as-of"), {"object_id": said[1], "at": said[2]})
+        assert [row["source_object_name"] for row in answer.dicts()] == ["D.S.SOURCE"]

@@ -187,6 +187,15 @@ def test_rows_of_one_time_mean_one_of_the_builds(whole: Store) -> None:
     assert f"{SINCE}, as 2 objects were before." in called(whole, "nightly", "column-lineage")
 
 
+def test_a_target_with_its_present_name_is_not_said_to_have_that_of_its_time(whole: Store) -> None:
+    """docs/questions.md, ``column-lineage``: a helper that became the target has the name of the target."""
+    answer = answered(whole, "shared", "column-lineage", helpers="bridged")
+    assert {row["target_object_name"] for row in answer.dicts()} == {"D.S.DIM", "D.S.DIM_NEW"}
+    assert note(answer, "Rows have the names") == ""
+    said = "D.S.DIM_NEW (object_id=2) is called D.S.DIM since"
+    assert note(answered(whole, "shared", "column-lineage"), "Rows have the names").count(said) == 1
+
+
 def test_a_build_that_took_no_name_keeps_its_own(whole: Store) -> None:
     told = called(whole, "not-yet-swapped")
     assert told == "D.S.X_NEW (object_id=11) is called D.S.X since 2026-01-01T00:03:00Z."
@@ -294,6 +303,24 @@ def test_ids_are_told_that_have_rows(whole: Store) -> None:
     assert answered(whole, "nightly", "end-up", object_id=idents[0]).rows
 
 
+@pytest.mark.parametrize(
+    ("story", "given"),
+    [("gone", {"object_name": "D.S.X"}), ("gone", {"object_id": "11"}), ("nightly", {"object_id": "11"})],
+)
+@pytest.mark.parametrize("question", ["lineage-as-of", "root-cause"])
+def test_of_what_is_gone_an_earlier_time_is_advised_that_has_rows(
+    question: str, story: str, given: dict[str, str], whole: Store
+) -> None:
+    column = {"column_name": "C"} if question == "root-cause" else {}
+    answer = answered(whole, story, question, at=at(20), **column, **given)
+    assert not answer.rows
+    times = set(re.findall(r"(?:Ask|object_id=\d+) with at=([^ ,]+)", "\n".join(answer.notes)))
+    assert times
+    for time in times:
+        assert answered(whole, story, question, at=time, **column, **given).rows
+    assert all(" with at=" in one for one in answer.notes if one.startswith("Ask by object_id"))
+
+
 # --- schemas that are swapped -----------------------------------------------------------------------------------------
 
 
@@ -340,5 +367,6 @@ def test_what_was_dropped_is_called_as_it_was_then(whole: Store) -> None:
     (note_on_drops,) = [one for one in answer.notes if "was dropped at" in one]
     assert note_on_drops == (
         f"D.S.X_NEW was dropped at {at(12)} (query q12), and 1 other object of this name before: what it held before "
-        "is not in the answer."
+        "is not in the answer. Ask with at=2026-01-01T00:11:59.999999Z for that."
     )
+    assert answered(whole, "nightly", "lineage-as-of", object_name="D.S.X_NEW", at="2026-01-01T00:11:59.999999Z").rows

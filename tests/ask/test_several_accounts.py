@@ -9,6 +9,8 @@ import pytest
 
 from exporter.ask.parameters import bind
 from exporter.ask.questions import ask, find, questions, select
+from exporter.graph.store import load
+from tests import exports
 from tests.ask import drawn, stories
 from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, drawn_of_several, history
 from tests.ask.test_questions_random import answered
@@ -224,3 +226,28 @@ def test_several_accounts_have_the_answers_of_each_to_the_same_parameters(questi
                 assert told == expected, f"{question} {given} of {cases}"
             full += bool(rows)
     assert full, "no answer has a row"
+
+
+def test_a_table_that_a_consumer_names_is_of_the_account_of_its_provider(tmp_path: Path) -> None:
+    """beyond_the_documents.md, ``provider_base_objects_accessed``: with the provider's ``accountName``."""
+    table = {"objectDomain": "Table", "objectName": "D.S.T", "columns": [{"columnName": "A"}]}
+    view = {**table, "objectDomain": "View", "objectName": "C.SH.V"}
+    of_provider, of_consumer = {**table, "objectId": 1}, {**table, "accountName": "PROV"}
+    for name, count in {"PROV": 0, "OTHER": 1}.items():
+        rows = [
+            {"query_id": "q1", "account_name": "PROV", "direct_objects_accessed": [of_provider]},
+            {
+                "query_id": "q2",
+                "account_name": "CONS",
+                "direct_objects_accessed": [view],
+                "provider_base_objects_accessed": [{**of_consumer, "accountName": name}],
+            },
+        ]
+        each = [
+            {"query_start_time": "2026-01-01T06:00:00Z", "user_name": "ANA", "organization_name": "ACME", **row}
+            for row in rows
+        ]
+        given = [exports.ndjson(each, tmp_path / f"{name}.ndjson")]
+        assert exports.export(given, tmp_path / name, "--outputs", "graph") == 0
+        notes = ask(load(tmp_path / name), find("who-accessed"), {"object_name": "D.S.T"}).notes
+        assert sum("D.S.T is a name in 2 accounts" in note for note in notes) == count

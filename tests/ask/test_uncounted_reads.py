@@ -14,7 +14,7 @@ from exporter.graph.store import load
 from tests import exports
 from tests.aggregates import calls
 from tests.ask import stories
-from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, swapped, thing
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, renamed, swapped, thing
 from tests.ask.test_revokes import ALL, granted, opened, revoked, share, table
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ SEEN: Final = {key: value for key, value in thing("SV", 0, "View").items() if ke
 OLD: Final[Json] = {"objectDomain": "Schema", "objectId": 80, "objectName": "D.S"}
 AROUND: Final[Json] = {"objectDomain": "Schema", "objectId": 81, "objectName": "D.COPY"}
 WHOLE: Final[Json] = {"objectDomain": "Database", "objectId": 82, "objectName": "D2"}
+BARE, BARE_COPY = ({key: value for key, value in one.items() if key != "columns"} for one in (A, B))
+CALLED: Final[Json] = {"event_source": "horizon_irc", "additional_properties": {"irc_event_type": "LoadTable"}}
 STORIES: Final[dict[str, list[Json]]] = {
     "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
     # the table is named as the source of a column alone (beyond_the_documents.md)
@@ -94,6 +96,17 @@ STORIES: Final[dict[str, list[Json]]] = {
         {**read(thing("W", 22, "View"), "BEN"), "base_objects_accessed": [C]},
     ],
     "constant": [{**copied(OVER, C), "base_objects_accessed": [A]}],
+    # as the Iceberg REST catalog records a read of the table: without columns, and without its mask
+    "no-columns": [
+        copied(A, B), changed(A, columns=SET_MASK), read(A, "ANA", masked=True), {**read(BARE, "SPARK"), **CALLED},
+        read(BARE, "TRINO"), {**read(BARE, "UNLOAD"), "objects_modified": [thing("OUT", 9, "Stage")]},
+        {**read(A), "base_objects_accessed": [BARE]}, read(BARE_COPY, "DUCK"), read(thing("IN", 50, "Stage")),
+        {**read(BARE, "ANA"), "policies_referenced": [{**BARE, **MASKED}]},
+    ],
+    "no-columns-renamed": [
+        read(A), read(BARE, "BEN"), renamed(A, "C"), read({**BARE, "objectName": "D.S.C"}, "CLEO"),
+        read(thing("A", 11), "DORA"),
+    ],
     "listed": [
         {"object_modified_by_ddl": {"objectDomain": "LISTING", "objectName": "L", "objectId": 95,
                                     "operationType": "ALTER", "properties": {"addTargets": {"value": ["O.ACC"]}}}},
@@ -167,6 +180,58 @@ def test_it_is_told_of_agents_masks_and_ways(question: str, given: dict[str, str
 def test_it_is_told_of_what_the_data_went_through(question: str, whole: Store) -> None:
     answer = asked(question, stories.of("on-the-way", whole), object_name="D.S.A")
     assert "Rows have D.S.B as the source of what queries wrote" in "\n".join(answer.notes)
+
+
+# --- reads without columns --------------------------------------------------------------------------------------------
+
+WITHOUT: Final = "Rows list no columns of what"
+OF_A: Final = {"object_name": "D.S.A", "column_name": "C"}
+ALL_OF_A: Final = f"4 queries read of D.S.A (by ANA, SPARK, TRINO, UNLOAD, from {at(4)} to {at(10)})"
+IN_CLEAR: Final = f"3 queries read of D.S.A (by SPARK, TRINO, UNLOAD, from {at(4)} to {at(6)})"
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "told"),
+    [
+        ("column-readers", OF_A, ALL_OF_A),
+        ("columns-accessed", {"object_id": "1"}, ALL_OF_A),
+        ("column-readers", OF_A | {"since": at(5), "until": at(6)}, f"1 query read of D.S.A (by TRINO, at {at(5)})"),
+        ("unmasked-reads", {}, IN_CLEAR),
+        ("unmasked-reads", {"object_name": "D.S.A"}, IN_CLEAR),
+        ("unmasked-copies", {}, f"1 query read of D.S.B (by DUCK, at {at(8)})"),
+        ("end-up", OF_A, f"1 query read of D.S.A (by UNLOAD, at {at(6)})"),
+    ],
+)  # fmt: skip
+def test_reads_of_which_rows_list_no_columns_are_told_where_columns_are_asked_for(
+    question: str, given: dict[str, str], told: str, whole: Store
+) -> None:
+    """beyond_the_documents.md: ``event_source`` horizon_irc. Whether a query that lists A's columns lists them in one
+    array or both, it lists them; and one that enforced the mask is no read in clear.
+    """
+    assert f"{WITHOUT} {told}, so the answer does not have these" in notes(question, "no-columns", whole, **given)
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("who-accessed", {"object_name": "D.S.A"}),  # it has them
+        ("end-up", {"object_name": "D.S.A"}),
+        ("unmasked-reads", {"object_name": "D.S.B"}),  # which was never masked
+        ("column-readers", {**OF_A, "until": at(4)}),
+        ("columns-accessed", {"object_id": "50", "domain": "Stage"}),
+    ],
+)
+def test_nothing_is_told_of_reads_that_no_answer_lacks(question: str, given: dict[str, str], whole: Store) -> None:
+    assert WITHOUT not in notes(question, "no-columns", whole, **given)
+
+
+def test_reads_without_columns_count_for_the_name_of_their_time(whole: Store) -> None:
+    for name, told in {
+        "D.S.A": f"1 query read of D.S.C (by BEN, at {at(2)})",
+        "D.S.C": "2 queries read of D.S.C (by BEN, CLEO,",
+    }.items():
+        of_name = notes("column-readers", "no-columns-renamed", whole, object_name=name, column_name="C")
+        assert f"{WITHOUT} {told}" in of_name
 
 
 # --- what was granted -------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ ROWS: Final[list[Json]] = [
     read(G), changed(G, columns={"C": DROP}), changed(G, columns=[DROP_IN_ARRAY]),
     read(H), changed(H, columns={"C": DROP, "D": DROP}), changed(H, columns={"C": {"subOperationType": "ADD"}}),
     read(thing("H", 7, columns=("D",))),
+    {**read({key: value for key, value in B.items() if key != "columns"}, "SPARK"), "event_source": "horizon_irc"},
 ]  # fmt: skip
 
 
@@ -132,6 +133,13 @@ def test_the_page_of_a_provided_table_says_what_protects_it(client: FlaskClient)
 def test_the_page_of_a_table_that_was_masked_before_the_record_says_so(client: FlaskClient) -> None:
     assert f"{ENFORCED}D.S.MASK on C, last on 2026-01-12" in _text(client, "/object?name=D.S.B")
     assert ENFORCED not in _text(client, "/object?name=D.S.A")
+
+
+def test_the_page_of_a_column_says_which_reads_list_no_columns(client: FlaskClient) -> None:
+    """beyond_the_documents.md, ``event_source``; docs/not-recorded.md, "Columns"."""
+    text = _text(client, "/column?name=D.S.B&column=C")
+    assert text.count("Rows list no columns of what 1 query read of D.S.B (by SPARK, at 2026-01-20 06:00:00)") == 2
+    assert "Rows list no columns" not in _text(client, "/column?name=D.S.A&column=C")
 
 
 NAMELESS: Final = {key: value for key, value in B.items() if key != "objectId"}

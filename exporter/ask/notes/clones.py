@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
@@ -19,9 +19,12 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
 from exporter.ask.lookups import EARLY, Lookups, Solution, iris
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.ask.parameters import as_text
+from exporter.input.properties import is_of_source, read
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
+_MOMENT: Final = timedelta.resolution
 _OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
@@ -318,23 +321,62 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
 def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
     lineage = asked.lineage
-    ours, theirs = ("target", "source") if lineage.is_up else ("source", "target")
+    ways = [way for row in rows if (way := _Way.of(asked, row)).is_followed(asked)]
     lacking = [
-        row
-        for row in rows
-        if row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
-        if lineage.is_of_all or match_name(row[ours]) in lineage.names
-        if asked.is_by_then(row["time"])
+        way
+        for way in ways
+        if way.row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
+        if asked.is_by_then(way.row["time"])
     ]
-    for row in lacking[:_SHOWN]:
-        account = next((holder.account for holder in asked.graph.names_of(row["made"])), "")
-        time = datetime.fromisoformat(row["time"])
-        other = asked.graph.called(row[theirs], account, time, "" if lineage.is_up else row["made"])
+    for row, account, sources in lacking[:_SHOWN]:
+        others, theirs = (sources, "source") if lineage.is_up else ({row["made"]}, "target")
+        time, only = datetime.fromisoformat(row["time"]), min(others) if len(others) == 1 else ""
+        is_asked = lineage.is_of_all or not others.isdisjoint(lineage.asked_things)
+        at = ""
+        if (
+            lineage.is_up and asked.values("at") and not asked.is_of_page
+        ):  # what the source got later did not come along
+            was_replaced = bool(only) and asked.graph.was_dropped(only, time)
+            at = f" with at={as_text(time - _MOMENT if was_replaced else time)}"
         yield (
             f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
             f"{'their columns' if lineage.is_of_columns else 'them'}."
-            + ("" if lineage.is_of_all else f" Ask for {other}, too.")
+            + ("" if is_asked else f" Ask for {asked.graph.called(row[theirs], account, time, only)}{at}, too.")
         )
+
+
+class _Way(NamedTuple):
+    """What was made by CLONE or LIKE: a row of :data:`_MADE`, the account, and the objects that may be the source."""
+
+    row: Solution
+    account: str
+    sources: set[str]
+
+    @classmethod
+    def of(cls, asked: Asked, row: Solution) -> _Way:
+        """By the id that the row of the change gives; else what had the name before. Empty: not on record."""
+        graph, time = asked.graph, datetime.fromisoformat(row["time"])
+        account = next((holder.account for holder in graph.names_of(row["made"])), "")
+        holders = [holder for holder in graph.holders(row["source"]) if holder.account == account]
+        given = read(graph.text(row["change"], "ah:properties")).atoms.items()
+        ids = {value for name, value in given if (place := is_of_source(name)) and place[1].lower() == "id"}
+        found = [holder for holder in holders if holder.ident in ids]
+        found = found or [holder for holder in holders if holder.holds(time - _MOMENT)]
+        later = (holder for holder in holders if datetime.fromisoformat(holder.since) >= time)
+        found = found or [holder for holder in later if holder.iri != row["made"] and not graph.is_made(holder)][:1]
+        return cls(row, account, {holder.iri for holder in found})
+
+    def is_followed(self, asked: Asked) -> bool:
+        """Whether the answer follows data to what was made, or (down) to the source of it: by names, if no row gives
+        the source.
+        """
+        graph, lineage = asked.graph, asked.lineage
+        ends = {self.row["made"]} if lineage.is_up else self.sources
+        if lineage.is_of_all or not ends:
+            return lineage.is_of_all or match_name(self.row["source"]) in lineage.names
+        own = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects if asked.is_of_page}
+        things = {*lineage.things, *lineage.asked_things, *own}
+        return any(not things.isdisjoint({end, *graph.same_names(end)}) for end in ends)
 
 
 def _brought(asked: Asked) -> Iterator[str]:

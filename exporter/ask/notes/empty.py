@@ -18,6 +18,7 @@ from exporter.ask.notes import views
 from exporter.ask.notes.asked import MOST, Asked, record_period
 from exporter.ask.notes.incomplete import ACCESSES
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
+from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -139,6 +140,7 @@ def removed_data(asked: Asked) -> Iterator[str]:
     """For an empty answer about the data of an object at a time: the last statement before it that removed the data."""
     times = asked.times("at")
     ended = defaultdict[tuple[str, str], list[tuple[datetime, str]]](list)
+    held = defaultdict[datetime, bool](bool)  # whether the question has rows just before
     for thing in sorted(asked.things) if times else ():
         if (asked.graph.text(thing, "ah:domain") or "").endswith(("Policy", "Tag")):
             continue  # it holds no data
@@ -151,10 +153,19 @@ def removed_data(asked: Asked) -> Iterator[str]:
             time, done, end, ident, start = last
             by = f" (query {ident})" if ident else ""
             ended[asked.graph.name_at(thing, start), _DONE[done]].append((time, f"{end}{by}"))
+            held[time] |= not asked.is_of_page and _has_lineage(asked, thing) and _is_asked_for(asked, thing, time)
     for (name, done), every in ended.items():
         more = len(every) - 1
         others = f", and {more:,} other {'object' if more == 1 else 'objects'} of this name before" if more else ""
-        yield f"{name} was {done} at {max(every)[1]}{others}: what it held before is not in the answer."
+        earlier = max(every)[0] - timedelta.resolution
+        ask = f" Ask with at={as_text(earlier)} for that." if held[max(every)[0]] else ""
+        yield f"{name} was {done} at {max(every)[1]}{others}: what it held before is not in the answer.{ask}"
+
+
+def _is_asked_for(asked: Asked, thing: str, ended: datetime) -> bool:
+    """Whether the same question means an object just before a time at which it ended: by the name that it had then."""
+    names, last = asked.match_names(), ended - timedelta.resolution
+    return not names or any(match_name(one.name) in names and one.holds(last) for one in asked.graph.names_of(thing))
 
 
 # --- the same question by id ------------------------------------------------------------------------------------------
@@ -174,10 +185,21 @@ def same_by_id(asked: Asked) -> Iterator[str]:
         accounts = {holder.account for holder in asked.graph.of_id(ident) if holder.domain == domain}
         text += f" (an id in {len(accounts)} accounts)" if len(accounts) > 1 else ""
         if asked.name not in _QUICK:
-            yield f"Ask by {text}, too: its names: {names}."
+            yield f"Ask by {text}{_while_there(asked, ident, domain)}, too: its names: {names}."
         elif rows := len(asked.ask(by_id, MOST).rows):
             count = f"{rows:,} {'row' if rows == 1 else 'rows'}" if rows < MOST else f"{MOST:,} rows or more"
             yield f"As {text} it has {count}; its names: {names}."
+
+
+def _while_there(asked: Asked, ident: str, domain: str) -> str:
+    """`` with at=…``: the last time at which an object was there that ended by the time that is asked for."""
+    times, graph = asked.times("at"), asked.graph
+    things = [holder.iri for holder in graph.of_id(ident) if holder.domain == domain and holder.iri in asked.things]
+    if not times or not things or not all(graph.was_dropped(thing, max(times)) for thing in things):
+        return ""
+    states = (state for thing in things for state in graph.subjects("prov:specializationOf", thing))
+    ends = [in_utc(time) for state in states for time in graph.objects(state, "prov:invalidatedAtTime")]
+    return f" with at={as_text(max(end for end in ends if end <= max(times)) - timedelta.resolution)}"
 
 
 def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:

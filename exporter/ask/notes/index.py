@@ -95,6 +95,7 @@ _NOTES: Final = (
     Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
     Note(incomplete.agents, only=("agent-reads",)),
     Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
+    Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(changes_without_id.with_and_without_id, _OURS),
     # why an answer is empty

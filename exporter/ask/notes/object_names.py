@@ -90,14 +90,16 @@ def _called(graph: Lookups, latest: _Names, earlier: int, *, is_one: bool) -> st
 
 def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
     """The names of objects in the answer, each with the times of its rows."""
-    columns = asked.answer.columns
+    columns, left_out = asked.answer.columns, _NOT_OF_OBJECTS
+    if "bridged" in asked.values("helpers"):
+        left_out |= {"target_object_name"}  # a target has its present name there
     found = defaultdict[str, set[str]](set)
     for row in islice(asked.answer.rows, MOST):
         cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
         times = {cell for column, cell in cells if column in TIME_COLUMNS}
         times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
         for column, cell in cells:
-            if _is_of_names(column) and column not in _NOT_OF_OBJECTS:
+            if _is_of_names(column) and column not in left_out:
                 for name in (cell, *cell.split(", ")):
                     found[match_name(name)] |= times
     return found

@@ -2,20 +2,22 @@
 
 What rows give as the source of what a query wrote, and not among what it read; what they read in another form (with an
 id, or without); a policy that was enforced on it, as on a view between a view and its table; a CLONE; a grant to a
-share, through which other accounts may read it.
+share, through which other accounts may read it. And reads of which rows list no columns, in answers about columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
-from exporter.ask.lookups import in_utc
+from exporter.ask.lookups import Lookups, in_utc, iris
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
-from exporter.ask.notes.mask_periods import masked_things
+from exporter.ask.notes.mask_periods import WHOLE, masked_things, masks_of
 from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
@@ -25,8 +27,27 @@ OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
     *("sensitive-data-movement", "unmasked-reads", "when-accessed", "who-accessed"),
 )
+OF_CLEAR_READS: Final = (UNMASKED_READS, "unmasked-copies")
+OF_READ_COLUMNS: Final = ("column-readers", "columns-accessed", "end-up", "unmasked-copies", "unmasked-reads")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
+_WITHOUT_COLUMNS: Final = """\
+SELECT DISTINCT ?thing ?read ?first ?last ?user_name ?counted WHERE {
+  VALUES ?thing { @things@ }
+  ?access ah:accessedObject ?thing .
+  FILTER NOT EXISTS { ?access ah:readColumn ?any_column }
+  ?read prov:qualifiedUsage|ah:accessPattern ?access ; prov:startedAtTime ?first ; prov:wasAssociatedWith ?user .
+  ?user ah:userName ?user_name .
+  FILTER NOT EXISTS {
+    ?read prov:qualifiedUsage|ah:accessPattern ?other . ?other ah:accessedObject ?thing ; ah:readColumn ?column
+  }
+  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
+  OPTIONAL { ?read ah:queryCount ?any_count }
+  BIND(COALESCE(?any_last, ?first) AS ?last) BIND(COALESCE(?any_count, 1) AS ?counted)
+}
+"""
+"""The reads of objects of which rows list no columns, in none of their arrays."""
+_COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _USES: Final = 5
 
 
@@ -121,6 +142,77 @@ def only_as_source(asked: Asked) -> Iterator[str]:
         )
 
 
+def without_columns(asked: Asked) -> Iterator[str]:
+    """For answers about columns: queries that read an object, and of which rows list no columns of it, such as calls to
+    the Iceberg REST catalog.
+    """
+    graph, things = asked.graph, sorted(filter(partial(_has_columns, asked.graph), _things_with_columns(asked)))
+    if not things or _is_after_record(asked):
+        return
+    rows = [
+        row
+        for row in islice(graph.select(_WITHOUT_COLUMNS, things=iris(things)), _LOOKED_AT)
+        if asked.has(in_utc(row["first"]), in_utc(row["last"]))
+        if asked.until is None or in_utc(row["first"]) < asked.until
+        if _is_meant(asked, row["thing"], row["first"])
+        if _may_lack(asked, row["read"], row["thing"])
+        if asked.name != "end-up" or any(graph.objects(row["read"], "ah:madeVersion"))
+    ]
+    if rows:
+        count = sum({row["read"]: int(row["counted"]) for row in rows}.values())
+        queries = f"{count:,} {'query' if count == 1 else 'queries'}" + (" or more" if len(rows) == _LOOKED_AT else "")
+        names = sorted({asked.label(row["thing"]) for row in rows})
+        users = sorted({row["user_name"] for row in rows})
+        first, last = min(in_utc(row["first"]) for row in rows), max(in_utc(row["last"]) for row in rows)
+        when = f"at {as_text(first)}" if first == last else f"from {as_text(first)} to {as_text(last)}"
+        yield (
+            f"Rows list no columns of what {queries} read of {first_of(names, _USES)} (by {first_of(users, _USES)}, "
+            f"{when}), so the answer does not have these, whatever they read. who-accessed and when-accessed have them."
+        )
+
+
+def _has_columns(graph: Lookups, thing: str) -> bool:
+    """Whether an object has columns: rows list some, or it is a table or view."""
+    is_table = (graph.text(thing, "ah:domain") or "").lower().endswith(("table", "view"))
+    return is_table or any(graph.subjects("ah:columnOf", thing))
+
+
+def _things_with_columns(asked: Asked) -> set[str]:
+    """The objects whose columns an answer is about."""
+    graph = asked.graph
+    if asked.name == "unmasked-copies":
+        return _copies_of_masked(graph)
+    if asked.name == "end-up" and not asked.values("column_name"):
+        return set()
+    if asked.name != UNMASKED_READS:
+        return asked.asked_objects
+    masked = masked_things(graph)
+    return {thing for thing in asked.asked_objects or masked if masked & {thing, *graph.same_names(thing)}}
+
+
+def _copies_of_masked(graph: Lookups) -> set[str]:
+    """The objects with a column that was filled from a masked one, directly or by further copies."""
+    masked = ((thing, set(masks_of(graph, thing))) for thing in sorted(masked_things(graph)))
+    columns = (column for thing, names in masked for column in graph.columns_of(thing, () if WHOLE in names else names))
+    starts = {version for column in columns for version in graph.subjects("prov:specializationOf", column)}
+
+    def filled(version: str) -> Iterator[str]:
+        return (other for term in _COPIED for other in graph.subjects(term, version))
+
+    copies = set(islice(reachable(sorted(starts), filled), _LOOKED_AT)) - starts
+    held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
+    return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
+
+
+def _is_meant(asked: Asked, thing: str, time: str) -> bool:
+    """Whether what was done to an object at a time counts for the name that is asked for: while it had the name, or at
+    any time, if it has it last.
+    """
+    names, holders = asked.match_names(), asked.graph.names_of(thing)
+    having = [holder for holder in holders if match_name(holder.name) in names]
+    return not names or holders[-1:] == having[-1:] or any(holder.holds(in_utc(time)) for holder in having)
+
+
 def _read_things(asked: Asked) -> set[str]:
     """The objects whose reads are asked for; those that have masks, or that queries of agents used, if it is all."""
     graph = asked.graph
@@ -150,7 +242,7 @@ def _may_lack(asked: Asked, query: str, thing: str) -> bool:
     graph = asked.graph
     if asked.name == AGENT_READS:
         return not _agents(asked).isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))
-    return asked.name != UNMASKED_READS or not any(
+    return asked.name not in OF_CLEAR_READS or not any(
         graph.is_mask(enforcement) and thing in graph.objects(enforcement, "ah:protectedObject")
         for enforcement in graph.objects(query, "ah:enforced")
     )
