@@ -7,21 +7,21 @@ share, through which other accounts may read it. And reads of which rows list no
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
-from exporter.ask.lookups import Lookups, in_utc, iris
+from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
 from exporter.ask.notes.mask_periods import WHOLE, masked_things, masks_of
 from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
@@ -31,22 +31,6 @@ OF_CLEAR_READS: Final = (UNMASKED_READS, "unmasked-copies")
 OF_READ_COLUMNS: Final = ("column-readers", "columns-accessed", "end-up", "unmasked-copies", "unmasked-reads")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
-_WITHOUT_COLUMNS: Final = """\
-SELECT DISTINCT ?thing ?read ?first ?last ?user_name ?counted WHERE {
-  VALUES ?thing { @things@ }
-  ?access ah:accessedObject ?thing .
-  FILTER NOT EXISTS { ?access ah:readColumn ?any_column }
-  ?read prov:qualifiedUsage|ah:accessPattern ?access ; prov:startedAtTime ?first ; prov:wasAssociatedWith ?user .
-  ?user ah:userName ?user_name .
-  FILTER NOT EXISTS {
-    ?read prov:qualifiedUsage|ah:accessPattern ?other . ?other ah:accessedObject ?thing ; ah:readColumn ?column
-  }
-  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
-  OPTIONAL { ?read ah:queryCount ?any_count }
-  BIND(COALESCE(?any_last, ?first) AS ?last) BIND(COALESCE(?any_count, 1) AS ?counted)
-}
-"""
-"""The reads of objects of which rows list no columns, in none of their arrays."""
 _COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _USES: Final = 5
 
@@ -149,26 +133,57 @@ def without_columns(asked: Asked) -> Iterator[str]:
     graph, things = asked.graph, sorted(filter(partial(_has_columns, asked.graph), _things_with_columns(asked)))
     if not things or _is_after_record(asked):
         return
-    rows = [
-        row
-        for row in islice(graph.select(_WITHOUT_COLUMNS, things=iris(things)), _LOOKED_AT)
-        if asked.has(in_utc(row["first"]), in_utc(row["last"]))
-        if asked.until is None or in_utc(row["first"]) < asked.until
-        if _is_meant(asked, row["thing"], row["first"])
-        if _may_lack(asked, row["read"], row["thing"])
-        if asked.name != "end-up" or any(graph.objects(row["read"], "ah:madeVersion"))
+    reads = [
+        read
+        for read in islice((read for thing in things for read in _reads_without_columns(graph, thing)), _LOOKED_AT)
+        if asked.has(in_utc(read.first), in_utc(read.last))
+        if asked.until is None or in_utc(read.first) < asked.until
+        if _is_meant(asked, read.thing, read.first)
+        if _may_lack(asked, read.iri, read.thing)
+        if asked.name != "end-up" or any(graph.objects(read.iri, "ah:madeVersion"))
     ]
-    if rows:
-        count = sum({row["read"]: int(row["counted"]) for row in rows}.values())
-        queries = f"{count:,} {'query' if count == 1 else 'queries'}" + (" or more" if len(rows) == _LOOKED_AT else "")
-        names = sorted({asked.label(row["thing"]) for row in rows})
-        users = sorted({row["user_name"] for row in rows})
-        first, last = min(in_utc(row["first"]) for row in rows), max(in_utc(row["last"]) for row in rows)
+    if reads:
+        count = sum({read.iri: read.number for read in reads}.values())
+        queries = f"{count:,} {'query' if count == 1 else 'queries'}" + (" or more" if len(reads) == _LOOKED_AT else "")
+        names = sorted({asked.label(read.thing) for read in reads})
+        users = sorted({user for read in reads for user in _users(graph, read.iri)})
+        first, last = min(in_utc(read.first) for read in reads), max(in_utc(read.last) for read in reads)
         when = f"at {as_text(first)}" if first == last else f"from {as_text(first)} to {as_text(last)}"
         yield (
             f"Rows list no columns of what {queries} read of {first_of(names, _USES)} (by {first_of(users, _USES)}, "
             f"{when}), so the answer does not have these, whatever they read. who-accessed and when-accessed have them."
         )
+
+
+class _ReadWithoutColumns(NamedTuple):
+    """``iri``: of a query, or of several of a day; ``first``, ``last``: their starts; ``number``: how many they are."""
+
+    iri: str
+    thing: str
+    first: str
+    last: str
+    number: int
+
+
+def _reads_without_columns(graph: Lookups, thing: str) -> Iterator[_ReadWithoutColumns]:
+    """The reads of an object of which rows list no columns, in none of their arrays."""
+    accesses = (access for access in graph.subjects("ah:accessedObject", thing) if not _lists_columns(graph, access))
+    reads = {read for access in accesses for read in graph.reads_with(access)}
+    for read in sorted(reads):
+        first = graph.text(read, "prov:startedAtTime")
+        of_thing = (access for access in graph.accesses_of(read) if thing in graph.objects(access, "ah:accessedObject"))
+        if first is not None and not any(_lists_columns(graph, access) for access in of_thing):
+            last, count = graph.text(read, "ah:lastStartedAtTime") or first, graph.text(read, "ah:queryCount") or "1"
+            yield _ReadWithoutColumns(read, thing, first, last, int(count))
+
+
+def _lists_columns(graph: Lookups, access: str) -> bool:
+    return any(graph.objects(access, "ah:readColumn"))
+
+
+def _users(graph: Lookups, read: str) -> Iterator[str]:
+    agents = graph.objects(read, "prov:wasAssociatedWith")
+    return (name for agent in agents for name in graph.objects(agent, "ah:userName"))
 
 
 def _has_columns(graph: Lookups, thing: str) -> bool:
