@@ -250,10 +250,10 @@ def test_a_fetched_folder_says_itself_what_it_is(tmp_path: Path) -> None:
     state.write_state(tmp_path, FetchState(1, source, {}))
     read = configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {})
     assert read.inputs == (str(tmp_path / "access_history"),)
-    assert (read.query_history, read.account) == (str(tmp_path / "query_history"), "ACME-RETAIL")
+    assert (read.query_history, read.account) == ((str(tmp_path / "query_history"),), "ACME-RETAIL")
     both = configuration.load({"inputs": (str(tmp_path), "more.ndjson"), "out": "out"}, None, {})
     assert both.inputs == (str(tmp_path / "access_history"), "more.ndjson")
-    assert (both.query_history, both.account) == (None, settings.DEFAULT_ACCOUNT)
+    assert (both.query_history, both.account) == ((), settings.DEFAULT_ACCOUNT)
     assert (
         configuration.load({"inputs": (str(tmp_path),), "out": "out"}, None, {"EXPORTER_ACCOUNT": "A-B"}).account
         == "A-B"
