@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob
     from exporter.pipeline.rounds import Engine
 
-KNEW: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, To.COPY, *THINGS)
+STATE_RECEIVERS: Final = (To.PROFILE, To.DATASET, To.NAME, To.ELEMENT, To.HELPERS, To.COPY, *THINGS)
 """Receivers of the state of a day of which later days read the last messages for a key."""
-HAPPENED: Final = (To.CONTAINED, To.CLONED, To.CLONED_FROM)
+CONTAINER_RECEIVERS: Final = (To.CONTAINED, To.CLONED, To.CLONED_FROM)
 """Receivers of which every day counts."""
-DUE: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
+OPEN_RECEIVERS: Final = (To.WRITTEN, To.NAMED_FOR_QUERY, *THINGS)
 """Receivers of messages for queries that end on a later day."""
 CHANGED: Final = "changed "
 """Prefix of a count: the keys of a receiver whose state has changed."""
@@ -116,7 +116,7 @@ def mentioned(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     for message in messages:
         if message.to == To.CONTAINED:
             counts.numbers[EVENTS] += is_event(message)
-        elif message.to not in HAPPENED:
+        elif message.to not in CONTAINER_RECEIVERS:
             yield Message(message.to, message.key, AT_RANK[_MENTIONED], b"")
     yield counts.message()
 
@@ -138,7 +138,7 @@ def affected(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 
 Messages = TypeVar("Messages")
-_STATE: Final = (*KNEW, *HAPPENED)
+_STATE: Final = (*STATE_RECEIVERS, *CONTAINER_RECEIVERS)
 
 
 class Affected(Generic[Messages]):
@@ -196,7 +196,7 @@ class Affected(Generic[Messages]):
         last = max((earlier for earlier in self.earlier if earlier <= day), default=day)
         is_same = day not in self.earlier or [*self.earlier[day]] == [*self._made[day]]
         self._is_open_changed = not is_same or bool(
-            self._changed_in(self._differences(f"open/{day}", f"open/{last}", DUE, day))
+            self._changed_in(self._differences(f"open/{day}", f"open/{last}", OPEN_RECEIVERS, day))
         )
 
     def _differences(self, now: str, before: str, to: Sequence[str], day: str) -> Messages:
@@ -223,6 +223,6 @@ class Affected(Generic[Messages]):
         asks = engine.persist(engine.map(before, mentioned, self._job), f"{day}mentioned")
         if To.CONTAINED in self._changed and engine.counts(asks).numbers[EVENTS]:
             return True
-        of_keys = [engine.filter(each, KNEW) for each in (*self._compared, asks)]
+        of_keys = [engine.filter(each, STATE_RECEIVERS) for each in (*self._compared, asks)]
         found = engine.persist(engine.shuffle(of_keys, affected, self._job), f"{day}affected")
         return bool(engine.counts(found).numbers[AFFECTED])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from exporter.engines.affected import DUE, HAPPENED, KNEW, Affected
+from exporter.engines.affected import CONTAINER_RECEIVERS, OPEN_RECEIVERS, STATE_RECEIVERS, Affected
 from exporter.engines.state import SPAN, THINGS_DAY, TOGETHER, Store, begin, first_of, last_of
 from exporter.errors import UsageError
 from exporter.pipeline import rounds
@@ -22,7 +22,7 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number_lines
-from exporter.pipeline.rounds import Before, Engine, NotByDay
+from exporter.pipeline.rounds import EarlierDays, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
     CHILDREN,
@@ -37,10 +37,10 @@ from exporter.pipeline.updates import (
     asks_for_context,
     assign_days,
     compare_parents,
-    due_messages,
     end_of,
     forget_rows,
     look_up,
+    open_messages,
     resolved,
     rows_again,
     to_queries,
@@ -110,12 +110,12 @@ class Update(Generic[Messages]):
         store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
         done.days, done.new = before, new
         todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
-        due = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
-        todo |= due
+        ending = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
+        todo |= ending
         every = sorted({*before, *todo})
         together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
         must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
-        affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *due, *must})
+        affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *ending, *must})
         store.carry(f"state/{name}" for name in _named(_PARENTS, every))
         self._make(todo, every, affected)
         with self.progress.stage("things"):
@@ -128,7 +128,7 @@ class Update(Generic[Messages]):
                 store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
         with self.progress.stage("join"):
             _join(store, _ROWS, None)
-            _join(store, THINGS_DAY, HAPPENED)
+            _join(store, THINGS_DAY, CONTAINER_RECEIVERS)
             for numbers in _old(store.alone() if self.export_input.changes else []):
                 store.join_changes(numbers)
         return done
@@ -258,14 +258,14 @@ class _Day(Generic[Messages]):
         """
         engine, store, day, job, done = self._engine, self._store, self._day, self._job, self._done
         store_before = [text for text in sorted(done.days) if text < day]
-        due_now = engine.map(store.load(_named("open", store_before[-1:]), DUE), due_messages, job)
-        due_now = engine.persist(due_now, f"{day}due")
+        still_open = engine.map(store.load(_named("open", store_before[-1:]), OPEN_RECEIVERS), open_messages, job)
+        still_open = engine.persist(still_open, f"{day}open")
         things = [name for name in store.names(THINGS_DAY) if last_of(name) < day]
 
-        def knew(others: Sequence[Messages]) -> Messages:
-            return store.latest_of(things, KNEW, others)
+        def states(others: Sequence[Messages]) -> Messages:
+            return store.latest_of(things, STATE_RECEIVERS, others)
 
-        def happened(others: Sequence[Messages], to: Sequence[str]) -> Messages:
+        def container_events(others: Sequence[Messages], to: Sequence[str]) -> Messages:
             return store.load_of(things, to, others)
 
         try:
@@ -274,11 +274,11 @@ class _Day(Generic[Messages]):
                 self._input_messages(every),
                 job,
                 self._progress,
-                Before(
-                    knew,
-                    happened,
+                EarlierDays(
+                    states,
+                    container_events,
                     partial(store.load, self._runs(), [To.PLACE]),
-                    due_now,
+                    still_open,
                     any(day in later for later in done.days.values()),
                     any(name < f"{_CLONES}/{day}" for name in store.names(_CLONES)),
                 ),
@@ -302,7 +302,7 @@ class _Day(Generic[Messages]):
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
-            left = [engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in (*made.made, due_now)]
+            left = [engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in (*made.made, still_open)]
             store.save(left, f"open/{day}")
         return made, self._compared(made)
 

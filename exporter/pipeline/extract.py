@@ -74,6 +74,8 @@ if TYPE_CHECKING:
 
 Placed = tuple[Row, Place, str]
 """A row, its place, and its text."""
+Child = tuple[str, str, bool]
+"""A query that names another one: as which relative it does so, its id, and whether its event needs that one's job."""
 CONTRADICTED: Final = "contradicted "
 """Before the name of a column, in what is not understood."""
 STARTED: Final = "started "
@@ -83,15 +85,15 @@ _history: Final = msgspec.msgpack.Decoder(History).decode
 
 
 class QueryMessages:
-    """The messages of a query, sorted by kind. ``context``: rows of another day. ``without``: children that are
-    quarantined. ``reasons``: why the query itself is quarantined. ``job_name``: of its job, if another day made it.
+    """The messages of a query, sorted by kind. ``context``: rows of another day. ``quarantined``: children that
+    are. ``reasons``: why the query itself is quarantined. ``job_name``: of its job, if another day made it.
     """
 
     def __init__(self) -> None:
         self.rows: list[Placed] = []
         self.context: list[Row] = []
-        self.children: set[tuple[str, str, bool]] = set()
-        self.without: set[str] = set()
+        self.children: set[Child] = set()
+        self.quarantined: set[str] = set()
         self.reasons: list[str] = []
         self.job_name: str | None = None
 
@@ -120,7 +122,7 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
             account, child, reason = decode(message.body)
             query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
-                query_messages.without.add(child)
+                query_messages.quarantined.add(child)
             else:
                 query_messages.reasons.append(reason)
         elif what == QueryRank.JOB:
@@ -229,6 +231,13 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
             )
 
 
+def _why_quarantined(facts: QueryFacts, distinct_rows: list[Row]) -> str | None:
+    """Why a query is quarantined because of its rows alone; None if it is not."""
+    if contradict_each_other(distinct_rows):
+        return DISAGREE if distinct_rows[0].calls is None else CALLS_DISAGREE
+    return too_large(facts.content)
+
+
 def _of_context(account: str, rows: list[Row], history: History) -> QueryFacts | None:
     """The facts of a query of another day; None if it has no rows there, or is quarantined because of them alone."""
     if not rows or contradict_each_other(rows):
@@ -251,58 +260,50 @@ class _Extractor:
 
     def query(self, account: str, query_id: str, query_messages: QueryMessages, history: History) -> Iterator[Message]:
         """The messages of a query; only its quarantined rows if it is quarantined."""
-        children = sorted(child for child in query_messages.children if child[1] not in query_messages.without)
+        children = sorted(child for child in query_messages.children if child[1] not in query_messages.quarantined)
+        needs_node = bool(children)
         if not query_messages.rows:
             context = [] if query_messages.reasons else without_duplicates(query_messages.context)
             facts = _of_context(account, context, history)
             if facts is not None:
                 yield from self._context(facts, children, query_messages.job_name)
-            elif children:
-                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
-            return
-        rows = [row for row, _, _ in query_messages.rows]
-        groups = duplicate_groups(rows)
-        distinct_rows = [representative(group) for group in groups]
-        run = self._job.run
-        known = {id(row) for row, place, _ in query_messages.rows if file_of(place[0])[1] != run}
-        new = sum(known.isdisjoint(map(id, group)) for group in groups)
-        doubled, is_aggregate = len(rows) - len(known) - new, rows[0].calls is not None
-        self.counts.numbers["duplicates"] += doubled
-        self.counts.numbers["aggregate_duplicates"] += doubled * is_aggregate
-        if query_messages.reasons:
-            if children:
-                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
-            yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
-        elif len(distinct_rows) > 1 and contradict_each_other(distinct_rows):
-            self.counts.numbers["quarantined_queries"] += 1
-            yield quarantine_query(
-                query_facts(account, distinct_rows, history), CALLS_DISAGREE if is_aggregate else DISAGREE
-            )
+                needs_node = needs_node and self._is_by_day(facts)
         else:
-            facts = query_facts(account, distinct_rows, history)
-            if len(distinct_rows) > 1:
-                yield from self._contradictions(query_messages.rows, distinct_rows)
-            is_parent = any(wants for _, _, wants in children)
-            yield from self._of_query(
-                facts, new, distinct_rows[0].content, query_messages.job_name, is_parent=is_parent
-            )
-            if children and self._is_by_day(facts):
-                yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
+            distinct_rows, new = self._distinct_rows(query_messages.rows)
+            if query_messages.reasons:
+                yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
+            else:
+                facts = query_facts(account, distinct_rows, history)
+                reason = _why_quarantined(facts, distinct_rows)
+                if reason is not None:
+                    self.counts.numbers["quarantined_queries"] += 1
+                    yield quarantine_query(facts, reason)
+                    return
+                if len(distinct_rows) > 1:
+                    yield from self._contradictions(query_messages.rows, distinct_rows)
+                yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job_name, children)
+                needs_node = needs_node and self._is_by_day(facts)
+        if needs_node:
+            yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
 
-    def _context(
-        self, facts: QueryFacts, children: list[tuple[str, str, bool]], job_name: str | None
-    ) -> Iterator[Message]:
-        """A query of another day, for which only its job name is needed, and a node if it has none. ``job_name``:
-        if that day knows it.
-        """
-        parent = account_key(facts.account, facts.query_id)
-        if children and self._is_by_day(facts):
-            yield Message(To.STATEMENT, parent, b"", b"")
-        if not self._job.events or not any(wants for _, _, wants in children):
-            return
-        yield self._parent(parent, encode(QueryRecord.of(facts, 0, 0)), job_name)
-        for object_key in add(self._profiles, facts, self._learned):
-            self._wants(facts.account, object_key, None, parent)
+    def _distinct_rows(self, placed: list[Placed]) -> tuple[list[Row], int]:
+        """The rows of a query, each once, and how many of them came with this run. Counts the others."""
+        rows = [row for row, _, _ in placed]
+        groups = duplicate_groups(rows)
+        of_earlier_runs = {id(row) for row, place, _ in placed if file_of(place[0])[1] != self._job.run}
+        new = sum(of_earlier_runs.isdisjoint(map(id, group)) for group in groups)
+        duplicates = len(rows) - len(of_earlier_runs) - new
+        self.counts.numbers["duplicates"] += duplicates
+        self.counts.numbers["aggregate_duplicates"] += duplicates * (rows[0].calls is not None)
+        return [representative(group) for group in groups], new
+
+    def _context(self, facts: QueryFacts, children: list[Child], job_name: str | None) -> Iterator[Message]:
+        """A query of another day, of which only the name of its job is needed. ``job_name``: if that day knows it."""
+        if self._job.events and any(wants_name for _, _, wants_name in children):
+            parent = account_key(facts.account, facts.query_id)
+            yield self._parent(parent, encode(QueryRecord.of(facts, 0, 0)), job_name)
+            for object_key in add(self._profiles, facts, self._learned):
+                self._needs_dataset(facts.account, object_key, None, parent)
 
     def _parent(self, key: str, encoded: bytes, job_name: str | None) -> Message:
         """The facts from which a parent's job is named; its name, if another day of an update made it."""
@@ -337,50 +338,57 @@ class _Extractor:
                 yield Message(To.UNKNOWN, file, order(2), encode(entries))
 
     def _of_query(
-        self, facts: QueryFacts, new: int, content: bytes, job_name: str | None, *, is_parent: bool
+        self, facts: QueryFacts, new: int, content: bytes, job_name: str | None, children: list[Child]
     ) -> Iterator[Message]:
         """The messages of a query. ``new``: how many of its rows came with this run; ``content``: that of its first
         row; ``job_name``: the name of its job, if another day knows it.
         """
-        too_much = too_large(facts.content)
-        if too_much is not None:
-            self.counts.numbers["quarantined_queries"] += 1
-            yield quarantine_query(facts, too_much)
-            return
-        account, uses = facts.account, self._prepare(facts)
-        body = encode(QueryRecord.of(facts, new, self._job.run))
-        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
-        address = self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
-        written = Message(To.WRITTEN, written_at(address, account, facts.query_id), AT_RANK[WrittenRank.FACTS], body)
+        uses = self._prepare(facts)
+        address = self._address(facts, content, uses)
         if is_later(address, self._job.day):
             self.counts.named(f"{OPEN_DAY}{day_of(facts.end)}")
-        yield now_or_later(written, address, self._job.day)
-        parent = account_key(account, facts.query_id) if is_parent and self._job.events else None
-        if parent is not None:
-            yield self._parent(parent, body, job_name)
+        record = encode(QueryRecord.of(facts, new, self._job.run))
+        written = written_at(address, facts.account, facts.query_id)
+        message = Message(To.WRITTEN, written, AT_RANK[WrittenRank.FACTS], record)
+        yield now_or_later(message, address, self._job.day)
+        parent = None
         if self._job.events:
+            if any(wants_name for _, _, wants_name in children):
+                parent = account_key(facts.account, facts.query_id)
+                yield self._parent(parent, record, job_name)
             yield from _to_parents(facts, address)
-        self.counts.note_query(facts)
-        events = [event for _, event in remade(facts.content)]
-        self.counts.numbers["clones"] += any(event.source for event in events)
-        self.counts.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
+        self._count(facts)
         self._people.add(facts)
-        at = bucket(address)
-        for object_key in add(self._profiles, facts, self._learned):
-            self._wants(account, object_key, at, parent)
-        if self._job.events:
-            note_changes(self._profiles, facts)
-        helpers.note_signs(self._profiles, facts, self._job.openlineage)
+        self._add_profiles(facts, bucket(address), parent)
         yield from self._uses(facts, address, uses)
         if len(self._profiles) > _FLUSH:
             yield from self._objects()
 
-    def _wants(self, account: str, object_key: str, at: str | None, parent: str | None) -> None:
+    def _address(self, facts: QueryFacts, content: bytes, uses: Prepared) -> str:
+        """Where a query is written: at an address of the day on which it ends, if an object answers only then."""
+        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
+        return self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
+
+    def _count(self, facts: QueryFacts) -> None:
+        self.counts.note_query(facts)
+        events = [event for _, event in remade(facts.content)]
+        self.counts.numbers["clones"] += any(event.source for event in events)
+        self.counts.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
+
+    def _add_profiles(self, facts: QueryFacts, to_bucket: str, parent: str | None) -> None:
+        """Merge what a query knows of objects, and note which bucket and parent need their datasets."""
+        for object_key in add(self._profiles, facts, self._learned):
+            self._needs_dataset(facts.account, object_key, to_bucket, parent)
+        if self._job.events:
+            note_changes(self._profiles, facts)
+        helpers.note_signs(self._profiles, facts, self._job.openlineage)
+
+    def _needs_dataset(self, account: str, object_key: str, to_bucket: str | None, parent: str | None) -> None:
         known = self._known.get((account, object_key))
         if known is None:
             self._known[account, object_key] = known = Known(self._profiles[account, object_key], set(), set())
-        if at is not None:
-            known.buckets.add(at)
+        if to_bucket is not None:
+            known.buckets.add(to_bucket)
         if parent is not None and not known.parents:
             known.parents.add(parent)
 

@@ -15,6 +15,7 @@ An engine passes messages between steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
@@ -104,20 +105,20 @@ class Exported(Generic[Messages]):
 
 
 @dataclass(frozen=True)
-class Before(Generic[Messages]):
-    """The state from which a day continues. ``knew``: messages -> the state of their receivers at the end of the day
-    before. ``happened``: messages, and receivers -> what happened to schemas and databases on all days before, for
-    those of the receivers that get messages. ``places``: how many records the files of all runs have, for the
-    quarantine; they are read only if something is quarantined.
-    ``due``: messages of queries that had not ended then; ``is_due``: whether there are any. ``has_clones``:
-    whether a schema or database was cloned before.
+class EarlierDays(Generic[Messages]):
+    """The state from which a day of an update continues. ``states``: messages -> the state of their receivers at the
+    end of the day before. ``container_events``: messages, and receivers -> what happened to schemas and databases on
+    all earlier days, for those of the receivers that get messages. ``record_counts``: how many records the files of
+    all runs have, for the quarantine; they are read only if something is quarantined. ``open``: messages of queries
+    that had not ended then; ``has_open``: whether there are any. ``has_clones``: whether a schema or database was
+    cloned.
     """
 
-    knew: Callable[[Sequence[Messages]], Messages]
-    happened: Callable[[Sequence[Messages], Sequence[str]], Messages]
-    places: Callable[[], Messages]
-    due: Messages
-    is_due: bool = False
+    states: Callable[[Sequence[Messages]], Messages]
+    container_events: Callable[[Sequence[Messages], Sequence[str]], Messages]
+    record_counts: Callable[[], Messages]
+    open: Messages
+    has_open: bool = False
     has_clones: bool = False
 
 
@@ -132,60 +133,51 @@ def export(
     read: Sequence[Messages],
     job: ExportJob,
     progress: Progress,
-    before: Before[Messages] | None = None,
+    earlier: EarlierDays[Messages] | None = None,
 ) -> Exported[Messages]:
-    """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step. ``before``:
-    the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
+    """Run all rounds, repeatedly until the shapes refuse nothing. ``read``: the messages of the first step.
+    ``earlier``: the state from which a day of an update continues; with it :class:`NotByDay` may be raised.
     """
     excluded: list[Messages] = []
     quarantined: list[Messages] = []
     results: list[Messages] = []
-    refused: dict[str, int] = {}
-    for at in range(TURNS):
+    refused = Counter[str]()
+    for number in range(TURNS):
         with progress.stage("read"):
-            extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{at}")
+            extracted = engine.persist(engine.shuffle([*read, *excluded], extract, job), f"{job.day}extracted-{number}")
             counts = engine.counts(extracted)
         progress.counted("rows", counts.numbers["rows"])
         if counts.numbers["quarantined_queries"]:
             excluded.append(engine.map(engine.filter(extracted, [To.QUARANTINED]), exclude_quarantined, job))
             continue
-        clones = bool(counts.numbers["clones"]) or (before is not None and before.has_clones)
-        ends = bool(counts.numbers["ends"])
-        known = replace(job, begun=counts.begun, load=counts.load, turn=uuid4().hex, clones=clones, ends=ends)
-        turn = _Turn(engine, known, at, extracted, counts, progress, before)
-        with progress.stage("answer"):
-            answered = turn.answered()
-            ended = turn.ended(answered)
-        inputs = turn.with_bridges([extracted, answered])
-        with progress.stage("write"):
-            stored = engine.write_texts(turn.outputs(inputs, ended), turn.name(OUTPUTS))
-            of_queries = engine.counts(stored)
-            counts.join(of_queries)
-        for what in ("nodes", "events"):
-            progress.counted(what, counts.numbers[what])
-        made = [answered, *ended, stored]
-        if needs_neighbourhoods(job) and not (counts.numbers["quarantined_queries"] or counts.numbers["refused"]):
-            with progress.stage("surround"):
-                made.append(turn.counted(_neighbourhoods(engine, made, known), "neighbourhoods"))
-        # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
-        judged, judging = (of_queries, [stored]) if of_queries.numbers["quarantined_queries"] else (counts, made)
-        results += [engine.filter(messages, [To.RESULT]) for messages in judging]
-        for shape, times in judged.violations().items():
-            refused[shape] = refused.get(shape, 0) + times
-        if not (judged.numbers["quarantined_queries"] or judged.numbers["refused"]):
-            texts = {turn.name(OUTPUTS): stored, **turn.catalog(answered, stored)}
-            if job.daily:
-                with progress.stage("days"):
-                    texts |= turn.by_day(stored, results)
-            outputs, names = list(texts.values()), list(texts)
-            return Exported(outputs, names, results, counts, refused, [*inputs, *ended, stored], quarantined)
-        quarantined += [engine.filter(messages, [To.QUARANTINED]) for messages in made[1:]]
-        excluded += [engine.map(messages, exclude_quarantined, job) for messages in quarantined[1 - len(made) :]]
-        if before is not None and (started := _started(judged)) is not None:
+        turn = _Turn(engine, _known(job, counts, earlier), number, extracted, counts, progress, earlier)
+        made = turn.make()
+        results += [engine.filter(messages, [To.RESULT]) for messages in made.judged]
+        refused.update(made.verdict.violations())
+        if not made.is_refused:
+            texts = turn.texts(made, results)
+            kept = [*made.inputs, *made.ended, made.stored]
+            return Exported(list(texts.values()), list(texts), results, counts, refused, kept, quarantined)
+        of_nodes = [engine.filter(messages, [To.QUARANTINED]) for messages in made.with_nodes[1:]]
+        quarantined += of_nodes
+        excluded += [engine.map(messages, exclude_quarantined, job) for messages in of_nodes]
+        if earlier is not None and (started := _started(made.verdict)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
-        if judged.numbers["refused"]:
-            excluded.append(turn.users_of_refused(made))
+        if made.verdict.numbers["refused"]:
+            excluded.append(turn.users_of_refused(made.with_nodes))
     raise endless(counts.violations(), job)
+
+
+def _known(job: ExportJob, counts: Counts, earlier: EarlierDays[Messages] | None) -> ExportJob:
+    """The job, with what is known once all rows are read."""
+    return replace(
+        job,
+        begun=counts.begun,
+        load=counts.load,
+        turn=uuid4().hex,
+        clones=bool(counts.numbers["clones"]) or (earlier is not None and earlier.has_clones),
+        ends=bool(counts.numbers["ends"]),
+    )
 
 
 def _started(counts: Counts) -> str | None:
@@ -209,6 +201,27 @@ def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
 
 
 @dataclass(frozen=True)
+class _Made(Generic[Messages]):
+    """What a turn made. ``inputs``: the messages from which queries are written: extracted, answered, and those in
+    place of helpers. ``ended``: versions that CLONEs brought. ``stored``: the outputs of queries and things.
+    ``with_nodes``: the messages that can have results and refused nodes, the answered ones first; ``judged``: those of
+    them that count in this turn, with their counts (``verdict``).
+    """
+
+    inputs: list[Messages]
+    ended: list[Messages]
+    stored: Messages
+    with_nodes: list[Messages]
+    judged: list[Messages]
+    verdict: Counts
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a query or a thing is refused, so that another turn is needed."""
+        return bool(self.verdict.numbers["quarantined_queries"] or self.verdict.numbers["refused"])
+
+
+@dataclass(frozen=True)
 class _Turn(Generic[Messages]):
     """The rounds of one turn, after the queries with rows that are quarantined are known. ``number``: of the turn.
     ``extracted``: the messages of the first round. ``counts``: its counts, to which each round adds its own.
@@ -220,7 +233,40 @@ class _Turn(Generic[Messages]):
     extracted: Messages
     counts: Counts
     progress: Progress
-    before: Before[Messages] | None
+    earlier: EarlierDays[Messages] | None
+
+    def make(self) -> _Made[Messages]:
+        """Run the rounds of the turn."""
+        engine, progress, numbers = self.engine, self.progress, self.counts.numbers
+        with progress.stage("answer"):
+            answered = self.answered()
+            ended = self.ended(answered)
+        inputs = self.with_bridges([self.extracted, answered])
+        with progress.stage("write"):
+            stored = engine.write_texts(self.outputs(inputs, ended), self.name(OUTPUTS))
+            of_queries = engine.counts(stored)
+            self.counts.join(of_queries)
+        for what in ("nodes", "events"):
+            progress.counted(what, numbers[what])
+        with_nodes = [answered, *ended, stored]
+        if needs_neighbourhoods(self.job) and not (numbers["quarantined_queries"] or numbers["refused"]):
+            with progress.stage("surround"):
+                around = _neighbourhoods(engine, with_nodes, self.job)
+                with_nodes.append(self.counted(around, "neighbourhoods"))
+        # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
+        if of_queries.numbers["quarantined_queries"]:
+            return _Made(inputs, ended, stored, with_nodes, [stored], of_queries)
+        return _Made(inputs, ended, stored, with_nodes, with_nodes, self.counts)
+
+    def texts(self, made: _Made[Messages], results: list[Messages]) -> dict[str, Messages]:
+        """The texts of all outputs, by the names under which they are stored. Results of the nodes of daily reads are
+        added to ``results``.
+        """
+        texts = {self.name(OUTPUTS): made.stored, **self.catalog(made.inputs[1], made.stored)}
+        if self.job.daily:
+            with self.progress.stage("days"):
+                texts |= self.by_day(made.stored, results)
+        return texts
 
     def name(self, what: str) -> str:
         """The name under which messages of this turn are stored."""
@@ -239,28 +285,28 @@ class _Turn(Generic[Messages]):
         return self.counted(self._answered(), "answered")
 
     def _answered(self) -> Messages:
-        engine, job, before = self.engine, self.job, self.before
+        engine, job, earlier = self.engine, self.job, self.earlier
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
-        merged = self._after([profiles, *self._knew([profiles])], merge_profiles, "merged")
+        merged = self._after([profiles, *self._states([profiles])], merge_profiles, "merged")
         ending = [(To.CONTAINED, end_contents)] if job.ends else []
         cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
         for what, step in (*ending, *cloning):
-            happened = [] if before is None else [before.happened([merged], [what])]
+            happened = [] if earlier is None else [earlier.container_events([merged], [what])]
             merged = self._after([merged, *happened], step, what)
-        named = self._after([merged, *self._knew([merged], To.NAME)], resolve_names, "named")
-        others = self._knew([named], To.DATASET, To.ELEMENT)
+        named = self._after([merged, *self._states([merged], To.NAME)], resolve_names, "named")
+        others = self._states([named], To.DATASET, To.ELEMENT)
         resolved = self._after([named, *others], resolve_datasets, "resolved")
-        due = [] if before is None else [engine.filter(before.due, THINGS)]
-        every = [things, resolved, *due]
-        return engine.shuffle([*every, *self._knew(every)], answer, job)
+        still_open = [] if earlier is None else [engine.filter(earlier.open, THINGS)]
+        every = [things, resolved, *still_open]
+        return engine.shuffle([*every, *self._states(every)], answer, job)
 
-    def _knew(self, messages: Sequence[Messages], *to: str) -> list[Messages]:
+    def _states(self, messages: Sequence[Messages], *to: str) -> list[Messages]:
         """The state of the receivers of these messages at the end of the day before, only of those in ``to`` if it
-        names any; nothing if there is no day before.
+        names any; nothing if there are no earlier days.
         """
-        if self.before is None:
+        if self.earlier is None:
             return []
-        state = self.before.knew(messages)
+        state = self.earlier.states(messages)
         return [self.engine.filter(state, to) if to else state]
 
     def _after(self, messages: Sequence[Messages], step: Step, what: str) -> Messages:
@@ -268,7 +314,7 @@ class _Turn(Generic[Messages]):
         receivers.
         """
         made = self.engine.shuffle(messages, step, self.job)
-        return made if self.before is None else self.engine.persist(made, f"{self.job.day}{what}")
+        return made if self.earlier is None else self.engine.persist(made, f"{self.job.day}{what}")
 
     def ended(self, answered: Messages) -> list[Messages]:
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
@@ -277,25 +323,25 @@ class _Turn(Generic[Messages]):
         if not self.job.clones:
             return []
         messages = self.engine.filter(answered, [To.COPY])
-        state = self._knew([messages], To.COPY)
+        state = self._states([messages], To.COPY)
         return [self.counted(self.engine.shuffle([messages, *state], end_copies, self.job), "copies")]
 
     def with_bridges(self, inputs: list[Messages]) -> list[Messages]:
         """The messages, and what events say in place of helpers, if there may be any: queries send what they did to
         helpers to the helpers of their account.
         """
-        engine, job, before = self.engine, self.job, self.before
-        if not job.events or not (self.counts.numbers["helpers"] or (before is not None and before.is_due)):
+        engine, job, earlier = self.engine, self.job, self.earlier
+        if not job.events or not (self.counts.numbers["helpers"] or (earlier is not None and earlier.has_open)):
             return inputs
         with self.progress.stage("bridge"):
-            written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in self._and_due(inputs)]
+            written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in self._and_open(inputs)]
             steps = self._after(written, trace_helpers, "steps")
-            bridged = engine.shuffle([steps, *self._knew([steps])], bridge_helpers, job)
+            bridged = engine.shuffle([steps, *self._states([steps])], bridge_helpers, job)
             return [*inputs, engine.persist(bridged, self.name("bridged"))]
 
-    def _and_due(self, inputs: list[Messages]) -> list[Messages]:
+    def _and_open(self, inputs: list[Messages]) -> list[Messages]:
         """The messages, with those of queries that had not ended before."""
-        return inputs if self.before is None else [*inputs, self.before.due]
+        return inputs if self.earlier is None else [*inputs, self.earlier.open]
 
     def outputs(self, inputs: list[Messages], ended: list[Messages]) -> list[Messages]:
         """The texts of queries and things, and the quarantine. ``inputs``, ``ended``: the messages of the rounds
@@ -305,14 +351,14 @@ class _Turn(Generic[Messages]):
         of_things = [engine.filter(messages, texts_of(job)) for messages in (inputs[1], *ended)]
         outputs = [self._written(inputs), *[engine.map(one, engine.output(unchanged), job) for one in of_things]]
         if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
-            places = [self.before.places()] if self.before else []
+            places = [self.earlier.record_counts()] if self.earlier else []
             quarantined = engine.filter(self.extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
             outputs.append(engine.shuffle([quarantined, *places], engine.output(number_lines), job))
         return outputs
 
     def _written(self, inputs: list[Messages]) -> Messages:
         """The written queries: parents send their job names to their children, then each query is complete."""
-        engine, job, each = self.engine, self.job, self._and_due(inputs)
+        engine, job, each = self.engine, self.job, self._and_open(inputs)
         written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in each]
         if self.counts.numbers["parents"]:
             of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in each]

@@ -238,7 +238,7 @@ def compare_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Mes
     yield counts.message()
 
 
-def due_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
+def open_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
         address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
