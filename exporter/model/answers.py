@@ -172,7 +172,7 @@ class Answers(Struct, gc=False):
     ``carried``       object key -> settings that follow its renamed columns
     ``tags``          object key -> the tags in force after the query, of an object that it wrote or changed by DDL;
                       absent if there are none
-    ``lives``         object key -> a number that increases when the object or a column is made anew, for objects read
+    ``chains``        object key -> a number that increases when the object or a column is made anew, for objects read
     ``datasets``      (object key, name, account) as in the row -> the dataset
     ``bridge``        what its event says in place of helpers; None if it has to do with none
     ``parent_job``, ``root_job``  names of the jobs of the parent and the root query; None if they have no row
@@ -186,7 +186,7 @@ class Answers(Struct, gc=False):
     settings: dict[SettingOfChange, int] = field(default_factory=dict)
     carried: dict[str, list[CarriedSetting]] = field(default_factory=dict)
     tags: dict[str, list[Tag]] = field(default_factory=dict)
-    lives: dict[str, int] = field(default_factory=dict)
+    chains: dict[str, int] = field(default_factory=dict)
     datasets: dict[ObjectSpelling, Dataset] = field(default_factory=dict)
     bridge: Bridge | None = None
     parent_job: str | None = None

@@ -15,7 +15,7 @@ The state of a version history is bounded by its object (its columns, names, set
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,7 +45,9 @@ from exporter.model.views import Definition, Sources
 
 
 class ObjectAnswer(Struct, array_like=True, gc=False):
-    """One answer of an object to a query, a part of :class:`exporter.model.answers.Answers`."""
+    """One answer of an object to a query, a part of :class:`exporter.model.answers.Answers`. ``chain``: how many
+    chains of versions had ended before; it only shows whether two reads of a day used the same chain.
+    """
 
     object_key: str
     state: str | None = None
@@ -54,7 +56,7 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
     column_priors: dict[str, str] | None = None
     ending: Ending | None = None
     settings: list[tuple[SettingOfQuery, int]] | None = None
-    life: int = 0
+    chain: int = 0
     carried: list[CarriedSetting] | None = None
     tags: list[Tag] | None = None
 
@@ -104,7 +106,7 @@ class VersionHistory:
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
         kind, by_name, *_ = key.split("/", 2)
         self._is_by_name = by_name == "name" and kind in HOLDERS  # what is created is another object of that name
-        self._life = 0  # increases when a new chain of versions begins, of the object or of a column
+        self._chain = 0  # increases when a new chain of versions begins, of the object or of a column
         self.continued(SavedHistory())
 
     def continued(self, before: SavedHistory) -> None:
@@ -138,9 +140,9 @@ class VersionHistory:
         for setting in use_at_start.settings:
             yield from self._of_settings(self._settings.set(requester, at, setting))
         if use_at_start.reads or use_at_start.columns:
-            state = self._touched(self._in_force())
+            state = self._referred_to(self._in_force())
             columns = {column: self._column(column) for column in use_at_start.columns}
-            yield requester, ObjectAnswer(self.key, state, columns or None, life=self._life)
+            yield requester, ObjectAnswer(self.key, state, columns or None, chain=self._chain)
         if use_at_start.shows is not None:
             self._sources.sees(use_at_start.shows, requester.query_id, at, self._in_force())
 
@@ -158,42 +160,54 @@ class VersionHistory:
         """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
         self._now.first = self._now.first or requester.query_id
         columns = {column: self._column(column) for column in done.renamed}
-        self._life += _begins_anew(done, is_dropped=self._now.dropped is not None)
+        self._chain += _begins_anew(done, is_dropped=self._now.dropped is not None)
         if columns:
-            self._touched(self._in_force())
+            self._referred_to(self._in_force())
         yield from self._of_settings(self._settings.lose(done.lost, at))
         yield from self._of_settings(self._settings.rename(requester, at, done.carries))
         if done.drops:
             yield from self._drop(requester, at)
-        prior = None
-        if done.makes:
-            yield from self._next(Ending(until=at))
-            if done.creates:
-                self._sources.ends(at, creates=True)
-            elif self._now.dropped is not None:
-                self._sources.undrop()
-            made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
-            yield from self._of_settings(made)
-            anew = done.creates or done.empties
-            prior = None if anew else self._prior()
-            self._make(requester, anew=anew)
+        prior = (yield from self._new_version(requester, at, done)) if done.makes else None
         self._lost.update(done.renamed, done.lost)
-        priors = {}
-        for column, is_new in done.written:
-            self._lost.discard(column)
-            is_kept = not (is_new or self._now.last_created == requester.query_id)
-            before = self._write(requester.query_id, column, is_kept=is_kept)
-            if is_kept:
-                priors[column] = before
+        priors = self._write_columns(requester.query_id, done.written)
         is_gone = done.drops and not done.makes
         tags = self._settings.tags(at) if done.is_changed and not is_gone else None
         if columns or prior or priors or tags:
             yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None, tags=tags or None)
 
+    def _new_version(
+        self, requester: Requester, at: int, done: UseAtEnd
+    ) -> Generator[tuple[Requester, ObjectAnswer], None, str | None]:
+        """Make a version. Returns the state of which it has what that held; None if it begins empty."""
+        yield from self._next(Ending(until=at))
+        if done.creates:
+            self._sources.ends(at, creates=True)
+        elif self._now.dropped is not None:
+            self._sources.undrop()
+        made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
+        yield from self._of_settings(made)
+        anew = done.creates or done.empties
+        prior = None if anew else self._prior()
+        self._make(requester, anew=anew)
+        return prior
+
+    def _write_columns(self, query_id: str, written: Iterable[tuple[str, bool]]) -> dict[str, str]:
+        """Record that the query wrote these columns, each with whether it is new. Returns the states that their new
+        versions keep something of, by column.
+        """
+        priors = {}
+        for column, is_new in written:
+            self._lost.discard(column)
+            is_kept = not (is_new or self._now.last_created == query_id)
+            before = self._write(query_id, column, is_kept=is_kept)
+            if is_kept:
+                priors[column] = before
+        return priors
+
     def _drop(self, requester: Requester, at: int) -> Iterator[tuple[Requester, ObjectAnswer]]:
         self._settings.drop(requester, at)
         self._sources.ends(at)
-        state = self._touched(self._in_force())
+        state = self._referred_to(self._in_force())
         yield from self._next(Ending(at, requester.query_id, at))
         if not is_recorded(state):
             self._now.unrecorded[state] = Ending(None, requester.query_id, at)
@@ -215,7 +229,7 @@ class VersionHistory:
         """The state of which the version that is made now has what it held."""
         if self._now.last_made is None:
             self._now.of_first = replace(self._now.of_first, is_kept=True)
-        return self._touched(self._now.last_made or self._initial())
+        return self._referred_to(self._now.last_made or self._initial())
 
     def _make(self, requester: Requester, *, anew: bool) -> None:
         self._now.made, self._now.dropped = requester, None
@@ -229,7 +243,7 @@ class VersionHistory:
         """Record that the query wrote the column. Returns the column's state before."""
         before = self._now.columns.get(column)
         if before is None:
-            before = self._chain()
+            before = self._chain_begin()
             if is_kept:
                 self._unrecorded_columns.add((column, before))
         self._now.columns[column] = state_made_by(query_id)
@@ -247,13 +261,13 @@ class VersionHistory:
         assert self._now.first is not None, "nothing used the object"
         return state_before(self._now.first)
 
-    def _touched(self, state: str) -> str:
+    def _referred_to(self, state: str) -> str:
         """The state. If no recorded query made it, note that something refers to it, so that it gets a node."""
         if not is_recorded(state):
             self._now.unrecorded.setdefault(state, None)
         return state
 
-    def _chain(self) -> str:
+    def _chain_begin(self) -> str:
         return self._initial() if self._now.last_created is None else state_made_by(self._now.last_created)
 
     def _column(self, column: str) -> str:
@@ -263,7 +277,7 @@ class VersionHistory:
         elif column in self._now.columns:
             return self._now.columns[column]
         else:
-            state = self._chain()
+            state = self._chain_begin()
         self._unrecorded_columns.add((column, state))
         return state
 
@@ -302,7 +316,7 @@ class VersionHistory:
 
     def _restore(self, absence: Absence) -> Iterator[tuple[Requester, ObjectAnswer]]:
         (dropped, drop), (at, query_id) = absence.dropped, absence.restored
-        self._life += 1
+        self._chain += 1
         yield from self._drop(Requester(drop, ""), dropped)
         if absence.of_one:  # its use makes the next version
             self._names.end(dropped)
@@ -329,7 +343,7 @@ class VersionHistory:
             yield from self._apply_absences((event.start, event.query_id))
             name, seen = self._names.present() or ("", 0)
             state = "" if self._now.dropped is not None or self._now.first is None else self._in_force()
-            chain = self._chain() if state else ""
+            chain = self._chain_begin() if state else ""
             self.copies.at(event, Moment(state, dict(self._now.columns), chain, sorted(self._lost), name, seen))
         yield from self._apply_absences(before)
 
@@ -338,7 +352,7 @@ class VersionHistory:
         if not self.copies.keys:
             return []
         # Columns that no recorded query wrote are as old as the present chain of versions.
-        unwritten = {(column, self._chain()) for column in columns if column not in self._now.columns}
+        unwritten = {(column, self._chain_begin()) for column in columns if column not in self._now.columns}
         return list(self.copies.inferred(self._now.taken, unwritten | self._unrecorded_columns))
 
     def element_dropped(self, element: str, drops: list[Drop], taken: Take | None, absences: list[Absence]) -> None:
@@ -349,7 +363,7 @@ class VersionHistory:
         """Record who took the object's name after all that is known of it; None if that is not so any more."""
         self._now.taken = take
 
-    def over(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
+    def final_answers(self) -> Iterator[tuple[Requester, ObjectAnswer]]:
         """After all uses: answers to the query whose version ended because the object's name was taken, and to
         those whose settings do not hold because of that or of a drop. A later day can revert each of them. The UNDROP
         of a schema or database has no address: it has not asked.
@@ -399,10 +413,7 @@ def _by_take(take: Take) -> Ending:
 
 
 def _begins_anew(done: UseAtEnd, *, is_dropped: bool) -> bool:
-    """Whether a new chain of versions begins: another object, or another column of the same name.
-
-    The number of chains so far is part of each answer. It only shows whether two reads of a day used the same chain.
-    """
+    """Whether a new chain of versions begins: another object, or another column of the same name."""
     return (
         done.drops
         or done.creates

@@ -108,34 +108,41 @@ def _object(
     for message in _to_queries(account, _answers(group, version_history, received)):
         yield now_or_later(message, message.key, job.day)
     yield from received.datasets_for_queries(job, node_writer.counts)
-    profile = received.known.profile
+    profile, iris = received.known.profile, node_writer.iris(account)
     object_history = version_history.result(profile.names)
     object_history.same_names = sorted(received.same_names)
     object_history.is_helper = helpers.is_helper(profile, job.openlineage)
-    iris = node_writer.iris(account)
-    endings, taken = list(version_history.over()), version_history.taken_state()
+    endings, taken = list(version_history.final_answers()), version_history.taken_state()
+    inferred, outcome = version_history.inferred(profile.columns), version_history.outcome()
     if not job.day:
         endings = _without_restored(endings, object_history)
         if taken is not None:
             object_history.unrecorded[taken[0]] = taken[1]
+        yield from _to_queries(account, endings)
     own = list(of_object(profile, object_history, iris)) if node_writer.is_asked else []
-    inferred = version_history.inferred(profile.columns)
     copied = list(copy_nodes(profile, inferred, iris)) if inferred else []
-    outcome = version_history.outcome()
     yield from to_copies(profile, version_history.copies.keys, inferred, iris)
     yield from own_outcome(profile, outcome, received.outcome, job)
     if job.day:
-        passing = [node for requester, ending in endings for node in ending_nodes(requester.query_id, [ending], iris)]
+        may_change = [
+            node for requester, ending in endings for node in ending_nodes(requester.query_id, [ending], iris)
+        ]
         if taken is not None:
-            passing += unrecorded_versions(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
+            may_change += unrecorded_versions(object_key, ObjectHistory(unrecorded=dict([taken])), iris)
         now = _Before(version_history.saved_history(), profile, object_history.same_names, outcome)
-        yield from _of_day(key, own, passing + copied, received.digest, now, node_writer)
+        yield from _of_day(key, own, may_change + copied, received.digest, now, node_writer)
     else:
-        yield from _to_queries(account, endings)
         own += copied
         yield from node_writer.of_thing(To.OBJECT, key, own)
     if to_objects is not None:
         yield from to_objects.of_object(key, own)
+    yield from _catalog_and_facts(account, profile, object_history, job)
+
+
+def _catalog_and_facts(
+    account: str, profile: Profile, object_history: ObjectHistory, job: ExportJob
+) -> Iterator[Message]:
+    """What an object gives to the outputs beside graph and events, if they are wanted."""
     if job.catalog and (entry := catalog_entry(profile, object_history)) is not None:
         yield Message(To.ENTRY, "", b"", encode((account, entry, None)))
     if job.facts:
@@ -186,10 +193,10 @@ def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]])
 
 
 def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
-    key: str, own: list[Node], passing: list[Node], digest: bytes, now: _Before, node_writer: NodeWriter
+    key: str, own: list[Node], may_change: list[Node], digest: bytes, now: _Before, node_writer: NodeWriter
 ) -> Iterator[Message]:
     """The nodes of an object on a day. Lasting statements are written once, if their ``digest`` has changed since the
-    day before. Statements that may change are kept in the snapshot and written on the last day. ``passing``: more of
+    day before. Statements that may change are kept in the snapshot and written on the last day. ``may_change``: more of
     these, such as ends of settings by a drop, which an UNDROP may revert.
     """
     validated, lasting, changing = node_writer.of_day(To.OBJECT, key, *split_lasting(own))
@@ -197,7 +204,7 @@ def _of_day(  # noqa: PLR0913, PLR0917 - the nodes of an object, and its state
     now.digest = blake2b(b"".join(message.body for message in lasting), digest_size=16).digest()
     if now.digest != digest:
         yield from lasting
-    for message in changing + node_writer.more(passing):
+    for message in changing + node_writer.more(may_change):
         yield snapshot(Message(message.to, refused_key(To.OBJECT, key), b"", message.body))
     yield snapshot(Message(To.OBJECT, key, AT_RANK[ObjectRank.BEFORE], encode(now)))
 

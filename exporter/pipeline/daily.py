@@ -84,9 +84,9 @@ class Sharing:
             key, state = alike.object_key, query.answers.states.get(alike.object_key)
             versions = {query.iris.state(key, state)} if state is not None and alike.ways else set()
             rules = tuple(sorted({enforced[policy] for policy in alike.policies}))
-            life, at = query.answers.lives.get(key, 0), query.start
+            chain, at = query.answers.chains.get(key, 0), query.start
             count = query.facts.calls or 1
-            part = DailyReadPart(None if pattern is None else pattern.iri, rules, life, versions, count, at, at)
+            part = DailyReadPart(None if pattern is None else pattern.iri, rules, chain, versions, count, at, at)
             by_key.setdefault(key, []).append(part)
         return by_key
 

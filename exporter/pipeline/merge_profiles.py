@@ -138,7 +138,7 @@ def _to_names(profile: Profile) -> list[Message]:
     kind, by = profile.key.split("/", 2)[:2]
     kinds = sorted(DATASET_KINDS) if (kind, by) == (UNKNOWN_KIND, "name") else [kind]
     if by == "name":
-        names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], NameRank.NAMELESS
+        names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], NameRank.BY_NAME
     elif profile.object_id is not None:
         names, known_by = sorted({canonical_name(name) for name in _had(profile)}), NameRank.HAS_ID
     else:
@@ -265,33 +265,55 @@ _NOT_ENDED: Final = Ended("", [], [])
 
 
 def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
-    account = split_key(key)[0]
-    by_rank: dict[int, list[Message]] = {}
-    for message in dict.fromkeys(group):
-        by_rank.setdefault(message.order[0], []).append(message)
-    nameless = {_read_holder(message.body).key for message in by_rank.get(NameRank.NAMELESS, ())}
-    known: dict[str, _Holder] = {}
-    for message in by_rank.get(NameRank.HAS_ID, ()):
-        holder = _read_holder(message.body)
-        known[holder.key] = _after(known[holder.key], holder) if holder.key in known else holder
-    now = [read_ended(message.body) for message in by_rank.get(NameRank.ENDED, ())]
-    before = [read_ended(message.body) for message in by_rank.get(NameRank.ENDED_BEFORE, ())]
-    ends = {ended.key: ended for ended in (*before, *now)}
-    messages = [*_taken(account, known, ends), *_absent(key, known, now)]
-    if NameRank.COPY in by_rank:
-        of_kind = {one for one in nameless if one.startswith(f"{COPIED}/")}
-        messages += to_holders(account, by_rank[NameRank.COPY], sorted(of_kind | known.keys()))
+    account, of_name = split_key(key)[0], _OfName(group)
+    holders, by_name = of_name.holders, sorted(of_name.by_name)
+    messages = [*_taken(account, holders, of_name.ends), *_absent(key, holders, of_name.ended_now)]
+    if of_name.copies:
+        copied = {one for one in by_name if one.startswith(f"{COPIED}/")}
+        messages += to_holders(account, of_name.copies, sorted(copied | holders.keys()))
     if job.day:
-        state = [(NameRank.ENDED_BEFORE, object_key, encode(ends[object_key])) for object_key in sorted(ends)]
-        unnamed = [_Holder(object_key, (NEVER, ""), is_last=False, takes=[]) for object_key in sorted(nameless)]
-        state += [(NameRank.NAMELESS, holder.key, encode(holder)) for holder in unnamed]
-        kept = [replace(known[object_key], undrops=[]) for object_key in sorted(known)]
-        state += [(NameRank.HAS_ID, holder.key, encode(holder)) for holder in kept]
-        messages += [snapshot(Message(To.NAME, key, order(what, 0, by), body)) for what, by, body in state]
-    if known and nameless:
-        at, same = AT_RANK[ObjectRank.SAME_NAMES], encode(sorted(known))
-        messages += [Message(To.OBJECT, account_key(account, object_key), at, same) for object_key in sorted(nameless)]
+        messages += [snapshot(Message(To.NAME, key, at, body)) for at, body in of_name.state()]
+    if holders and by_name:
+        at, same = AT_RANK[ObjectRank.SAME_NAMES], encode(sorted(holders))
+        messages += [Message(To.OBJECT, account_key(account, object_key), at, same) for object_key in by_name]
     return messages
+
+
+class _OfName:
+    """The messages to a name. ``by_name``: keys of the objects that are known only by it. ``holders``: the others, by
+    key. ``ends``: what ended their schemas and databases, by key; ``ended_now``: of that, what is not from the day
+    before. ``copies``: messages about copies of what had the name.
+    """
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self.by_name: set[str] = set()
+        self.holders: dict[str, _Holder] = {}
+        self.ended_now: list[Ended] = []
+        self.copies: list[Message] = []
+        ended_before: list[Ended] = []
+        for message in dict.fromkeys(messages):
+            what = message.order[0]
+            if what == NameRank.BY_NAME:
+                self.by_name.add(_read_holder(message.body).key)
+            elif what == NameRank.HAS_ID:
+                holder = _read_holder(message.body)
+                before = self.holders.get(holder.key)
+                self.holders[holder.key] = holder if before is None else _after(before, holder)
+            elif what == NameRank.COPY:
+                self.copies.append(message)
+            else:
+                (self.ended_now if what == NameRank.ENDED else ended_before).append(read_ended(message.body))
+        self.ends = {ended.key: ended for ended in (*ended_before, *self.ended_now)}
+
+    def state(self) -> Iterator[tuple[bytes, bytes]]:
+        """What the next day needs of it: the order and body of each message."""
+        for object_key in sorted(self.ends):
+            yield order(NameRank.ENDED_BEFORE, 0, object_key), encode(self.ends[object_key])
+        for object_key in sorted(self.by_name):
+            unseen = _Holder(object_key, (NEVER, ""), is_last=False, takes=[])
+            yield order(NameRank.BY_NAME, 0, object_key), encode(unseen)
+        for object_key, holder in sorted(self.holders.items()):
+            yield order(NameRank.HAS_ID, 0, object_key), encode(replace(holder, undrops=[]))
 
 
 def _after(before: _Holder, now: _Holder) -> _Holder:

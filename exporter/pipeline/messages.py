@@ -183,7 +183,7 @@ class NameRank:
     copies of what had it, and what ended the schema or database of such an object, as known on the day before and now.
     """
 
-    NAMELESS, HAS_ID, COPY, ENDED_BEFORE, ENDED = range(5)
+    BY_NAME, HAS_ID, COPY, ENDED_BEFORE, ENDED = range(5)
 
 
 class WrittenRank:

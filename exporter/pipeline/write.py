@@ -114,7 +114,7 @@ def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
     key = object_answer.object_key
     if object_answer.state is not None:
         answers.states[key] = object_answer.state
-        answers.lives[key] = object_answer.life
+        answers.chains[key] = object_answer.chain
     if object_answer.columns:
         for column, state in object_answer.columns.items():
             answers.columns[key, column] = state

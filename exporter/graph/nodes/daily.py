@@ -160,15 +160,15 @@ _OF_ACCOUNT: Final = "role"
 
 class DailyReadPart(Struct, array_like=True, gc=False):
     """Reads of one day that are alike. ``pattern``: the IRI of what was read and how, None where only a policy names
-    the object; ``enforced``: IRIs, sorted; ``life``: the object's life that the versions belong to
-    (:mod:`exporter.model.object_history`), which keeps parts of different lives apart; ``versions``: IRIs of
-    those that were read; ``count``: of queries; ``first``, ``last``: when the first and last query started
+    the object; ``enforced``: IRIs, sorted; ``chain``: the number of the chain that the versions belong to
+    (:class:`exporter.model.object_history.ObjectAnswer`), which keeps parts of different chains apart; ``versions``:
+    IRIs of those that were read; ``count``: of queries; ``first``, ``last``: when the first and last query started
     (microseconds, UTC).
     """
 
     pattern: str | None
     enforced: tuple[str, ...]
-    life: int
+    chain: int
     versions: set[str]
     count: int
     first: int
@@ -177,7 +177,7 @@ class DailyReadPart(Struct, array_like=True, gc=False):
     @property
     def key(self) -> tuple[str | None, tuple[str, ...], int]:
         """What has to be equal for two parts to be alike."""
-        return self.pattern, self.enforced, self.life
+        return self.pattern, self.enforced, self.chain
 
     def add(self, other: DailyReadPart) -> None:
         """Adds the other part's reads."""
@@ -252,7 +252,7 @@ def daily_read_nodes(iri: str, read: DailyRead) -> Iterator[Node]:
 
 
 def _apart(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
-    """The parts that differ; lives of an object with the same versions read are merged."""
+    """The parts that differ; chains of an object with the same versions read are merged."""
     daily_read_parts: dict[tuple[str | None, tuple[str, ...], frozenset[str]], DailyReadPart] = {}
     for part in parts:
         known = daily_read_parts.setdefault((part.pattern, part.enforced, frozenset(part.versions)), part)
