@@ -88,3 +88,16 @@ def test_files_are_loaded_though_other_columns_have_a_source(
     assert {(*cells[:3], cells[4]) for cells in found} == {
         ("D.S.A", "Table", None, "OBJECT"), ("D.S.C", "Table", None, "OBJECT"),
     }  # fmt: skip
+
+
+def test_a_column_may_be_from_files_where_another_has_a_source(tmp_path: Path) -> None:
+    joined = copied(1, B, A)
+    for name in ("direct_objects_accessed", "base_objects_accessed"):
+        joined[name] = [*joined[name], STAGE]
+    joined["objects_modified"][0]["columns"].append({"columnName": "ID", "directSources": [], "baseSources": []})
+    told = exports.ndjson([joined], tmp_path / "rows.ndjson")
+    assert exports.export([told], tmp_path / "out", "--outputs", "graph") == 0
+    graph = load(tmp_path / "out")
+    answer = ask(graph, find("root-cause"), {"object_name": "D.S.A", "column_name": "ID"})
+    assert not answer.rows
+    assert any("do not say which column came from which: query q1." in note for note in answer.notes)
