@@ -22,6 +22,8 @@ LATE: Final = datetime.max.replace(tzinfo=UTC)
 Solution = dict[str, str]
 """A row of a SELECT as variable -> text, empty where nothing is bound."""
 SAME_NAME: Final = "ah:sameNameAs"
+TABLE_STAGE: Final = "Table Stage"
+"""The kind of the stage that each table has, ``@%T``."""
 _ACCESSES: Final = ("prov:qualifiedUsage", "ah:accessPattern")
 
 
@@ -310,6 +312,15 @@ class Lookups:
             domain = self.text(thing, "ah:domain") or "Object"
             holders.append(names[-1] if names else NameHolder("", thing, domain, ident, "", None))
         return sorted(holders, key=lambda holder: holder.domain)
+
+    def table_of_stage(self, stage: NameHolder) -> NameHolder | None:
+        """The table, under its latest name, whose own stage (``@%T``) this is: the stage has the id of the table (view,
+        ``objectId``). None for anything else, and where no row gives the table.
+        """
+        if stage.domain != TABLE_STAGE or stage.ident is None:
+            return None
+        same_id = (one for one in self.of_id(stage.ident) if one.since and one.account == stage.account)
+        return next((one for one in same_id if one.domain.lower().endswith("table")), None)
 
     def is_of_kind(self, iri: str, kind: str) -> bool:
         """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""

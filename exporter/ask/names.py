@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+from exporter.ask.lookups import TABLE_STAGE
 from exporter.ask.parameters import Parameter, ParameterValues, instant, values_of
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
@@ -191,6 +192,13 @@ def _of_name(
             [*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)]
         )
         resolved.notes.append(f"No object that was called {name} has {restrictions}. There is:{_listed(holders)}")
+        resolved.notes += [
+            f"Rows have the stage of {holder.thing} under the name {stage.name}: ask without a name, by "
+            f"--param object_id={stage.ident} --param domain='{TABLE_STAGE}'."
+            for holder in {holder.iri: holder for holder in holders}.values()
+            for stage in _of_kinds(graph, graph.of_id(holder.ident or ""), kinds)
+            if stage.domain == TABLE_STAGE and stage.account == holder.account
+        ]
     return matching
 
 
@@ -223,6 +231,7 @@ def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: R
     """Where things of several kinds have one name, takes the question's default kind, if the other names are of that
     kind too; otherwise raises UsageError. Names that mean things of one kind each combine, whatever the kinds are.
     """
+    _leave_out_stages_of_tables(domain, by_name, resolved)
     kinds = {name: set(filter(None, map(_kind_of_name, holders))) for name, holders in by_name.items()}
     for name, holders in by_name.items():
         if len(kinds[name]) < 2:
@@ -238,6 +247,24 @@ def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: R
             f"{name} is the name of several kinds of things. Choose one with --param {domain.name}=KIND:"
             + _listed(holders)
         )
+
+
+def _leave_out_stages_of_tables(
+    domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters
+) -> None:
+    """A name is that of a table, and not of the table's own stage (``@%T``), which always has the same name."""
+    others = {name: [holder for holder in holders if holder.domain != TABLE_STAGE] for name, holders in by_name.items()}
+    clear = {
+        name: holders for name, holders in others.items()
+        if holders != by_name[name] and {_kind_of_name(holder) for holder in holders} - {None} == {"Table"}
+    }  # fmt: skip
+    by_name.update(clear)
+    if clear:
+        resolved.params[domain.name] = sorted({holder.domain for holders in by_name.values() for holder in holders})
+        resolved.notes += [
+            f"{name}: the table is used, and not its stage (@%). For that one: --param {domain.name}='{TABLE_STAGE}'."
+            for name in clear
+        ]
 
 
 def _kind_of_name(holder: NameHolder) -> str | None:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from exporter.ask import stores
 from exporter.ask.answers import Answer
+from exporter.ask.lookups import TABLE_STAGE
 from exporter.ask.notes.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
 from exporter.ask.questions import Question, questions
@@ -299,10 +300,12 @@ class Site:
 
     def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
-        rows of the others that had it. An object of the account whose rows name it comes before those of others.
+        rows of the others that had it. An object of the account whose rows name it comes before those of others, a
+        table before its own stage.
         """
         answer = self.ask("page-named", {"object_name": name, "location": name})
-        answer = replace(answer, rows=sorted(answer.rows, key=lambda row: bool(self.other_account(str(row[0])))))
+        rows = sorted(answer.rows, key=lambda row: (bool(self.other_account(str(row[0]))), row[1] == TABLE_STAGE))
+        answer = replace(answer, rows=rows)
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
             return None, answer

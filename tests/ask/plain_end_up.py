@@ -156,11 +156,16 @@ class _Search:
     def _by_object(self, readers: set[str], through: dict[str, set[str]]) -> Iterator[Arrival]:
         told = {one.target.state for one in self.history.copies if one.source.name}
         told -= set(self._through_shared(through))
+        # What is read without columns, such as a stage, is the source of none.
+        shown: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for query_id, kind, key in self.readers:
+            shown[query_id, key] |= self.history.queries[query_id].shown[kind, key][1]
+        as_whole = {query_id for (query_id, _), columns in shown.items() if not columns}
         first = {
             state
             for query_id in readers
             for state in self.history.queries[query_id].makes.values()
-            if state not in told or query_id in self.cut
+            if state not in told or query_id in self.cut or query_id in as_whole
         }
         states = past.reached(first, self.history.onward)
         for query in self.history.queries.values():

@@ -218,3 +218,20 @@ def test_reads_by_day_say_what_they_cannot_tell_apart(tmp_path: Path) -> None:
     found = {(row[0], row[3], row[6], row[7]) for row in answer.rows}
     assert ("D.S.HELPER", None, "MAIL", "MASKED") in found
     assert any("The user may have done the others alone" in note for note in answer.notes)
+
+
+def test_what_the_call_of_an_agent_ran_is_told(tmp_path: Path) -> None:
+    """The rows of what it ran name no agent: that is known from their root and parent alone."""
+    call = {"objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR"}
+    rows = [
+        read(1, [call], agents_info=[CORTEX]),
+        read(2, [call], parent_query_id="q1", root_query_id="q1"),
+        read(3, [of(TABLE, "MAIL")], parent_query_id="q2", root_query_id="q1"),
+        read(4, [of(TABLE, "MAIL")], parent_query_id="q1", root_query_id="q1", agents_info=[CORTEX]),
+        read(5, [of(TABLE, "MAIL")]),
+    ]
+    graph = exported(tmp_path, rows)
+    (note,) = [note for note in asked(graph).notes if note.startswith("Within queries of agents")]
+    assert "whose own rows name no agent: queries q2, q3. The answer lacks what they read" in note
+    for given in ({"until": "2026-03-02T00:00:00Z"}, {"agent_name": "D.S.OTHER"}):
+        assert not any("Within queries" in note for note in asked(graph, **given).notes)

@@ -1,4 +1,4 @@
-"""``end-up``: of a name that two objects had in turn, and of what went to an object with a view over it."""
+"""``end-up``: of a name that two objects had in turn, of files, and of what went to an object with a view over it."""
 
 from __future__ import annotations
 
@@ -66,3 +66,38 @@ def test_views_over_what_is_known_as_a_whole_are_told(tmp_path: Path) -> None:
     found = asked([loaded, *seen], tmp_path, object_name="D.S.ST", domain="Stage")
     assert [cells[0] for cells in found.rows] == ["D.S.A"]
     assert "Over what the data went to, and not in the answer: D.S.V." in "\n".join(found.notes)
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("source", [STAGE, {**table(9, "D.S.ICE"), "columns": []}, {"location": "s3://bucket/path/"}])
+@pytest.mark.parametrize("of_files", [[], None])
+def test_files_are_loaded_though_other_columns_have_a_source(
+    of_files: list[Json] | None, source: Json, reads: str, tmp_path: Path
+) -> None:
+    """A query fills D.S.A from files, joined with D.S.B: a stage has no columns (beyond_the_documents.md), so it is the
+    source of none, but what it has is in D.S.A, and in what that fills.
+    """
+    joined = copied(1, B, A)
+    for name in ("direct_objects_accessed", "base_objects_accessed"):
+        joined[name] = [*joined[name], source]
+    joined["objects_modified"][0]["columns"].append(
+        {"columnId": 77, "columnName": "ID", "directSources": of_files, "baseSources": of_files}
+    )
+    name = source.get("objectName", source.get("location"))
+    found = asked([joined, copied(2, A, C)], tmp_path, reads, object_name=name).rows
+    assert {(*cells[:3], cells[4]) for cells in found} == {
+        ("D.S.A", "Table", None, "OBJECT"), ("D.S.C", "Table", None, "OBJECT"),
+    }  # fmt: skip
+
+
+def test_a_column_may_be_from_files_where_another_has_a_source(tmp_path: Path) -> None:
+    joined = copied(1, B, A)
+    for name in ("direct_objects_accessed", "base_objects_accessed"):
+        joined[name] = [*joined[name], STAGE]
+    joined["objects_modified"][0]["columns"].append({"columnName": "ID", "directSources": [], "baseSources": []})
+    told = exports.ndjson([joined], tmp_path / "rows.ndjson")
+    assert exports.export([told], tmp_path / "out", "--outputs", "graph") == 0
+    graph = load(tmp_path / "out")
+    answer = ask(graph, find("root-cause"), {"object_name": "D.S.A", "column_name": "ID"})
+    assert not answer.rows
+    assert any("do not say which column came from which: query q1." in note for note in answer.notes)

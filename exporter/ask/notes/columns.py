@@ -133,7 +133,8 @@ _LOOKED_AT: Final = 10_000
 
 def without_column_sources(asked: Asked) -> Iterator[str]:
     """For an empty answer that follows columns: queries that read the object and wrote another one (or, upward, that
-    wrote it), and whose rows give no source of any column.
+    wrote it), and whose rows give no source of any column; upward also of the column that is asked for, if the query
+    read something of which rows give no columns at all, such as a stage.
     """
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
     things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects or _set_things(asked)}
@@ -144,7 +145,8 @@ def without_column_sources(asked: Asked) -> Iterator[str]:
     queries = {
         query
         for made in islice(written, _LOOKED_AT)
-        if any(graph.objects(made, "prov:wasDerivedFrom")) and not _has_sources(graph, made)
+        if any(graph.objects(made, "prov:wasDerivedFrom"))
+        and (not _has_sources(graph, made) or (is_up and _may_be_from_a_whole(asked, made)))
         for query in graph.objects(made, "prov:wasGeneratedBy")
         if asked.has_activity(query)
     }
@@ -219,6 +221,24 @@ def _set_things(asked: Asked) -> set[str]:
         (node, place) for name, place in _SET_ON.get(asked.name, {}).items() for node in asked.graph.of_class(name)
     )
     return {thing for node, place in islice(places, _LOOKED_AT) for thing in asked.graph.objects(node, place)}
+
+
+def _may_be_from_a_whole(asked: Asked, made: str) -> bool:
+    """Whether a column of a version that is asked for has no source, and the version was derived from something of
+    which rows give no columns.
+    """
+    graph, names = asked.graph, asked.match_names("column_name")
+    is_untold = any(
+        not any(graph.objects(part, "prov:wasDerivedFrom"))
+        for part in graph.subjects("dcterms:isPartOf", made)
+        for column in graph.objects(part, "prov:specializationOf")
+        if not names or names.intersection(graph.objects(column, "ah:matchName"))
+    )
+    return is_untold and any(
+        not any(graph.subjects("ah:columnOf", thing))
+        for state in graph.objects(made, "prov:wasDerivedFrom")
+        for thing in graph.objects(state, "prov:specializationOf")
+    )
 
 
 def _has_sources(graph: Lookups, made: str) -> bool:

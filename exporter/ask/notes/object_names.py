@@ -219,7 +219,7 @@ def held_by_several(asked: Asked) -> Iterator[str]:
                 if holder.iri in asked.things:
                     groups[holder.account, _kind(holder.domain)].append(holder)
             for every in groups.values():
-                holders = _open(every, time)
+                holders = [holder for holder in _open(every, time) if _table_has_it(asked.graph, holder, time)]
                 last = _has_it(asked, name, holders, time) if len(holders) > 1 else None
                 if last is not None:
                     yield from _several(asked, name, when, holders, last)
@@ -238,7 +238,7 @@ def _several(asked: Asked, name: str, when: str, holders: Sequence[NameHolder], 
     if has_rows or asked.answer.rows:
         yield (
             f"{when} {len(holders)} objects{owner} have the name {name}, as far as rows tell, as after a SWAP of its "
-            f"schema, or beside a temporary table. The answer is of all of them. {how}: "
+            f"schema, beside a temporary table, or while a statement replaces it. The answer is of all of them. {how}: "
             + (f"ask by {ident}." if has_rows else f"by {ident} the answer is empty.")
         )
 
@@ -251,6 +251,32 @@ def _kind(domain: str) -> str:
 def _open(holders: Sequence[NameHolder], time: datetime) -> list[NameHolder]:
     """The objects with an id that have the name at a time."""
     return [holder for holder in holders if holder.ident and holder.holds(time)]
+
+
+def _table_has_it(graph: Lookups, holder: NameHolder, time: datetime) -> bool:
+    """Whether the table of a stage has the name then, too; true for all else."""
+    table = graph.table_of_stage(holder)
+    return table is None or any(one.key == holder.key and one.holds(time) for one in graph.names_of(table.iri))
+
+
+def stages_of_tables(asked: Asked) -> Iterator[str]:
+    """A note on stages of tables: they are renamed, swapped and dropped with the tables, of which their rows say
+    nothing.
+    """
+    graph, texts = asked.graph, list[str]()
+    listed = {row["object_name"] or "" for row in asked.answer.dicts()} if asked.name == "unused-objects" else ()
+    stages = [stage for name in listed for stage in graph.holders(name)]
+    stages += [stage for thing in asked.things for stage in graph.names_of(thing)]
+    for stage in sorted(dict.fromkeys(stages), key=lambda stage: stage.order):
+        table = graph.table_of_stage(stage)
+        if table is not None and stage.until is None and not (table.key == stage.key and table.until is None):
+            now = f"is called {table.name}" if table.until is None else f"has no name since {table.until}"
+            texts.append(f"{stage.name}, the stage of {table.thing}, which {now}")
+    if texts:
+        yield (
+            "The stage of a table is renamed, swapped and dropped with it, which rows of the stage do not say: "
+            f"{first_of(texts, _SHOWN, '; ')}."
+        )
 
 
 def _shown(holder: NameHolder, time: datetime) -> datetime:
