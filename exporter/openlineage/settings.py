@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from exporter import __version__
 from exporter.errors import UsageError
 from exporter.model.facts import History
 from exporter.openlineage.helpers import check_patterns
+from exporter.version import __version__
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 """``producer`` and ``_producer``: the program that made an event or a facet."""

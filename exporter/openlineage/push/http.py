@@ -26,9 +26,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, LocationParseError, SSLError
 
-from exporter import __version__
 from exporter.errors import UsageError
 from exporter.openlineage.push.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
+from exporter.version import __version__
 
 if TYPE_CHECKING:
     import socket
