@@ -19,8 +19,8 @@ from exporter.system.terminal import counted
 from exporter.version import MODEL
 
 if TYPE_CHECKING:
-    from exporter.engines.places import Place
     from exporter.input.find import InputOfViews
+    from exporter.publish.places import Place
     from exporter.settings import Settings
 
 STATE: Final = "state"

@@ -11,8 +11,8 @@ import pytest
 
 from exporter.cli import main
 from exporter.engines import export as pipeline
-from exporter.engines.places import LocalPlace
 from exporter.model.fact_tables import FACTS
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 from exporter.settings import spelled
 from exporter.version import __version__

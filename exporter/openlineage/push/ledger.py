@@ -7,7 +7,7 @@ again. The file is flushed to disk once a second and at the end; what a failing 
 sent again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
-that replaces a folder passes the ledger on to the new one (:mod:`exporter.engines.places`).
+that replaces a folder passes the ledger on to the new one (:mod:`exporter.publish.places`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from exporter.errors import UsageError
-from exporter.input.formats import is_remote, local
+from exporter.input.formats import local
 from exporter.publish import manifest
 from exporter.system import folders, private
 
@@ -325,12 +325,3 @@ def _resolved(out: str) -> Path:
             f"{out}: the working folder was removed or replaced (as an export to . replaces it); change to it again "
             "by its path, and call again"
         ) from None
-
-
-def place_of(out: str, mode: int = private.FOLDER) -> Place:
-    """The place of a path or URI. ``mode``: of its folders. Raises UsageError if it cannot be used."""
-    if is_remote(out):
-        from exporter.engines.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
-
-        return HadoopPlace(out, mode)
-    return LocalPlace(out, mode)

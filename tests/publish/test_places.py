@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.engines.places import LocalPlace
 from exporter.errors import UsageError
+from exporter.publish.places import LocalPlace
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
 from tests.publish.test_publication import files
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HOLD: Final = """
 import sys, time
-from exporter.engines.places import LocalPlace
+from exporter.publish.places import LocalPlace
 with LocalPlace(sys.argv[1]).held():
     print("held", flush=True)
     time.sleep(60)
