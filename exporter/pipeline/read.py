@@ -29,8 +29,8 @@ from exporter.pipeline.outcome import Counts, Unknown
 from exporter.privacy import earlier_users, known_users
 from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
+from exporter.privacy.key import Key
 from exporter.privacy.lines import Lines, lines_of
-from exporter.privacy.pseudonyms import Key
 from exporter.privacy.sql_text import without_sql
 from exporter.privacy.user_text import OF_HISTORY, TEXT, is_own_word
 

@@ -44,7 +44,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob

@@ -16,7 +16,7 @@ from exporter.input.row import Row, Unreadable
 from exporter.model.facts import History
 from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 from tests.histories import random_history
 from tests.input import noise
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD

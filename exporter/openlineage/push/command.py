@@ -292,7 +292,7 @@ class _Push:
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
         self._progress = PushProgress(advises=choices.runs == "all")
         try:
-            self._delivery.run(self.counts, self._progress, choices.concurrency)
+            self._delivery.run(self.counts, self._progress.show, choices.concurrency)
         except KeyboardInterrupt:
             interrupted = True
         finally:

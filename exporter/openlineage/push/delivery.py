@@ -15,7 +15,7 @@ import json
 import queue
 import time
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -27,7 +27,6 @@ from exporter.openlineage.push.ledger import Ledger
 from exporter.openlineage.push.secrecy import AnswerKind, BackendAnswer
 
 if TYPE_CHECKING:
-    from exporter.openlineage.push.command import PushProgress
     from exporter.openlineage.push.index import Index, Item
     from exporter.openlineage.push.plan import PushCounts
 
@@ -133,13 +132,13 @@ class Delivery:
         self._suspects: list[_Failure] = []
         self._last_success = time.monotonic()
 
-    def run(self, counts: PushCounts, progress: PushProgress, concurrency: int) -> None:
-        """Sends everything that is not settled; keeps ``counts`` and ``progress`` up to date.
+    def run(self, counts: PushCounts, show: Callable[[PushCounts, Index], None], concurrency: int) -> None:
+        """Sends everything that is not settled; keeps ``counts`` up to date. ``show``: called after each event.
 
         Raises an interruption by the user, or a fault of the program in any thread, after all threads have ended: then
         the ledger and ``counts`` have what they delivered.
         """
-        self._counts, self._progress = counts, progress
+        self._counts, self._show = counts, show
         try:
             with ThreadPoolExecutor(concurrency if self._is_parallel else 1) as self._pool:
                 try:
@@ -205,7 +204,7 @@ class Delivery:
         self.reduced += result.is_reduced
         if result.answer is not None:
             self._classify(_Failure(item, result.answer, result.tries))
-        self._progress.show(self._counts, self._index)
+        self._show(self._counts, self._index)
         for follower in self._order.done(node):
             if not self._pace.stopped.is_set():
                 self._start(follower)
