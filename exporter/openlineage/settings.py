@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from exporter.errors import UsageError
-from exporter.model.facts import History
+from exporter.input.query_history import History
 from exporter.version import __version__
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"

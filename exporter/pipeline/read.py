@@ -16,11 +16,10 @@ from msgspec import structs
 from exporter.input import documented_form
 from exporter.input.documented_form import NOT_ONE_OBJECT, plain_text
 from exporter.input.limits import shortened
-from exporter.input.query_history import read_history
+from exporter.input.query_history import History, read_history
 from exporter.input.reading import read_line, read_row
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
-from exporter.model.facts import History
 from exporter.model.identifiers import uncut
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of

@@ -25,9 +25,9 @@ import msgspec
 
 from exporter.errors import RefusedError
 from exporter.input.aggregates import is_id
+from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row
-from exporter.model.facts import History
 from exporter.pipeline.messages import (
     AT_RANK,
     Message,

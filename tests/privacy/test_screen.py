@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
+from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row, Unreadable
-from exporter.model.facts import History
 from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
