@@ -32,8 +32,8 @@ from exporter.mcp.tool import (
     text,
 )
 from exporter.serve import periods
-from exporter.serve.lineage.flows import VIEWS, Direction, Flow, Lineage, LineageNode, edge, read_lineage
-from exporter.serve.site import CUT, QUERY_PARTS, PageSubject, SiteObject, solutions
+from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
+from exporter.serve.site import CUT, QUERY_PARTS, VIEW_KINDS, PageSubject, SiteObject, solutions
 from exporter.system.terminal import visible
 
 # --- questions, search, objects, queries ------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
-    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
+    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {})}
     if others.rows:
         absent = {part: f"{what} alone; rows may say it of others of its name" for part, what in absent.items()}
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
