@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks import push
 from benchmarks.generate import Sizes, write
-from exporter.openlineage.push.ledger import fingerprint
+from exporter.backends.ledger import fingerprint
 from exporter.publish import manifest
 
 if TYPE_CHECKING:

@@ -8,19 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from exporter.version import __version__
+
 if TYPE_CHECKING:
     from exporter.api import Graph, export, push
     from exporter.errors import ExporterError, RefusedError, UsageError
 
-__all__ = ["ExporterError", "Graph", "RefusedError", "UsageError", "export", "push"]
-
-__version__ = "0.1.0"
-MODEL = "0.7.0"  # of the graph: ontology/access-history.ttl, owl:versionInfo
-VERSIONS = f"{__version__} (model {MODEL})"
+__all__ = ["ExporterError", "Graph", "RefusedError", "UsageError", "__version__", "export", "push"]
 
 
 def __getattr__(name: str) -> Any:
-    """The names for scripts are imported when they are used: most modules import the version alone."""
+    """The names for scripts are imported when they are used: a module of the program does not need the others."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("exporter.errors" if name.endswith("Error") else "exporter.api"), name)

@@ -34,7 +34,7 @@ from exporter.system import files
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
-    from exporter.openlineage.push.command import Pushed
+    from exporter.backends.command import Pushed
     from exporter.publish.report import Report
 
 __all__ = ["SETTINGS", "Graph", "export", "push"]
@@ -82,8 +82,8 @@ def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | Non
     (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. Raises UsageError where the folder
     has no events, no backend is configured, or a choice cannot be used.
     """
-    from exporter.openlineage.push.command import deliver  # noqa: PLC0415 - only who pushes needs a client
-    from exporter.openlineage.push.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
+    from exporter.backends.command import deliver  # noqa: PLC0415 - only who pushes needs a client
+    from exporter.backends.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
 
     _require_known(choices, [field.name for field in fields(PushOptions)])
     path = Path(files.path_of("folder", folder))

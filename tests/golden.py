@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
-from exporter import __version__
 from exporter.cli import main
+from exporter.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,8 +17,8 @@ from typing import Final
 
 import pytest
 
-from exporter import VERSIONS
 from exporter.system import files as resources
+from exporter.version import VERSIONS
 
 ROOT: Final = Path(__file__).parents[1]
 SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]

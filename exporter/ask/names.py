@@ -18,7 +18,7 @@ from exporter.ask.lookups import TABLE_STAGE
 from exporter.ask.parameters import Parameter, ParameterValues, instant, values_of
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
-from exporter.privacy.pseudonyms import PSEUDONYM
+from exporter.privacy.key import PSEUDONYM
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import Final
 
 import click
 
-from exporter import VERSIONS
 from exporter.cli import export, folder, messages, query
 from exporter.cli.commands import COMPLETION, HELP, Argument, Program, ProgramRun, answer_shell, shown
 from exporter.errors import ExporterError
 from exporter.system import faults, terminal
+from exporter.version import VERSIONS
 
 _EPILOG: Final = """Examples:
   exporter fetch --connection lineage --out rows

@@ -16,9 +16,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.backends.profiles import PushOptions
 from exporter.errors import UsageError, described, without_passwords
 from exporter.input import formats
-from exporter.openlineage.push.profiles import PushOptions
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
 from exporter.settings import Settings, spelled_if_any

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from exporter.backends.profiles import LETTER_CASES, PROFILES
 from exporter.cli import messages
 from exporter.cli.commands import (
     EXPORTED,
@@ -27,7 +28,6 @@ from exporter.cli.commands import (
 from exporter.cli.messages import say, warn
 from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
-from exporter.openlineage.push.profiles import LETTER_CASES, PROFILES
 from exporter.system.progress import Progress
 from exporter.system.terminal import print_result
 
@@ -234,9 +234,9 @@ def _push(  # noqa: PLR0913 - the options of the command
     as_json: bool | None,
     **options: Any,
 ) -> int:
+    from exporter.backends.command import preview, push
+    from exporter.backends.verify import sample_size
     from exporter.cli.configuration import load_push
-    from exporter.openlineage.push.command import preview, push
-    from exporter.openlineage.push.verify import sample_size
 
     if dry_run and verify:
         raise UsageError("--dry-run connects to nothing, and --verify reads from the backend: give one of them")

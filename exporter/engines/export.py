@@ -17,12 +17,12 @@ from typing import Final
 
 from exporter.ask import stores
 from exporter.engines import local
-from exporter.engines.places import LocalPlace, Place, place_of
 from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
+from exporter.input.formats import is_remote
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
@@ -31,6 +31,7 @@ from exporter.pipeline.outcome import Outcome, outcome, results_of
 from exporter.pipeline.read import Record, read
 from exporter.pipeline.texts import checks, facts_output
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
+from exporter.publish.places import LocalPlace, Place
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_row_counts, refuse_too_few_rows, summarise
 from exporter.settings import DEFAULT_ACCOUNT, Settings
@@ -153,8 +154,17 @@ def continued(settings: Settings) -> Settings:
     """The settings of an update, with the account of DIR if none is given; others are unchanged."""
     if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
         return settings
-    account = account_of(place_of(settings.out, int(settings.mode, 8)))
+    account = account_of(_place(settings))
     return settings.of_account(account) if account else settings
+
+
+def _place(settings: Settings) -> Place:
+    """The place of DIR. Raises UsageError if it cannot be used."""
+    if is_remote(settings.out):
+        from exporter.engines.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
+
+        return HadoopPlace(settings.out, int(settings.mode, 8))
+    return LocalPlace(settings.out, int(settings.mode, 8))
 
 
 def _exported(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
@@ -163,7 +173,7 @@ def _exported(settings: Settings, progress: Progress, say: Callable[[str], None]
         checks(job.shapes)
     if settings.update:
         check_by_day(job)
-    place = place_of(settings.out, int(settings.mode, 8))
+    place = _place(settings)
     output = OutputFolder(settings.out, place.paths)
     is_inside = output.contains(os.curdir)
     input_of_views = _input_of_views(settings, output)

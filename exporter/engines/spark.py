@@ -20,7 +20,6 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from exporter import VERSIONS
 from exporter.engines import session
 from exporter.engines.local import collect_garbage_rarely
 from exporter.errors import ExporterError, UsageError
@@ -31,6 +30,7 @@ from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication
 from exporter.system import files
+from exporter.version import VERSIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

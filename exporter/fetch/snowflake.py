@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import ExporterError, UsageError
 from exporter.input import aggregates, find
+from exporter.input.query_history import HISTORY_COLUMNS
 from exporter.input.row import STRUCTURED, Row
-from exporter.model.facts import HISTORY_COLUMNS
 from exporter.settings import spelled
 
 if TYPE_CHECKING:

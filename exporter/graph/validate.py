@@ -13,7 +13,7 @@ from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import Documents, MemoryGraph
 from exporter.graph.shapes.on_graph import Result, violations
 from exporter.graph.shapes.on_graph import validate as by_compiled
-from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.reading import compiled, shapes_graph
 from exporter.graph.store import graph_files
 from exporter.system.folders import steady
 from exporter.system.terminal import visible
@@ -62,7 +62,7 @@ def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()
     files, triples = steady(path, read)
     if not triples:
         raise UsageError(f"{path}: holds no triples, so there is nothing to validate")
-    source, nodes = ShapesGraph(shapes_dirs), len({triple.subject for triple in triples})
+    source, nodes = shapes_graph(shapes_dirs), len({triple.subject for triple in triples})
     counted = Counted(files, len(triples), nodes, source.count())
     triples.extend(hierarchy())
     if by == "compiled":

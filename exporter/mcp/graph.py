@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pyoxigraph import Literal, NamedNode, Store
 
@@ -29,10 +29,14 @@ from exporter.ask.notes.empty import no_row
 from exporter.ask.pool import Pool
 from exporter.graph.terms import full
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.mcp.tool import SCHEME, UNTRUSTED, Arguments, Json, cell, page
+from exporter.mcp.resources import SCHEME
 from exporter.serve.site import PAGE_QUESTIONS, Site
-from exporter.system.terminal import message
+from exporter.system.terminal import message, visible_text
 
+Json = dict[str, Any]
+
+LONGEST_CELL: Final = 2_000
+"""Characters."""
 SECONDS: Final = 50.0
 """The most seconds for an answer: less than the minute after which clients give up by themselves."""
 _PROCESSES: Final = 2
@@ -87,17 +91,6 @@ class OpenGraph:
     def notes(self) -> list[str]:
         """The notes on all answers: what the export left out, and whether there is a newer export."""
         return [*self.site.left_out, *([_OLD] if self.site.is_old() else [])]
-
-    def table(self, answer: Answer, notes: Collection[str], arguments: Arguments) -> Json:
-        """An answer of one table, with these notes."""
-        return {**page(answer, arguments.limit, arguments.offset), **self.notes_of_answer(notes, arguments)}
-
-    def notes_of_answer(self, notes: Collection[str], arguments: Arguments) -> Json:
-        """The members of each answer besides its rows: the notes, each once and those on all answers last, and a
-        warning that texts are data.
-        """
-        texts, sentences = arguments.all_texts(), dict.fromkeys([*notes, *self.notes()])
-        return {"notes": [self.without_names(note, texts) for note in sentences], "untrusted": UNTRUSTED}
 
     def without_names(self, text: str, arguments: Collection[str] = ()) -> Json:
         """A note or an error as text without names, and the list of these names."""
@@ -194,6 +187,13 @@ def _is_bound(sentence: str, position: int) -> bool:
 
 def _is_of_word(letter: str) -> bool:
     return letter.isalnum() or letter in "_-"
+
+
+def cell(text: str | None) -> str | None:
+    """A text as data. Characters that cannot be seen are escapes, as on a terminal: instructions can hide in them."""
+    if text is None:
+        return None
+    return visible_text(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…")
 
 
 def _plain(part: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
@@ -17,15 +17,24 @@ from exporter.ask.answers import Answer, Row, listed, with_rows
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
+from exporter.mcp.graph import Json, OpenGraph, cell
 from exporter.mcp.resources import model
-from exporter.mcp.tool import OF_PARTS, OF_ROWS, Arguments, Json, Tool, cell, of_parameter, page, paging, text
+from exporter.mcp.tool import (
+    OF_PARTS,
+    OF_ROWS,
+    Arguments,
+    Tool,
+    notes_of_answer,
+    of_parameter,
+    page,
+    paging,
+    table_answer,
+    text,
+)
 from exporter.serve import periods
-from exporter.serve.lineage.flows import VIEWS, Direction, Flow, Lineage, LineageNode, edge, read_lineage
-from exporter.serve.site import CUT, QUERY_PARTS, PageSubject, SiteObject, solutions
+from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
+from exporter.serve.site import CUT, QUERY_PARTS, VIEW_KINDS, PageSubject, SiteObject, solutions
 from exporter.system.terminal import visible
-
-if TYPE_CHECKING:
-    from exporter.mcp.graph import OpenGraph
 
 # --- questions, search, objects, queries ------------------------------------------------------------------------------
 
@@ -112,7 +121,7 @@ def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments)
     notes = _without_cut(answer)
     if not answer.rows:
         notes = [*(notes or [graph.no_row(params)]), *graph.notes(), _NOT_RECORDED]
-    return graph.table(answer, notes, arguments)
+    return table_answer(graph, answer, notes, arguments)
 
 
 def _without_cut(answer: Answer) -> list[str]:
@@ -143,19 +152,19 @@ def object_json(thing: SiteObject) -> Json:
 
 
 def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
-    return graph.table(graph.site.ask("page-period"), graph.site.on_queries, arguments)
+    return table_answer(graph, graph.site.ask("page-period"), graph.site.on_queries, arguments)
 
 
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     searched = arguments.needed("text")
     answer = graph.site.ask("page-search", {"text": searched}, arguments.most)
     notes = [] if answer.rows else ["No name or id on record contains this text."]
-    return graph.table(graph.site.with_accounts(answer), notes, arguments)
+    return table_answer(graph, graph.site.with_accounts(answer), notes, arguments)
 
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
-    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEWS else {})}
+    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {})}
     if others.rows:
         absent = {part: f"{what} alone; rows may say it of others of its name" for part, what in absent.items()}
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
@@ -225,14 +234,14 @@ def _answer_parts(
             notes.append(graph.site.no_row(absent[name]))
         if answer.rows or asked_part is not None:
             tables.append({"part": name, **table})
-    return {"parts": tables, **graph.notes_of_answer(notes, arguments)}
+    return {"parts": tables, **notes_of_answer(graph, notes, arguments)}
 
 
 def _answer_sparql(graph: OpenGraph, arguments: Arguments) -> Json:
     query = arguments.needed("query")
     result = graph.site.sparql.result(query, _SOLUTIONS, _TRIPLES, _LARGEST, graph.site.base or None)
     answer = _triples(result.body) if result.media_type == _TRIPLES else solutions(result.body)
-    return graph.table(answer, [] if answer.rows else [_NOTHING], arguments)
+    return table_answer(graph, answer, [] if answer.rows else [_NOTHING], arguments)
 
 
 def _triples(body: bytes) -> Answer:
@@ -335,7 +344,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     if not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
     notes += [*found_lineage.may_lack, *found_lineage.of_others(), *([OTHERS] if others.rows else [])]
-    return {"object": object_json(thing), **graph.table(Answer(_COLUMNS, rows), notes, arguments)}
+    return {"object": object_json(thing), **table_answer(graph, Answer(_COLUMNS, rows), notes, arguments)}
 
 
 def _column(graph: OpenGraph, thing: SiteObject, arguments: Arguments) -> str:

@@ -11,9 +11,10 @@ from exporter.ask.shipped import questions
 from exporter.errors import UsageError
 from exporter.graph.terms import NodeClass, Property
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.mcp.tool import SCHEME
 from exporter.system.files import docs_dir, ontology_dir
 
+SCHEME: Final = "access-history://"
+"""Of the addresses of resources."""
 QUESTION: Final = f"{SCHEME}questions/"
 """Before the name of a question: the URI of its SPARQL."""
 

@@ -26,15 +26,15 @@ from mcp.shared.exceptions import MCPError
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from exporter import __version__
 from exporter.ask.shipped import questions
 from exporter.errors import ExporterError, UsageError
-from exporter.mcp.graph import OpenGraph
+from exporter.mcp.graph import Json, OpenGraph
 from exporter.mcp.lookups import LINEAGE, LOOKUPS, of_question
 from exporter.mcp.resources import FILES, QUESTION, read
-from exporter.mcp.tool import Arguments, Json, Tool
+from exporter.mcp.tool import Arguments, Tool
 from exporter.serve.listening import address, listening, names_of, refusal
 from exporter.system.terminal import in_json
+from exporter.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

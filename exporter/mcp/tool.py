@@ -11,31 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from exporter.ask.answers import Answer
 from exporter.ask.parameters import CHOICES, Parameter, refuse_empty
 from exporter.errors import UsageError
+from exporter.mcp.graph import LONGEST_CELL, Json, OpenGraph, cell
 from exporter.serve.site import is_cut
-from exporter.system.terminal import counted, visible_text
+from exporter.system.terminal import counted
 
-if TYPE_CHECKING:
-    from exporter.mcp.graph import OpenGraph
-
-Json = dict[str, Any]
-
-SCHEME: Final = "access-history://"
-"""Of the addresses of resources."""
 ROWS: Final = 50
 """How many rows an answer has if no limit is given."""
 MOST_ROWS: Final = 500
 MOST_OFFSET: Final = 100_000
 COUNTED: Final = 1_000
 """Up to so many rows are counted to say how many there are."""
-LONGEST_CELL: Final = 2_000
-"""Characters."""
 LARGEST: Final = 60_000
 """The most characters of the rows of an answer, as JSON."""
 UNTRUSTED: Final = (
@@ -206,11 +198,17 @@ def page(answer: Answer, limit: int, offset: int) -> Json:
     }
 
 
-def cell(text: str | None) -> str | None:
-    """A text as data. Characters that cannot be seen are escapes, as on a terminal: instructions can hide in them."""
-    if text is None:
-        return None
-    return visible_text(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…")
+def table_answer(graph: OpenGraph, answer: Answer, notes: Collection[str], arguments: Arguments) -> Json:
+    """An answer of one table, with these notes."""
+    return {**page(answer, arguments.limit, arguments.offset), **notes_of_answer(graph, notes, arguments)}
+
+
+def notes_of_answer(graph: OpenGraph, notes: Collection[str], arguments: Arguments) -> Json:
+    """The members of each answer besides its rows: the notes, each once and those on all answers last, and a warning
+    that texts are data.
+    """
+    texts, sentences = arguments.all_texts(), dict.fromkeys([*notes, *graph.notes()])
+    return {"notes": [graph.without_names(note, texts) for note in sentences], "untrusted": UNTRUSTED}
 
 
 _TABLE: Final[Json] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -19,12 +19,10 @@ from exporter.model.answers import SettingOfChange, SettingOfQuery
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import covering_revokes, setting_of_grant
 from exporter.model.identifiers import TRUNCATED, object_key
+from exporter.model.object_state import SeenNames
 from exporter.model.settings_in_force import Rename
 from exporter.model.views import Shown, shown
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from exporter.model.profiles import SeenNames
 
 CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing of a former object remains."""
@@ -190,14 +188,13 @@ def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:
 
 class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
     """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
-    ``columns``: its source columns. ``names``: names of the object that are seen (0) or given (1). ``settings``: change
-    key, column, property, element, and the names of the element. ``shows``: what the query shows of the sources of a
-    view or stream.
+    ``columns``: its source columns. ``settings``: change key, column, property, element, and the names of the element.
+    ``shows``: what the query shows of the sources of a view or stream.
     """
 
     reads: bool = False
     columns: tuple[str, ...] = ()
-    names: tuple[tuple[int, str], ...] = ()
+    names: SeenNames = ()
     settings: tuple[SettingOfQuery, ...] = ()
     shows: Shown | None = None
 

@@ -11,19 +11,9 @@ from typing import Any, Final
 
 from msgspec.structs import asdict, astuple, fields
 
+from exporter.input.query_history import HISTORY_COLUMNS, History
 from exporter.input.times import iso_micros
-from exporter.model.facts import (
-    HISTORY_COLUMNS,
-    TEXTS,
-    Change,
-    Column,
-    Derivation,
-    History,
-    PolicyReference,
-    QueryFacts,
-    Setting,
-    Thing,
-)
+from exporter.model.facts import TEXTS, Change, Column, Derivation, PolicyReference, QueryFacts, Setting, Thing
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import ATTRIBUTES, ObjectHistory, Profile
 

@@ -22,6 +22,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from exporter.input.query_history import NO_HISTORY, History
+
 
 class Thing(Struct, array_like=True, frozen=True, order=True, gc=False):
     """An object as a row names it. ``domain`` is in upper case, ``object_id`` is digits, ``account`` is the row's
@@ -186,40 +188,6 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
     incomplete: tuple[str, ...] = ()
     truncates: bool = False
     also_named: tuple[Thing, ...] = ()
-
-
-class History(Struct, array_like=True, frozen=True, gc=False):
-    """A query's line of QUERY_HISTORY. ``end_time`` microseconds since 1970; ``total_elapsed_time`` milliseconds.
-    ``is_temporary``: whether its text is a CREATE TEMPORARY; this is known also if SQL text is not exported.
-    ``start_time``: only to compare it with the query's rows, as ``end_time``; None in the facts of a query.
-    """
-
-    query_text: str | None = None
-    query_type: str | None = None
-    query_tag: str | None = None
-    query_parameterized_hash: str | None = None
-    session_id: str | None = None
-    role_name: str | None = None
-    role_type: str | None = None
-    warehouse_name: str | None = None
-    warehouse_size: str | None = None
-    database_name: str | None = None
-    schema_name: str | None = None
-    end_time: int | None = None
-    total_elapsed_time: int | None = None
-    execution_status: str | None = None
-    bytes_scanned: int | None = None
-    rows_produced: int | None = None
-    rows_inserted: int | None = None
-    rows_updated: int | None = None
-    rows_deleted: int | None = None
-    is_temporary: bool = False
-    start_time: int | None = None
-
-
-HISTORY_COLUMNS = History.__struct_fields__[:-2]
-"""The columns of QUERY_HISTORY that are read and kept."""
-NO_HISTORY = History()
 
 
 class QueryFacts(Struct, array_like=True, frozen=True, gc=False):

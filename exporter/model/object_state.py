@@ -21,6 +21,11 @@ SavedName = tuple[str, int, int, int | None]
 """
 
 
+SeenNames = tuple[tuple[int, str], ...]
+"""The names of an object in the rows of a query, sorted: (0, name) if the rows only show it, (1, name) if the query
+gives it by RENAME or SWAP; or :data:`CUT_NAME`. A name that is both counts as given. A given name is later than the
+others.
+"""
 CUT_NAME: Final = (2, "")
 """Among the names that a query shows or gives: a SWAP gives one that Snowflake cut, so the present name ends."""
 
@@ -47,10 +52,8 @@ class NameHistory:
             return max((after, name) for name, after in self._pending.items())[1], self._at
         return (self._held[-1][0], self._held[-1][2]) if self._held else None
 
-    def add(self, at: int, names: tuple[tuple[int, str], ...]) -> None:
-        """Add the names that a query shows or gives at its start, in order of time: (0, name) if it only shows the
-        name, (1, name) if it gives it; or :data:`CUT_NAME`.
-        """
+    def add(self, at: int, names: SeenNames) -> None:
+        """Add the names that a query shows or gives at its start, in order of time."""
         if at != self._at:
             self._append_pending()
             self._at = at

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exporter.input.query_history import History
 from exporter.input.row import (
     ChangeDocument,
     ColumnDocument,
@@ -33,7 +34,7 @@ from exporter.input.row import (
     WrittenDocument,
     text,
 )
-from exporter.model.facts import Column, History, Thing
+from exporter.model.facts import Column, Thing
 from exporter.model.identifiers import (
     canonical_name,
     id_as_name,

@@ -19,7 +19,7 @@ from exporter.model.effects import CREATES, DROPS, effects, is_rename, key_after
 from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, known_name
-from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile
+from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile, SeenNames
 from exporter.model.objects import containers, runs_in
 from exporter.model.other_accounts import account_in
 from exporter.model.query import objects
@@ -31,11 +31,6 @@ _WIDE: Final = 1_000
 """Attributes are cached for this many contents, because statements recur; not those of more columns than this."""
 _recent: Final[Recent[ContentAttributes]] = Recent(_CONTENTS)
 
-SeenNames = tuple[tuple[int, str], ...]
-"""The names of an object in the rows of a query, sorted: (0, name) if the rows only show it, (1, name) if the query
-gives it by RENAME or SWAP. A name that is both counts as given. A given name is later than the others. One that is
-unknown, because Snowflake cut the name of the partner of a SWAP, is :data:`exporter.model.object_state.CUT_NAME`.
-"""
 Values = dict[AttributeValue, None] | tuple[()]
 """Values, each once. The empty tuple stands for no values: it needs no memory, and most fields are empty."""
 

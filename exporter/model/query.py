@@ -17,24 +17,13 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from exporter.input.properties import canonical_form, read
+from exporter.input.query_history import NO_HISTORY, History
 from exporter.input.reading import unknown_columns
 from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, decode, text
 from exporter.input.times import iso_micros
 from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
-from exporter.model.facts import (
-    NO_HISTORY,
-    TEXTS,
-    Agent,
-    Change,
-    Content,
-    Derivation,
-    History,
-    PolicyReference,
-    QueryFacts,
-    Thing,
-    Write,
-)
+from exporter.model.facts import TEXTS, Agent, Change, Content, Derivation, PolicyReference, QueryFacts, Thing, Write
 from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, uncut
 from exporter.model.incomplete import cut_columns, incomplete
 from exporter.model.objects import (

@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from orjson import Fragment
 
+from exporter.input.query_history import History
 from exporter.input.times import FIRST, LAST, iso_micros
 from exporter.model.answers import Answers, Bridge
-from exporter.model.facts import History, QueryFacts
+from exporter.model.facts import QueryFacts
 from exporter.openlineage import facets
 from exporter.openlineage.changes import tags
 from exporter.openlineage.facets import Json, joined_json

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.errors import UsageError
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
 from exporter.model.facts import QueryFacts, Thing
@@ -31,24 +30,12 @@ DAY: Final = 86_400_000_000
 """Microseconds of a day."""
 MOST_SOURCES: Final = 5_000
 """Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
-_MOST_PARTS: Final = 3
 _DELETE: Final = "DELETE"
 """The ``query_type`` of queries that write no data, so a write without columns is no gap; as with TRUNCATE TABLE."""
 _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
-
-
-def check_patterns(patterns: tuple[str, ...]) -> None:
-    """Raises UsageError for a pattern that cannot match a name."""
-    for pattern in patterns:
-        of_pattern = pattern.split(".")
-        if not all(part.strip() for part in of_pattern) or len(of_pattern) > _MOST_PARTS:
-            raise UsageError(
-                f"lineage.helpers: {pattern!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * "
-                "for any characters, or off"
-            )
 
 
 @lru_cache(maxsize=20_000)

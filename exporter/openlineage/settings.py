@@ -9,10 +9,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from exporter import __version__
 from exporter.errors import UsageError
-from exporter.model.facts import History
-from exporter.openlineage.helpers import check_patterns
+from exporter.input.query_history import History
+from exporter.version import __version__
 
 PRODUCER: Final = f"https://w3id.org/access-history/exporter/{__version__}"
 """``producer`` and ``_producer``: the program that made an event or a facet."""
@@ -33,6 +32,7 @@ HELPERS: Final = (
     "*_AB_SOFT_RESET",
 )
 """The names that dbt, Fivetran and Airbyte give to tables and views that they drop again."""
+_MOST_PARTS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,17 @@ class OpenLineageSettings:
         unknown = [name for name in self.job_name_from if name not in texts]
         if unknown:
             raise UsageError(f"openlineage.job_name_from: {', '.join(unknown)} is not a text column of QUERY_HISTORY")
-        check_patterns(self.helpers)
+        _check_patterns(self.helpers)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
             raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")
+
+
+def _check_patterns(patterns: tuple[str, ...]) -> None:
+    """Raises UsageError for a pattern that cannot match a name."""
+    for pattern in patterns:
+        of_pattern = pattern.split(".")
+        if not all(part.strip() for part in of_pattern) or len(of_pattern) > _MOST_PARTS:
+            raise UsageError(
+                f"lineage.helpers: {pattern!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * "
+                "for any characters, or off"
+            )

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from exporter.graph.nodes.agents import account_description, agent_path, named_agents, organizations
-from exporter.input.query_history import joined
+from exporter.input.query_history import History, joined
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.accesses import only_reads
 from exporter.model.clones import ENDS, RESTORES, remade
 from exporter.model.effects import uses_in_time
-from exporter.model.facts import History, QueryFacts, too_large
+from exporter.model.facts import QueryFacts, too_large
 from exporter.model.incomplete import is_account_cut
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, attributes_of

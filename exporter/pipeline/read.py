@@ -16,11 +16,10 @@ from msgspec import structs
 from exporter.input import documented_form
 from exporter.input.documented_form import NOT_ONE_OBJECT, plain_text
 from exporter.input.limits import shortened
-from exporter.input.query_history import read_history
+from exporter.input.query_history import History, read_history
 from exporter.input.reading import read_line, read_row
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
-from exporter.model.facts import History
 from exporter.model.identifiers import uncut
 from exporter.model.incomplete import not_understood
 from exporter.model.query import account_of
@@ -29,8 +28,8 @@ from exporter.pipeline.outcome import Counts, Unknown
 from exporter.privacy import earlier_users, known_users
 from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
 from exporter.privacy.filters import USERS, Filters, Privacy, pattern, quoted
+from exporter.privacy.key import Key
 from exporter.privacy.lines import Lines, lines_of
-from exporter.privacy.pseudonyms import Key
 from exporter.privacy.sql_text import without_sql
 from exporter.privacy.user_text import OF_HISTORY, TEXT, is_own_word
 

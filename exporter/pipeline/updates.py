@@ -25,9 +25,9 @@ import msgspec
 
 from exporter.errors import RefusedError
 from exporter.input.aggregates import is_id
+from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row
-from exporter.model.facts import History
 from exporter.pipeline.messages import (
     AT_RANK,
     Message,
@@ -44,7 +44,7 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import children_of, relatives
 from exporter.privacy.filters import stored_identifier, typed
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 
 if TYPE_CHECKING:
     from exporter.pipeline.job import ExportJob

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from exporter.errors import UsageError
 from exporter.input.times import iso, parse_time
 from exporter.model.identifiers import FUNCTIONS, TABLES, VIEWS
-from exporter.privacy.pseudonyms import Key, may_be_read_by_others
+from exporter.privacy.key import Key, may_be_read_by_others
 from exporter.system import files
 
 _is_plain: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*").fullmatch

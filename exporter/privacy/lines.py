@@ -15,7 +15,8 @@ from msgspec import Raw, json
 from exporter.input import json_reader
 from exporter.input.row import NOT_DECODED
 from exporter.model.identifiers import system_view
-from exporter.privacy.pseudonyms import Key, UserNames
+from exporter.privacy.key import Key
+from exporter.privacy.pseudonyms import UserNames
 from exporter.privacy.user_text import (
     LITERAL,
     OWN_COLUMNS,

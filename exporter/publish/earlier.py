@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from exporter import MODEL
 from exporter.errors import UsageError
 from exporter.graph.terms import SYNTAXES
 from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
 from exporter.system.terminal import counted
+from exporter.version import MODEL
 
 if TYPE_CHECKING:
-    from exporter.engines.places import Place
     from exporter.input.find import InputOfViews
+    from exporter.publish.places import Place
     from exporter.settings import Settings
 
 STATE: Final = "state"

@@ -20,7 +20,7 @@ from exporter.system import files, folders
 from exporter.system.terminal import visible
 
 if TYPE_CHECKING:
-    from exporter.engines.places import Place
+    from exporter.publish.places import Place
 
 _NAMED: Final = 5
 """Most files that a message names."""

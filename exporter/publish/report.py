@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from exporter import MODEL, __version__
 from exporter.errors import ExporterError, UsageError
 from exporter.graph.nodes.agents import document, of_export
 from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order, shacl_report
@@ -28,6 +27,7 @@ from exporter.privacy.filters import Filters
 from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
 from exporter.publish.manifest import NAME
 from exporter.publish.quarantine import place_of
+from exporter.version import MODEL, __version__
 
 if TYPE_CHECKING:
     from exporter.publish.publication import Publication

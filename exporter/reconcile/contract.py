@@ -10,7 +10,7 @@ Source: Open Data Contract Standard v3, sections "Schema" (name, physicalName, p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeVar
 
 import yaml
@@ -48,6 +48,13 @@ class ContractColumn:
     column: str
     sources: tuple[str, ...]
     node: yaml.MappingNode
+
+
+@dataclass
+class ContractDeclaration(Declaration):
+    """The declaration of a data contract, which can be filled."""
+
+    contract: Contract = field(kw_only=True)
 
 
 class Contract:
@@ -96,9 +103,9 @@ class Contract:
             self.nested += bool(inner.texts(SOURCES))
             waiting += inner.inner()
 
-    def declaration(self, name: str) -> Declaration:
+    def declaration(self, name: str) -> ContractDeclaration:
         """What the contract declares, as what any other file does. ``name``: of the file."""
-        declaration = Declaration(name, f"{FORM} {self.version}", self._items(), contract=self)
+        declaration = ContractDeclaration(name, f"{FORM} {self.version}", self._items(), contract=self)
         if self.nested:
             declaration.left_out.append(
                 f"{SOURCES} of {self.nested:,} properties below a column, which rows do not show"

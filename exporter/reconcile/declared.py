@@ -10,14 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
 from exporter.settings import spelled
-
-if TYPE_CHECKING:
-    from exporter.reconcile.contract import Contract
 
 SNOWFLAKE: Final = "snowflake://"
 LONGEST_NAME: Final = 4_096
@@ -82,8 +79,7 @@ Item = DeclaredEdge | FilledDataset
 class Declaration:
     """``name``: of the file without its folders, or the address without its user and password; ``form``: what it is.
     ``at``: when it was made, in microseconds since 1970 (UTC), where it says so. ``digest``: SHA-256 of what was read,
-    complete when ``items`` are. ``left_out``: for people, what of it is no declaration. ``contract``: where it is a
-    data contract, which can be filled.
+    complete when ``items`` are. ``left_out``: for people, what of it is no declaration.
     """
 
     name: str
@@ -91,7 +87,6 @@ class Declaration:
     items: Iterator[Item]
     at: int | None = None
     left_out: list[str] = field(default_factory=list)
-    contract: Contract | None = None
     what_was_read: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     @property

@@ -17,7 +17,7 @@ import yaml
 from exporter.errors import UsageError
 from exporter.model.identifiers import parts_of
 from exporter.publish import result_file
-from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, contract_id, read
+from exporter.reconcile.contract import SOURCES, Contract, ContractColumn, ContractDeclaration, contract_id, read
 from exporter.reconcile.declared import Declaration
 from exporter.reconcile.edges import UNDECLARED, End
 from exporter.reconcile.output import CONTRACT
@@ -43,7 +43,7 @@ def check(declarations: list[Declaration], out: Path) -> None:
     """Raises UsageError where it is not one data contract that can be filled, or ``out`` is another file than this
     contract, filled before or not.
     """
-    contracts = [declaration.contract for declaration in declarations if declaration.contract is not None]
+    contracts = _contracts(declarations)
     if len(contracts) != 1:
         number = len(contracts) or "none"
         raise UsageError(f"--out {CONTRACT[0]} fills one data contract; {number} of those given is one")
@@ -51,9 +51,13 @@ def check(declarations: list[Declaration], out: Path) -> None:
     result_file.check(out, lambda data: contract_id(data) == own, f"this contract (id: {own or 'none'})")
 
 
+def _contracts(declarations: list[Declaration]) -> list[Contract]:
+    return [one.contract for one in declarations if isinstance(one, ContractDeclaration)]
+
+
 def write(comparison: Comparison, path: Path) -> str:
     """Writes the filled contract; returns a note on the lines that were added."""
-    contract = next(declaration.contract for declaration in comparison.declarations if declaration.contract is not None)
+    contract = _contracts(comparison.declarations)[0]
     names: dict[tuple[str, str], list[str]] = {}
     for edge in comparison.edges:
         if edge.verdict == UNDECLARED and edge.target.column and edge.source.column:

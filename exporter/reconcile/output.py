@@ -24,7 +24,7 @@ from exporter.errors import RefusedError, UsageError
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import MemoryGraph
 from exporter.graph.shapes.on_graph import validate, violations
-from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.reading import compiled, shapes_graph
 from exporter.graph.terms import PREFIXES, Node, Value, Values
 from exporter.graph.vocabulary import COLUMN, DECLARATION, DECLARED_DATASET, DECLARED_DERIVATION, DECLARED_JOB, OBJECT
 from exporter.graph.writers import writer_of
@@ -202,7 +202,7 @@ def _validate(nodes: list[Node], base: str) -> None:
     writer = writer_of("ntriples", base)
     text = "\n".join(writer.render(node) for node in nodes)
     triples: list[Triple] = [quad.triple for quad in parse(text.encode(), RdfFormat.N_TRIPLES)]
-    results = validate(MemoryGraph([*triples, *hierarchy()]), compiled(ShapesGraph(())))
+    results = validate(MemoryGraph([*triples, *hierarchy()]), compiled(shapes_graph(())))
     if violations(results):
         result = results[0]
         raise RefusedError(f"the shapes refuse {result.focus}: {result.message} ({result.shape}). Nothing was written")

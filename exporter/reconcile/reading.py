@@ -58,10 +58,8 @@ def _file(path: str, server: str | None) -> Declaration:
     if not data.strip():
         raise UsageError(f"{path}: is empty. {_HOW}")
     name = path.rpartition("/")[2]
-    if name.lower().endswith((".yaml", ".yml")):
-        declaration = contract.read(data, path, server).declaration(name)
-    else:
-        declaration = _document(data, path, name)
+    is_contract = name.lower().endswith((".yaml", ".yml"))
+    declaration = contract.read(data, path, server).declaration(name) if is_contract else _document(data, path, name)
     declaration.what_was_read.update(packed)
     return declaration
 

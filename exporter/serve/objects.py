@@ -17,10 +17,9 @@ from flask import Blueprint, abort, render_template, request, url_for
 from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.notes.clones import INFERRED
 from exporter.errors import ExporterError
-from exporter.serve.lineage.flows import VIEWS
 from exporter.serve.periods import seen_together, set_on, settings
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import PageSubject, Params, Site, SiteObject
+from exporter.serve.site import VIEW_KINDS, PageSubject, Params, Site, SiteObject
 from exporter.serve.summary import OF_COLUMN, OF_OBJECT, description, past_of, summary_lines
 from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
 
@@ -213,7 +212,7 @@ def _of_object(site: Site, shown: PageSubject) -> list[PendingPart]:
 
 def _kinds(shown: PageSubject) -> tuple[bool, bool]:
     """Whether views or streams, and whether others are among the objects of a page: a name can have been of both."""
-    are_views = {kind.upper() in VIEWS for kind in shown.kinds or {shown.thing.kind}}
+    are_views = {kind.upper() in VIEW_KINDS for kind in shown.kinds or {shown.thing.kind}}
     return True in are_views, False in are_views
 
 

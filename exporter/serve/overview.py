@@ -17,10 +17,9 @@ from exporter.ask.answers import Answer, listed, with_rows
 from exporter.ask.names import nearest
 from exporter.ask.parameters import instant
 from exporter.errors import ExporterError
-from exporter.serve.lineage.picture import name_parts
 from exporter.serve.protocol import status_and_headers, url_parameters
 from exporter.serve.site import Row, Site, is_cut
-from exporter.serve.tables import Part, Table, answered, ask_href, not_ready, table, tag_and_value
+from exporter.serve.tables import Part, Table, answered, ask_href, name_parts, not_ready, table, tag_and_value
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue

@@ -49,6 +49,8 @@ PROVIDER: Final = "a provider's account"
 """Stands for the account of a provider of shared data that rows do not name."""
 PAGE_QUESTIONS: Final = Path(__file__).parent / "queries"
 """The questions that only pages ask, in addition to the shipped ones."""
+VIEW_KINDS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
+"""Kinds of objects that show data of others, in upper case."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
 _MOST_TOGETHER: Final = 10_000

@@ -420,3 +420,19 @@ def note(text: object, *, has_links: bool = True) -> Markup:
             html += escape(match[0])
         end = match.end()
     return html + escape(message[end:])
+
+
+def name_parts(name: str) -> list[str]:
+    """A name at its dots, but not at those in quotes.
+
+    >>> name_parts('DB."a.b".T')
+    ['DB', '"a.b"', 'T']
+    """
+    parts, quoted = [""], False
+    for letter in name:
+        quoted ^= letter == '"'
+        if letter == "." and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

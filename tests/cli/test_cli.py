@@ -17,7 +17,6 @@ from typing import Any, Final
 import click
 import pytest
 
-from exporter import MODEL, __version__
 from exporter.ask.shipped import names
 from exporter.cli import PROGRAM, main
 from exporter.cli import messages as terminal
@@ -25,6 +24,7 @@ from exporter.engines import export as pipeline
 from exporter.errors import ExporterError, RefusedError, UsageError
 from exporter.publish import earlier
 from exporter.settings import Settings
+from exporter.version import MODEL, __version__
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
 

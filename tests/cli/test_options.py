@@ -19,10 +19,10 @@ import pytest
 from exporter import cli
 from exporter.cli import PROGRAM, configuration
 from tests import exports, pages
+from tests.backends.hostile import Hostile, Reply
 from tests.cli.tries import CHOICES, TRIES, Elsewhere, Tried, Try, visible_params
 from tests.cli.tries_of_settings import OPTIONS, PUSH, SERVE, TABLES
 from tests.input.bad_rows import GOOD
-from tests.openlineage.hostile import Hostile, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

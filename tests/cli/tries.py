@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from exporter.backends.profiles import PROFILES
 from exporter.cli import PROGRAM
 from exporter.cli.commands import Argument
-from exporter.openlineage.push.profiles import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,10 +305,10 @@ CHOICES: Final = {
     ("completion", "SHELL", "bash"): Elsewhere("tests/cli/test_completion.py"),
     ("completion", "SHELL", "zsh"): Elsewhere("tests/cli/test_completion.py"),
     ("validate", "--by", "pyshacl"): Elsewhere("tests/graph/test_validate.py"),
-    ("push", "--letter-case", "keep"): Elsewhere("tests/openlineage/test_push_datahub.py"),
+    ("push", "--letter-case", "keep"): Elsewhere("tests/backends/test_push_datahub.py"),
     ("query", "--format", "table"): Elsewhere("tests/ask/test_questions.py"),
     **{
-        ("push", "--profile", name): Elsewhere("tests/openlineage/test_push_profiles.py")
+        ("push", "--profile", name): Elsewhere("tests/backends/test_push_profiles.py")
         for name in PROFILES
         if name != "openmetadata"
     },

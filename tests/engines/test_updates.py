@@ -19,11 +19,11 @@ from exporter.cli import main
 from exporter.engines import state_on_spark, updates
 from exporter.engines.changes import carried, syntax
 from exporter.engines.hadoop import HadoopPlace
-from exporter.engines.places import LocalPlace
 from exporter.engines.state_local import LocalStore
 from exporter.engines.state_on_spark import SparkStore
 from exporter.input.formats import local
 from exporter.pipeline.job import ExportJob
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 from exporter.system import files as compressed
 from tests import exports
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from exporter.engines.places import Place
+    from exporter.publish.places import Place
 
 BASE: Final = datetime(2026, 3, 1, tzinfo=UTC)
 UPDATE: Final = ("--update", "--allow-empty")

@@ -8,8 +8,8 @@ import pytest
 
 from exporter.engines import session
 from exporter.engines import spark as workers
-from exporter.engines.places import place_of
 from exporter.errors import UsageError
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def far(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
 
 
 def publication(out: str) -> Publication:
-    return Publication(place_of(out), replace=False)
+    return Publication(LocalPlace(out), replace=False)
 
 
 def test_workers_of_ours_are_not_asked() -> None:

@@ -12,7 +12,8 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, parse
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import TYPE, XSD, Documents
-from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
+from exporter.graph.shapes.reading import Shapes, compiled, shapes_graph
+from exporter.graph.shapes.source import ShapesGraph
 from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, full
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.input.times import iso
@@ -32,7 +33,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @cache
 def source() -> ShapesGraph:
-    return ShapesGraph()
+    return shapes_graph()
 
 
 @cache

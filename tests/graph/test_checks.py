@@ -12,7 +12,7 @@ from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.checks import WRONG_CLASS, Checks
 from exporter.graph.shapes.classes import References, class_of, hierarchy
 from exporter.graph.shapes.model import TYPE, MemoryGraph
-from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
+from exporter.graph.shapes.reading import Shapes, compiled, shapes_graph
 from exporter.graph.terms import AH
 from exporter.graph.vocabulary import NODE_CLASSES
 from tests.graph.any_shapes import PREFIXES, Words, shapes
@@ -152,7 +152,7 @@ def test_any_shapes_find_the_same_in_nodes_as_in_graphs(of: NodeClass, tmp_path:
     for number in range(12):
         file = tmp_path / f"{number}.ttl"
         file.write_text(shapes(random, WORDS[of], 12, ("sh:targetClass", "sh:targetClass", "sh:targetSubjectsOf")))
-        every = compiled(ShapesGraph([file], own=()))
+        every = compiled(shapes_graph([file], own=()))
         checks = Checks(every)
         on_nodes = Shapes(tuple(checks._shapes))
         near += len(checks._shapes)
@@ -288,7 +288,7 @@ def test_the_classes_of_a_node_have_no_class_by_their_iris(tmp_path: Path) -> No
     rule = "ex:Typed a sh:PropertyShape ; sh:targetClass ah:Query ; sh:path rdf:type ; sh:class ah:Location ."
     (tmp_path / "rules.ttl").write_text(PREFIXES + rule)
     query = next(node for node in NODES if node.of.name == "ah:Query")
-    found = Checks(compiled(ShapesGraph([tmp_path], own=()))).check(query, BASE)
+    found = Checks(compiled(shapes_graph([tmp_path], own=()))).check(query, BASE)
     assert [one.value for one in found] == sorted(iri(name).value for name in query.types)
 
 

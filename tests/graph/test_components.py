@@ -17,7 +17,7 @@ from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.by_pyshacl import validate
 from exporter.graph.shapes.components import COMPONENTS
 from exporter.graph.shapes.model import SH, Documents, text
-from exporter.graph.shapes.reading import ShapesGraph, compiled, severity_of
+from exporter.graph.shapes.reading import compiled, severity_of, shapes_graph
 from tests.graph.any_shapes import PREFIXES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_the_report_is_the_same_by_either_engine(path: Path, tmp_path: Path) -> 
     wanted = parts(path)
     for name in ("shapes", "data"):
         (tmp_path / f"{name}.ttl").write_text(wanted[name], "utf-8")
-    source = ShapesGraph([tmp_path / "shapes.ttl"], own=())
+    source = shapes_graph([tmp_path / "shapes.ttl"], own=())
     data = list(Documents().triples(tmp_path / "data.ttl"))
     expected = reported(wanted["report"])
     assert expected.total() > 0

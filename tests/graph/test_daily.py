@@ -12,10 +12,10 @@ from pyoxigraph import DefaultGraph, RdfFormat
 
 from exporter.cli import main
 from exporter.graph.store import load
+from exporter.input.query_history import NO_HISTORY
 from exporter.input.reading import read_line
 from exporter.input.row import Row
 from exporter.model.accesses import only_reads, read_groups
-from exporter.model.facts import NO_HISTORY
 from exporter.model.query import query_facts
 from exporter.serve.site import PAGE_QUESTIONS
 from tests import exports

@@ -12,7 +12,7 @@ from exporter.errors import UsageError
 from exporter.graph.shapes import on_graph
 from exporter.graph.shapes.by_pyshacl import graph_of, validate
 from exporter.graph.shapes.model import Documents
-from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.reading import compiled, shapes_graph
 from tests.graph import mutants
 from tests.graph.any_shapes import Words, data, shapes
 from tests.graph.shape_graphs import source
@@ -81,7 +81,7 @@ def test_any_shapes_on_any_graph(tmp_path: Path) -> None:
         random = Random(seed)
         (tmp_path / "shapes.ttl").write_text(shapes(random, WORDS, 8, TARGETS), "utf-8")
         (tmp_path / "data.ttl").write_text(data(random, WORDS, 40), "utf-8")
-        drawn = ShapesGraph([tmp_path / "shapes.ttl"], own=())
+        drawn = shapes_graph([tmp_path / "shapes.ttl"], own=())
         graph = list(Documents().triples(tmp_path / "data.ttl"))
         found = on_graph.validate(graph, compiled(drawn))
         try:

@@ -29,7 +29,7 @@ from exporter.graph.shapes.neighbourhood import (
     types_of,
 )
 from exporter.graph.shapes.on_graph import Result, in_order
-from exporter.graph.shapes.reading import Shapes, ShapesGraph, compiled
+from exporter.graph.shapes.reading import Shapes, compiled, shapes_graph
 from exporter.graph.terms import short
 from exporter.graph.vocabulary import NODE_CLASSES
 from exporter.pipeline import answer, neighbourhood, rounds, write
@@ -113,7 +113,7 @@ def test_any_shapes_find_the_same_in_neighbourhoods_as_in_the_whole_graph(
         exported = Exported(seed, monkeypatch)
         file = tmp_path / f"{seed}.ttl"
         file.write_text(shapes(Random(seed), exported.values(), 60), encoding="utf-8")
-        for shape in compiled(ShapesGraph([file], own=())).targeted:
+        for shape in compiled(shapes_graph([file], own=())).targeted:
             alone = Shapes((shape,))
             checks = Checks(alone)
             if checks.neighbourhood:

@@ -15,7 +15,7 @@ from pyoxigraph import RdfFormat, Triple, parse
 from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
 from exporter.graph.shapes.classes import hierarchy
-from exporter.graph.shapes.reading import ShapesGraph, compiled
+from exporter.graph.shapes.reading import compiled, shapes_graph
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome
@@ -54,7 +54,7 @@ def graph_of(rows: Iterable[Json]) -> list[Triple]:
 
 def in_graph(graph: list[Triple], shapes: Path) -> list[tuple[Any, ...]]:
     """What pySHACL finds in the whole graph."""
-    return without_words(by_pyshacl.validate(graph, ShapesGraph([shapes], own=())))
+    return without_words(by_pyshacl.validate(graph, shapes_graph([shapes], own=())))
 
 
 def without_words(results: list[Result]) -> list[tuple[Any, ...]]:
@@ -83,7 +83,7 @@ def test_each_rule_is_kept_and_broken(tmp_path: Path) -> None:
     shapes = tmp_path / "all.ttl"
     shapes.write_text(turtle(*RULES.values(), severity="Info"), encoding="utf-8")
     broken = {seed: {one[1] for one in in_export(history(Random(seed), 30), shapes)} for seed in range(12)}
-    every = {one.name for one in compiled(ShapesGraph([shapes], own=())).targeted}
+    every = {one.name for one in compiled(shapes_graph([shapes], own=())).targeted}
     assert set().union(*broken.values()) == every
     assert len(every) == len(RULES)
 

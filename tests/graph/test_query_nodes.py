@@ -8,6 +8,7 @@ import pytest
 
 from exporter.graph.nodes.agents import of_agent, of_user
 from exporter.graph.nodes.queries import of_unrecorded_query
+from exporter.input.query_history import History
 from exporter.model.answers import Answers, Ending
 from exporter.model.facts import (
     Access,
@@ -16,7 +17,6 @@ from exporter.model.facts import (
     Column,
     Content,
     Derivation,
-    History,
     Join,
     PolicyReference,
     Setting,

@@ -15,8 +15,9 @@ from exporter.graph.nodes.objects import of_object
 from exporter.graph.store import load_digest, load_iri
 from exporter.graph.terms import SYNTAXES
 from exporter.graph.writers import Writer, writer_of
+from exporter.input.query_history import History
 from exporter.model.answers import Answers, Ending
-from exporter.model.facts import Agent, Change, Content, History, Setting
+from exporter.model.facts import Agent, Change, Content, Setting
 from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.texts import pieces

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.ask.answers import Answer, render
+from exporter.backends.plan import say
 from exporter.cli import main, messages, query
-from exporter.openlineage.push.plan import say
 from exporter.system import terminal as printable
 from exporter.system.progress import Progress
 from tests import exports

@@ -13,10 +13,10 @@ import pytest
 
 from exporter.cli import main
 from exporter.engines import export as pipeline
-from exporter.engines.places import LocalPlace
 from exporter.errors import UsageError
 from exporter.input.find import OutputFolder
 from exporter.publish import manifest
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 from exporter.publish.report import summarise
 from exporter.system import folders

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 
-from exporter.input.query_history import UNREADABLE, HistoryLine, joined, latest, read_history
-from exporter.model.facts import NO_HISTORY, History
+from exporter.input.query_history import NO_HISTORY, UNREADABLE, History, HistoryLine, joined, latest, read_history
 from tests import exports
 from tests.input.bad_rows import GOOD
 

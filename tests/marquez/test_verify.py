@@ -14,13 +14,13 @@ from uuid import uuid4
 
 import pytest
 
+from exporter.backends import attempts
+from exporter.backends.verify_marquez import UNKEPT
 from exporter.cli import main
-from exporter.openlineage.push import attempts
-from exporter.openlineage.push.verify_marquez import UNKEPT
 from tests import exports, golden
+from tests.backends import hostile
+from tests.backends.hostile import SPACE, Hostile
 from tests.marquez import exported, rows, standin
-from tests.openlineage import hostile
-from tests.openlineage.hostile import SPACE, Hostile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

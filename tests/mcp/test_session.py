@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from exporter.ask.shipped import questions
-from exporter.mcp.graph import SECONDS
+from exporter.mcp.graph import LONGEST_CELL, SECONDS
 from exporter.mcp.resources import FILES, QUESTION
 from exporter.mcp.server import tools
-from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, ROWS
+from exporter.mcp.tool import LARGEST, MOST_ROWS, ROWS
 from tests.mcp.session import PAGE, Call, calls, shown
 from tests.pages import BLOCK
 

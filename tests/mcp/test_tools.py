@@ -14,8 +14,9 @@ from exporter import cli
 from exporter.ask.answers import Answer
 from exporter.ask.notes.clones import INFERRED
 from exporter.ask.shipped import find, questions
+from exporter.mcp.graph import LONGEST_CELL
 from exporter.mcp.server import INSTRUCTIONS, tools
-from exporter.mcp.tool import LARGEST, LONGEST_CELL, MOST_ROWS, page
+from exporter.mcp.tool import LARGEST, MOST_ROWS, page
 from exporter.serve.site import CUT
 from exporter.system.terminal import message
 from tests import exports

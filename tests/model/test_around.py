@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.model.facts import History
+from exporter.input.query_history import History
 from exporter.model.objects import containers, runs_in
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from exporter.model.facts import Agent, History
+from exporter.input.query_history import History
+from exporter.model.facts import Agent
 from exporter.model.query import account_of, contradict_each_other, objects, query_facts, without_duplicates
 from tests.histories import histories
 from tests.model.told import ACCOUNT, facts_of, micros, row, row_of

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
+from exporter.input.query_history import History
 from exporter.input.times import iso_micros
 from exporter.model.fact_tables import FACTS, QUERY_HISTORY, rows_of, rows_of_object
-from exporter.model.facts import History
 from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from exporter.model.profiles import add
 from exporter.model.query import query_facts

@@ -6,8 +6,9 @@ import json
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.input.query_history import NO_HISTORY, History
 from exporter.model.answers import Answers, Dataset
-from exporter.model.facts import NO_HISTORY, Access, Column, Content, Derivation, History, QueryFacts, Thing, Write
+from exporter.model.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
 from exporter.openlineage.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
 

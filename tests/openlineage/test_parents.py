@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.input.query_history import NO_HISTORY, History
 from exporter.model.answers import Answers
-from exporter.model.facts import NO_HISTORY, Content, History
+from exporter.model.facts import Content
 from exporter.openlineage.events import name_of, parent_id, root_id, run_events, suffixed
 from exporter.openlineage.naming import Job, run_id
 from exporter.openlineage.settings import OpenLineageSettings

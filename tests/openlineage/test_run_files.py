@@ -10,7 +10,7 @@ import pytest
 
 from exporter.cli import main
 from tests import exports
-from tests.openlineage.pushing import counted, push, texts
+from tests.backends.pushing import counted, push, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
+from exporter.backends.fit import FACETS
 from exporter.openlineage.facets import OWN, SCHEMAS
-from exporter.openlineage.push.fit import FACETS
 from tests import exports, golden, shared
 from tests.openlineage import told
 

@@ -8,8 +8,9 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
+from exporter.input.query_history import History
 from exporter.model.answers import Answers, Dataset
-from exporter.model.facts import Access, Agent, Change, Column, Content, History, Join, PolicyReference, Setting, Thing
+from exporter.model.facts import Access, Agent, Change, Column, Content, Join, PolicyReference, Setting, Thing
 from exporter.openlineage import facets
 from exporter.openlineage.events import events_of, rows_written, run_events
 from exporter.openlineage.statement import statement

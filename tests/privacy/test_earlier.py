@@ -9,7 +9,8 @@ import pytest
 
 from exporter.pipeline.read import Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key, UserNames
+from exporter.privacy.key import Key
+from exporter.privacy.pseudonyms import UserNames
 
 KEY: Final = Key(b"a key of 24 bytes, ASCII")
 SCREEN: Final = Screen(Filters(), KEY)

@@ -18,7 +18,7 @@ from exporter.engines import on_spark, session
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.read import Record, Screen, read
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.input.input_forms import FORMS, write_form

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporter.errors import UsageError
-from exporter.privacy.pseudonyms import PSEUDONYM, Key, may_be_read_by_others
+from exporter.privacy.key import PSEUDONYM, Key, may_be_read_by_others
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 from tests.input.bad_rows import GOOD
 
 SCREEN = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"), query_text=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from exporter.input.reading import read_line
 from exporter.input.row import Row
+from exporter.privacy.key import Key
 from exporter.privacy.lines import lines_of
-from exporter.privacy.pseudonyms import Key
 from tests.histories import Json, histories
 from tests.input.bad_rows import GOOD
 from tests.input.plain_rows import plain

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from exporter.pipeline.read import Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key, UserNames
+from exporter.privacy.key import Key
+from exporter.privacy.pseudonyms import UserNames
 
 KEY = Key(b"a key of 24 bytes, ASCII")
 LISTED = {

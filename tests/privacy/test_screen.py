@@ -11,12 +11,12 @@ from typing import Final
 
 import pytest
 
+from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row, Unreadable
-from exporter.model.facts import History
 from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
-from exporter.privacy.pseudonyms import Key
+from exporter.privacy.key import Key
 from tests.histories import random_history
 from tests.input import noise
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD

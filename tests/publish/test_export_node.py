@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import RdfFormat, parse
 
-from exporter import MODEL, __version__
 from exporter.cli import main
 from exporter.graph.store import load
+from exporter.version import MODEL, __version__
 from tests import exports
 from tests.model.told import GOOD
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter import __version__
 from exporter.cli import main
 from exporter.engines import export as pipeline
-from exporter.engines.places import LocalPlace
 from exporter.model.fact_tables import FACTS
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 from exporter.settings import spelled
+from exporter.version import __version__
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.engines.places import LocalPlace
 from exporter.publish import manifest
+from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
 from exporter.system import folders as swap
 from tests.publish.test_publication import files

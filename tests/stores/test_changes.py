@@ -15,8 +15,8 @@ import pytest
 
 from exporter.engines import updates
 from tests import exports
+from tests.backends.hostile import Hostile, Reply
 from tests.engines.test_updates import Drawn, triples, updated
-from tests.openlineage.hostile import Hostile, Reply
 from tests.stores.servers import NEEDS_CURL, free_port
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from exporter.backends.index import Index
 from exporter.cli import main
-from exporter.openlineage.push.index import Index
 from tests import exports
 from tests.histories import random_history
 from tests.input.bad_rows import BAD_ROWS

@@ -13,9 +13,9 @@ import pytest
 from openlineage.client.event_v2 import DatasetEvent, StaticDataset
 
 from exporter.ask import stores
+from exporter.backends.ledger import Ledger
 from exporter.cli import main
 from exporter.engines import export as pipeline
-from exporter.openlineage.push.ledger import Ledger
 from exporter.openlineage.run_files import RunFilesConfig, RunFilesTransport
 from exporter.publish.report import summarise
 from exporter.system import private

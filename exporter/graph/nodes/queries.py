@@ -12,7 +12,8 @@ from exporter.graph.nodes.changes import changes
 from exporter.graph.nodes.versions import QueryContext, accesses, column_derivation, column_versions, versions
 from exporter.graph.terms import Node, Values, single
 from exporter.graph.vocabulary import AGGREGATED_QUERIES, JOIN, POLICY_ENFORCEMENT, QUERY, UNRECORDED_QUERY
-from exporter.model.facts import HISTORY_COLUMNS, NO_HISTORY, TEXTS, Join, PolicyReference, QueryFacts
+from exporter.input.query_history import HISTORY_COLUMNS, NO_HISTORY
+from exporter.model.facts import TEXTS, Join, PolicyReference, QueryFacts
 from exporter.model.identifiers import segment
 from exporter.model.objects import role_of, warehouse_of
 

@@ -1,5 +1,6 @@
 """SHACL shapes, compiled to functions: of one node as it is in memory, or of any graph.
 
+- :mod:`~exporter.graph.shapes.source`: the triples of shapes files, and their values.
 - :mod:`~exporter.graph.shapes.reading`: Turtle -> shapes; a feature that is not compiled is refused by name.
 - :mod:`~exporter.graph.shapes.on_graph`: shapes on any RDF graph.
 - :mod:`~exporter.graph.shapes.checks`: shapes on one node of the vocabulary, at the speed of an export.

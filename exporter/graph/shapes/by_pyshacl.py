@@ -24,14 +24,13 @@ from exporter.graph.shapes.model import Literal as Plain
 from exporter.graph.shapes.on_graph import Result, in_order, result_of
 from exporter.graph.shapes.paths import Predicate, PropertyPath
 from exporter.graph.shapes.reading import (
-    ShapesGraph,
     compiled,
     constraints_in_sparql,
     messages_of,
-    path_of,
     problem_of_sparql,
     severity_of,
 )
+from exporter.graph.shapes.source import ShapesGraph, path_of
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple

@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from exporter.graph.shapes import constraints
 from exporter.graph.shapes.constraints import Qualified
 from exporter.graph.shapes.literals import Expression, read
 from exporter.graph.shapes.model import RDFS, SH, Constraint, Literal, NamedNode, Shape, Term, sh
 from exporter.graph.shapes.paths import Predicate
-
-if TYPE_CHECKING:
-    from exporter.graph.shapes.reading import ShapesGraph
+from exporter.graph.shapes.source import ShapesGraph
 
 
 class Parameters:

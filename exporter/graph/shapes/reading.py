@@ -9,24 +9,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, cast
 
-from pyoxigraph import Store
+from pyoxigraph import Store, Triple
 
 from exporter.errors import UsageError
 from exporter.graph.shapes import classes as terms
 from exporter.graph.shapes.components import PARAMETERS, Parameters
 from exporter.graph.shapes.model import (
-    RDF,
-    RDFS,
     SH,
-    SUBCLASS,
     TYPE,
-    XSD,
-    BlankNode,
     Documents,
     Literal,
-    MemoryGraph,
     NamedNode,
     Shape,
     Targets,
@@ -34,164 +28,10 @@ from exporter.graph.shapes.model import (
     sh,
     text,
 )
-from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, Predicate, PropertyPath, Repeated, Sequence
+from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, PropertyPath, Repeated, Sequence
+from exporter.graph.shapes.source import ShapesGraph, path_of
 from exporter.graph.store import FORMATS
 from exporter.system.files import shapes_dir
-
-if TYPE_CHECKING:
-    from pyoxigraph import Triple
-
-_Kind = TypeVar("_Kind", NamedNode, Literal)
-_TRUE: Final = Literal("true", datatype=NamedNode(f"{XSD}boolean"))
-_FALSE: Final = Literal("false", datatype=NamedNode(f"{XSD}boolean"))
-_FIRST: Final = NamedNode(f"{RDF}first")
-_REST: Final = NamedNode(f"{RDF}rest")
-_NIL: Final = NamedNode(f"{RDF}nil")
-
-
-class ShapesGraph:
-    """The triples of the project's shapes (``own``: of these files in their place) and of ``extra_dirs``: folders or
-    single files, which may not change the project's shapes.
-    """
-
-    def __init__(self, extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> None:
-        self.triples: list[Triple] = []
-        self._files: dict[Term, Path] = {}
-        documents = Documents()
-        own = own_files() if own is None else list(own)
-        for file in own:
-            self._add(documents.triples(file), file)
-        known, paths, shipped = set(self._files), {file.resolve() for file in own}, len(self.triples)
-        folders = [
-            (folder, [file for file in files_of(folder) if file.resolve() not in paths]) for folder in extra_dirs
-        ]
-        for file in (file for _, files in folders for file in files):
-            if file.resolve() not in paths:
-                paths.add(file.resolve())
-                self._add(documents.triples(file), file, known)
-        self.graph = MemoryGraph(self.triples)
-        self._check_used(self.triples[shipped:], folders)
-
-    def _add(self, triples: Iterable[Triple], file: Path, known: set[Term] | None = None) -> None:
-        for triple in triples:
-            subject = cast("Term", triple.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
-            if known and subject in known:
-                raise UsageError(
-                    f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
-                    "Give your shape another IRI"
-                )
-            self.triples.append(triple)
-            self._files.setdefault(subject, file)
-
-    def _check_used(self, given: list[Triple], folders: list[tuple[Path, list[Path]]]) -> None:
-        """Raises where a user's file or shape can never apply to anything: it would be silent for ever."""
-        shapes = self._shapes_of(given)
-        used = {triple.object for triple in self.triples}
-        holding, described = {self.file_of(subject) for subject in shapes}, set(map(str, self._files.values()))
-        for folder, files in folders:
-            empty = next((file for file in files if str(file) not in described), None)
-            if empty or (files and holding.isdisjoint(map(str, files))):
-                raise UsageError(f"{empty or folder}: holds no shapes. Write some, or leave it out")
-        for triple in given:
-            if fault := terms.fault_of(triple, self.graph):
-                raise self.refused(cast("Term", triple.subject), fault)
-        classes = self.classes_of_classes()
-        for subject in shapes:
-            is_class = not classes.isdisjoint(self.graph.objects(subject, TYPE))
-            if is_class and (fault := terms.fault_of_class(subject)):
-                raise self.refused(subject, fault)
-            if subject not in used and not self._has_target(subject) and not self.values(subject, "deactivated"):
-                why = "applies to nothing: it has no target, and no other shape refers to it"
-                raise self.refused(subject, f"{why}. Give it one, such as sh:targetClass, or sh:deactivated true")
-
-    def _shapes_of(self, triples: list[Triple]) -> list[Term]:
-        """The shapes that the triples describe, in their order."""
-        marks, kinds = {sh(name) for name in (*PARAMETERS, *_TARGETS)}, {sh("NodeShape"), sh("PropertyShape")}
-        found = (
-            triple.subject
-            for triple in triples
-            if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds)
-        )
-        return list(dict.fromkeys(cast("Term", subject) for subject in found))
-
-    def _has_target(self, subject: Term) -> bool:
-        has_any = any(self.values(subject, name) for name in (*_TARGETS, "target"))
-        return has_any or not self.classes_of_classes().isdisjoint(self.graph.objects(subject, TYPE))
-
-    def classes_of_classes(self) -> set[Term]:
-        """The classes whose instances are classes, so that a shape which is one targets its own instances."""
-        return {_CLASS, _OWL_CLASS, *self.graph.subjects(SUBCLASS, _CLASS)}
-
-    def count(self) -> int:
-        """The number of shapes: of nodes, and of properties."""
-        says = {(TYPE, sh("NodeShape")), (TYPE, sh("PropertyShape"))}
-        return len(
-            {one.subject for one in self.triples if one.predicate == sh("path") or (one.predicate, one.object) in says}
-        )
-
-    def file_of(self, subject: Term) -> str:
-        """The file that first describes the subject."""
-        return str(self._files[subject]) if subject in self._files else "shapes"
-
-    def refused(self, subject: Term, what: str) -> UsageError:
-        """An error about a shape, or about a part of it without a name; ``what``: what is wrong."""
-        return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {what}")
-
-    def _named(self, subject: Term) -> Term:
-        """The subject, or the nearest node above it that has a name."""
-        seen: set[Term] = set()
-        while isinstance(subject, BlankNode) and subject not in seen:
-            seen.add(subject)
-            subject = next((triple.subject for triple in self.triples if triple.object == subject), subject)  # type: ignore[assignment]
-        return subject
-
-    def shown(self, shape: Term) -> str:
-        """The shape as results name it: its IRI; of a part without one, the shape that it is part of, and its path."""
-        if not isinstance(shape, BlankNode):
-            return text(shape)
-        paths, around = self.values(shape, "path"), self._named(shape)
-        what = f"its part on {path_of(self, shape, paths[0]).text}" if paths else "a part of it"
-        is_alone = isinstance(around, BlankNode)
-        return f"{text(shape)} in {self.file_of(shape)}" if is_alone else f"{text(around)} ({what})"
-
-    def values(self, subject: Term, name: str) -> list[Term]:
-        """The values of a SHACL property; ``name``: without prefix, such as ``minCount``."""
-        return list(self.graph.objects(subject, NamedNode(SH + name)))
-
-    def one(self, subject: Term, name: str) -> Term | None:
-        """The value; None where there is none; raises UsageError where there are several."""
-        found = self.values(subject, name)
-        if len(found) > 1:
-            raise self.refused(subject, f"has sh:{name} {len(found)} times, and can have it once")
-        return found[0] if found else None
-
-    def of_kind(self, subject: Term, name: str, value: Term, kind: type[_Kind]) -> _Kind:
-        """The value; raises UsageError where it is not of the kind, which is an IRI or a literal."""
-        if not isinstance(value, kind):
-            wanted = "an IRI" if kind is NamedNode else "a literal"
-            raise self.refused(subject, f"sh:{name} takes {wanted}, and has {value}")
-        return value
-
-    def truth(self, subject: Term, name: str, value: Term) -> bool:
-        """The value as a boolean; only ``true`` and ``false`` are taken: engines disagree on ``"1"^^xsd:boolean``."""
-        if value not in {_TRUE, _FALSE}:
-            raise self.refused(subject, f"sh:{name} takes true or false, and has {value}")
-        return value == _TRUE
-
-    def items(self, subject: Term, name: str, head: Term, *, least: int = 0) -> list[Term]:
-        """The members of a list; raises UsageError where there are fewer than ``least``."""
-        found: list[Term] = []
-        seen: set[Term] = set()
-        while head != _NIL:
-            firsts, rests = self.graph.objects(head, _FIRST), self.graph.objects(head, _REST)
-            if head in seen or len(firsts) != 1 or len(rests) != 1:
-                raise self.refused(subject, f"sh:{name} takes a list, and has an incomplete one")
-            seen.add(head)
-            found.extend(firsts)
-            head = next(iter(rests))
-        if len(found) < least:
-            raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
-        return found
 
 
 def own_files() -> list[Path]:
@@ -220,8 +60,6 @@ _OTHERS: Final = {
 _KNOWN: Final = {*PARAMETERS, *_TARGETS, *_OTHERS}
 _CLASSES: Final = {"NodeShape", "PropertyShape", "Shape", "PropertyGroup", "PrefixDeclaration"}
 _SEVERITIES: Final = {"Violation", "Warning", "Info"}
-_CLASS: Final = NamedNode(f"{RDFS}Class")
-_OWL_CLASS: Final = NamedNode("http://www.w3.org/2002/07/owl#Class")
 _forbidden: Final = re.compile(r"(?<![\w:?$-])(?:MINUS|SERVICE|VALUES)\b", re.IGNORECASE).search
 _selects: Final = re.compile(r"(?:\s|PREFIX\s+[\w.-]*:|BASE)*SELECT\b", re.IGNORECASE).match
 _says_this: Final = re.compile(r"SELECT\b[^{]*(?:[$?]this\b|\*)", re.IGNORECASE).search
@@ -230,6 +68,75 @@ _no_query: Final = re.compile(r"""#[^\n]*|"[^"\n]*"|'[^'\n]*'|<[^<>\s]*>""")
 place; then only a hint in an error is wrong.
 """
 _PLACE: Final = "docs/shapes.md lists what is"
+
+
+def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = None) -> ShapesGraph:
+    """The project's shapes (``own``: those of these files in their place) and those of ``extra_dirs``: folders or
+    single files, which may not change the project's shapes. Raises UsageError where a user's file or shape has no use.
+    """
+    triples, described, documents = list[Triple](), dict[Term, Path](), Documents()
+
+    def add(file: Path, known: set[Term] | None = None) -> None:
+        for triple in documents.triples(file):
+            subject = cast("Term", triple.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
+            if known and subject in known:
+                raise UsageError(
+                    f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
+                    "Give your shape another IRI"
+                )
+            triples.append(triple)
+            described.setdefault(subject, file)
+
+    own = own_files() if own is None else list(own)
+    for file in own:
+        add(file)
+    known, paths, shipped = set(described), {file.resolve() for file in own}, len(triples)
+    folders = [(folder, [file for file in files_of(folder) if file.resolve() not in paths]) for folder in extra_dirs]
+    for file in (file for _, files in folders for file in files):
+        if file.resolve() not in paths:
+            paths.add(file.resolve())
+            add(file, known)
+    source = ShapesGraph(triples, described)
+    _check_used(source, triples[shipped:], folders)
+    return source
+
+
+def _check_used(source: ShapesGraph, given: list[Triple], folders: list[tuple[Path, list[Path]]]) -> None:
+    """Raises where a user's file or shape can never apply to anything: it would be silent for ever."""
+    shapes = _shapes_of(given)
+    used = {triple.object for triple in source.triples}
+    holding, described = {source.file_of(subject) for subject in shapes}, set(map(str, source.files.values()))
+    for folder, files in folders:
+        empty = next((file for file in files if str(file) not in described), None)
+        if empty or (files and holding.isdisjoint(map(str, files))):
+            raise UsageError(f"{empty or folder}: holds no shapes. Write some, or leave it out")
+    for triple in given:
+        if fault := terms.fault_of(triple, source.graph):
+            raise source.refused(cast("Term", triple.subject), fault)
+    classes = source.classes_of_classes()
+    for subject in shapes:
+        is_class = not classes.isdisjoint(source.graph.objects(subject, TYPE))
+        if is_class and (fault := terms.fault_of_class(subject)):
+            raise source.refused(subject, fault)
+        if subject not in used and not _has_target(source, subject) and not source.values(subject, "deactivated"):
+            why = "applies to nothing: it has no target, and no other shape refers to it"
+            raise source.refused(subject, f"{why}. Give it one, such as sh:targetClass, or sh:deactivated true")
+
+
+def _shapes_of(triples: list[Triple]) -> list[Term]:
+    """The shapes that the triples describe, in their order."""
+    marks, kinds = {sh(name) for name in (*PARAMETERS, *_TARGETS)}, {sh("NodeShape"), sh("PropertyShape")}
+    found = (
+        triple.subject
+        for triple in triples
+        if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds)
+    )
+    return list(dict.fromkeys(cast("Term", subject) for subject in found))
+
+
+def _has_target(source: ShapesGraph, subject: Term) -> bool:
+    has_any = any(source.values(subject, name) for name in (*_TARGETS, "target"))
+    return has_any or not source.classes_of_classes().isdisjoint(source.graph.objects(subject, TYPE))
 
 
 @dataclass(frozen=True)
@@ -245,32 +152,12 @@ class Shapes:
 
 def load(extra_dirs: Iterable[Path] = ()) -> Shapes:
     """The project's shapes and those in the folders; raises UsageError where one cannot be compiled."""
-    return compiled(ShapesGraph(extra_dirs))
+    return compiled(shapes_graph(extra_dirs))
 
 
 def compiled(source: ShapesGraph) -> Shapes:
     """Every shape of the source, in the order of the files."""
     return Shapes(tuple(_Reader(source).shapes()))
-
-
-def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
-    """The path that the node ``node`` describes; ``subject``: its shape, for errors."""
-    if isinstance(node, NamedNode):
-        return Predicate(node)
-    if source.graph.objects(node, _FIRST):
-        return Sequence(_paths(source, subject, node))
-    found = [(name, one) for name in ("inversePath", "alternativePath", *REPEATED) for one in source.values(node, name)]
-    if len(found) != 1:
-        raise source.refused(subject, f"sh:path takes an IRI or one path, and has {node}")
-    ((name, one),) = found
-    if name == "alternativePath":
-        return Alternative(_paths(source, subject, one))
-    inner = path_of(source, subject, one)
-    return Inverse(inner) if name == "inversePath" else Repeated(inner, name)
-
-
-def _paths(source: ShapesGraph, subject: Term, head: Term) -> tuple[PropertyPath, ...]:
-    return tuple(path_of(source, subject, item) for item in source.items(subject, "path", head, least=2))
 
 
 class _Reader:

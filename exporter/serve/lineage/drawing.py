@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from exporter.serve.lineage.address import Address, EdgeOfAddress, href, page_of, token
 from exporter.serve.lineage.flows import Flow, Lineage, LineageNode
 from exporter.serve.lineage.layers import lay_out
-from exporter.serve.lineage.picture import Group, Opened, Picture, PictureEdge, PictureNode, Spot, name_parts
+from exporter.serve.lineage.picture import Group, Opened, Picture, PictureEdge, PictureNode, Spot
 from exporter.serve.site import Site
-from exporter.serve.tables import time
+from exporter.serve.tables import name_parts, time
 from exporter.system.terminal import counted, visible
 
 WIDTH: Final = 236

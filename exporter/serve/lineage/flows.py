@@ -19,7 +19,7 @@ from exporter.ask.notes.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.notes.container_changes import UNLISTED
 from exporter.ask.notes.incomplete import LACKS
 from exporter.ask.notes.left_out import ADDED_UP
-from exporter.serve.site import MOST_ROWS, Params, Site, SiteObject
+from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
@@ -73,8 +73,6 @@ class Flow:
     through: tuple[str, ...] = ()
 
 
-VIEWS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
-"""Kinds of objects that show data of others, in upper case."""
 NOT_SHOWN: Final = "No row shows what is behind it, so its data may come from anywhere."
 """The text where no query shows the sources of a view or stream."""
 NOT_SHOWN_OF_COLUMN: Final = "No row shows what is behind this column; the picture of the whole has all that is known."
@@ -218,7 +216,7 @@ class Lineage:
         columns. As of a day, views that no query had read by then are left out; a source of a view was its source
         before the view was read.
         """
-        viewed = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEWS}
+        viewed = {place for place in places if direction == "down" or self.labels[place].kind.upper() in VIEW_KINDS}
         if not viewed:
             return
         flows = self.flows[direction]
@@ -307,7 +305,7 @@ def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
         result.ends["down"] = downwards.result()
     if at is None:
         result.rows_of("page-names", {"object": thing.iri})
-    if thing.kind.upper() in VIEWS and not result.neighbours("up", result.focus):
+    if thing.kind.upper() in VIEW_KINDS and not result.neighbours("up", result.focus):
         result.notes.append(NOT_SHOWN_OF_COLUMN if result.focus.column else NOT_SHOWN)
     return result
 
@@ -325,7 +323,7 @@ def _upwards(lineage: Lineage, place: LineageNode) -> Ends:
     if lineage.at is not None:
         present = lineage.rows_of("page-present", {"object": place.iri, "at": lineage.at})
         if not present or present[0]["is_gone"] == "true":
-            is_view = lineage.labels[place].kind.upper() in VIEWS
+            is_view = lineage.labels[place].kind.upper() in VIEW_KINDS
             if place == lineage.focus and present:
                 lineage.notes.append("It was dropped by then, so nothing was in it.")
             elif place == lineage.focus and not is_view:

@@ -32,7 +32,6 @@ from exporter.serve.lineage.drawing import (
 from exporter.serve.lineage.flows import (
     NOT_SHOWN,
     NOT_SHOWN_OF_COLUMN,
-    VIEWS,
     Flow,
     Lineage,
     LineageNode,
@@ -42,7 +41,7 @@ from exporter.serve.lineage.flows import (
 from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
 from exporter.serve.objects import unknown
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import MOST_ROWS, Site, SiteObject
+from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Site, SiteObject
 from exporter.serve.summary import past_of
 from exporter.serve.tables import Cell, Table, download, table, time, users
 from exporter.system.terminal import counted
@@ -149,7 +148,7 @@ class _PicturePage:
 
     def nothing(self) -> str:
         """The text where there are no edges."""
-        if self.lineage.labels[self.lineage.focus].kind.upper() in VIEWS:
+        if self.lineage.labels[self.lineage.focus].kind.upper() in VIEW_KINDS:
             return NOT_SHOWN_OF_COLUMN if self.lineage.focus.column else NOT_SHOWN
         return self._no_line()
 

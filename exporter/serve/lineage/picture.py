@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from exporter.serve.lineage.flows import DIRECTIONS, Direction, Flow, Lineage, LineageNode, edge
+from exporter.serve.tables import name_parts
 
 MOST_SINGLE: Final = 12
 """The most neighbours that are shown one by one; if there are more, they are grouped by database and schema."""
@@ -183,19 +184,3 @@ def schema(name: str) -> str:
     if "://" in name:
         return "/".join(name.split("/")[:3])
     return ".".join(name_parts(name)[:-1]) or name
-
-
-def name_parts(name: str) -> list[str]:
-    """A name at its dots, but not at those in quotes.
-
-    >>> name_parts('DB."a.b".T')
-    ['DB', '"a.b"', 'T']
-    """
-    parts, quoted = [""], False
-    for letter in name:
-        quoted ^= letter == '"'
-        if letter == "." and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts

@@ -1,0 +1,309 @@
+"""The backends that the OpenLineage client is configured for, each with a suitable sender.
+
+The settings are the client's own: ``openlineage.yml``, ``OPENLINEAGE_URL``, ``OPENLINEAGE__TRANSPORT__…`` and so on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urljoin
+
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent
+from openlineage.client.serde import Serde
+from openlineage.client.transport import get_default_factory
+from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.http import HttpConfig, HttpTransport
+from openlineage.client.transport.kafka import KafkaTransport
+from openlineage.client.transport.noop import NoopTransport
+from openlineage.client.transport.transport import Transport, TransportFactory
+from openlineage.client.utils import import_from_string
+
+from exporter.backends.event import Json
+from exporter.backends.http import HttpSender
+from exporter.backends.profiles import profile_of
+from exporter.backends.secrecy import Secrets, without_secrets
+from exporter.backends.transports import (
+    KAFKA_WAIT,
+    BrokerErrors,
+    KafkaSender,
+    Sender,
+    TransportSender,
+    as_event,
+)
+from exporter.errors import UsageError
+from exporter.openlineage.settings import PRODUCER
+from exporter.system.terminal import visible
+
+_NOT_CONFIGURED: Final = (
+    "no backend is set up. Set OPENLINEAGE_URL (and OPENLINEAGE_API_KEY where it asks for one), or write an "
+    "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"
+)
+_DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
+_SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or url of the transport)"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend as the settings name it, without a connection. ``name``: for people. ``folder``: of its ledger.
+    ``profile``: what its address or kind shows, None where unknown. ``address``: for events, where it is sent to by
+    HTTP, else None; only an answer can show that it is a Marquez. ``secrets``: of all backends, since an answer of one
+    can repeat what another one got. ``settings``: of its transport.
+    """
+
+    name: str
+    folder: str
+    profile: str | None
+    address: str | None
+    secrets: Secrets
+    settings: Json
+
+    @classmethod
+    def of(cls, settings: Json, address: str | None, secrets: Secrets) -> Backend:
+        """Raises UsageError for settings that have no sense."""
+        with _faults_of_settings(secrets):
+            kind = _kind(settings)
+            if address is not None:
+                where = without_secrets(address)
+            elif kind in _KAFKA:
+                where = f"{(settings.get('config') or {}).get('bootstrap.servers', '')}/{settings.get('topic', '')}"
+            else:
+                own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
+                where = str(settings.get("log_file_path") or json.dumps(own, default=str))
+        name = secrets.masked(f"{kind} {where}".strip())
+        plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
+        folder = f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        return cls(name, folder, profile_of(where, kind), address, secrets, settings)
+
+    def check(self) -> None:
+        """Raises UsageError where the client cannot use the settings, as far as that shows without a connection."""
+        with _quiet_client(), _faults_of_settings(self.secrets):
+            known: Any = get_default_factory().transports
+            transport = known.get(self.settings["type"]) or import_from_string(str(self.settings["type"]))
+            of_settings = transport.config_class
+            (import_from_string(of_settings) if isinstance(of_settings, str) else of_settings).from_dict(
+                {key: value for key, value in self.settings.items() if key not in ("name", "priority")}
+            )
+
+    def sender(self, connections: int, patience: float) -> Sender:
+        """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
+        UsageError where the client cannot use the settings.
+        """
+        wait, errors = min(KAFKA_WAIT, patience or KAFKA_WAIT), None if patience else BrokerErrors()
+        with _quiet_client(), _faults_of_settings(self.secrets):
+            settings = dict(self.settings)
+            if _kind(settings) in _KAFKA and isinstance(settings.get("config"), dict):
+                settings["config"] = {**_settings_of_kafka(settings["config"], wait, errors), **settings["config"]}
+            transport = get_default_factory().create(settings)
+        if isinstance(transport, NoopTransport):
+            raise UsageError(_DISABLED)
+        if self.address and isinstance(transport, HttpTransport | AsyncHttpTransport):
+            timeout = None if self.settings.get("timeout") is None else float(transport.config.timeout)
+            transport.close(0)
+            return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
+        if isinstance(transport, KafkaTransport) and transport.producer is not None:
+            return KafkaSender(transport, self.secrets, wait, errors)
+        return TransportSender(transport, self.secrets)
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the client is configured for: its ``backends``, and what it would do to each event."""
+
+    settings: OpenLineageClient
+    backends: tuple[Backend, ...]
+
+    def is_filtered(self, job: str) -> bool:
+        """Whether the client's filters exclude the runs of a job with this name; they only use the name."""
+        if not self.settings.config.filters:
+            return False
+        run = Run("00000000-0000-0000-0000-000000000000")
+        event = RunEvent(eventTime="2024-01-01T00:00:00Z", producer=PRODUCER, run=run, job=Job("any", job))
+        return self.settings.filter_event(event) is None
+
+    @property
+    def adds_facets(self) -> bool:
+        """Whether the settings add tags or environment variables to each event."""
+        config = self.settings.config
+        return bool(config.tags.job or config.tags.run or config.facets.environment_variables)
+
+    def with_facets(self, event: Json) -> Json:
+        """The event with the tags and environment variables that the settings add."""
+        extended = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
+        return dict(json.loads(Serde.to_json(extended)))
+
+
+class _NoTransports(TransportFactory):
+    """Makes a transport that does nothing: some connect, or make a file, when they are made."""
+
+    def create(self, config: Json | None = None) -> Transport:  # noqa: ARG002 - the client's own signature
+        return Transport()
+
+
+def client() -> Client:
+    """Reads the client's settings; connects to nothing. Raises UsageError where no backend is configured or the
+    settings are invalid.
+    """
+    secrets = Secrets.of({}, os.environ)
+    with _quiet_client() as texts, _faults_of_settings(secrets):
+        openlineage_client = OpenLineageClient(factory=_NoTransports())
+        settings = openlineage_client.config.transport or {}
+        parts = list(_parts(settings if settings.get("type") else _of_environment()))
+    if isinstance(openlineage_client.transport, NoopTransport) or any(part.get("type") == "noop" for part in parts):
+        raise UsageError(_DISABLED)
+    if not parts:
+        file = os.environ.get("OPENLINEAGE_CONFIG")
+        if file and not Path(file).is_file():
+            texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
+        raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.shown(line)}" for line in texts))
+    secrets = Secrets.of(parts, os.environ)
+    addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none of them
+    backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
+    return Client(openlineage_client, tuple(backends))
+
+
+def _of_environment() -> Json:
+    """The transport of OPENLINEAGE_URL alone, as the client makes it; empty where it is not set."""
+    url, key = os.environ.get("OPENLINEAGE_URL"), os.environ.get("OPENLINEAGE_API_KEY")
+    if not url:
+        return {}
+    auth = {"auth": {"type": "api_key", "apiKey": key}} if key else {}
+    return {"type": "http", "url": url, "endpoint": os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage"), **auth}
+
+
+def _parts(settings: Json) -> Iterator[Json]:
+    """The settings of each transport that an event is sent to. The client's composite reports success where only one
+    part succeeded, so the push sends to each part separately; a part that is only a fallback for another stays with the
+    client.
+    """
+    transports = settings.get("transports")
+    if settings.get("type") != "composite" or not transports or not settings.get("continue_on_success", True):
+        if settings:
+            yield settings
+        return
+    parts = [part for part in (transports.values() if isinstance(transports, dict) else transports) if part]
+    if settings.get("sort_transports"):
+        parts.sort(key=lambda part: int(part.get("priority", 0)), reverse=True)
+    for part in parts:
+        yield from _parts(part)
+
+
+def _kind(settings: Json) -> str:
+    """The kind of a transport: its type, or what the class that the type names says. Raises KeyError without a type,
+    and ImportError where there is no such class.
+    """
+    name = str(settings["type"])
+    if name in get_default_factory().transports:
+        return name
+    transport = import_from_string(name)
+    return str(getattr(transport, "kind", None) or transport.__name__)
+
+
+_HTTP: Final = ("http", "async_http")
+_KAFKA: Final = ("kafka", "msk-iam")
+_UNUSABLE: Final = "the OpenLineage client's settings cannot be used"
+_HINTS: Final = {
+    ModuleNotFoundError: ". Install it beside the exporter (for Kafka: pip install 'openlineage-python[kafka]')",
+    ImportError: ". It is the type of the transport: http, kafka, file, console, composite, or the class of your own",
+    KeyError: ". A transport needs its type",
+}
+
+
+@contextmanager
+def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
+    """Turns what the client raises for settings into a message for people."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
+        if "valid url" in str(error):  # the client's words show the address, whose password nothing can find
+            hint = "In a user and a password, /, #, ? and @ are percent-encoded"
+            raise UsageError(f"{_UNUSABLE}: the address is no valid URL. {_SCHEMES}. {hint}") from None
+        hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
+        raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
+
+
+def _settings_of_kafka(config: Json, wait: float, errors: BrokerErrors | None) -> Json:
+    """What Kafka's client does unless its settings say otherwise: it gives up a message after so many seconds, so that
+    none is still on its way when the event is sent again; and it logs as others do, and not straight to the terminal.
+    ``errors``: notes the brokers that are not reached, which are then tried again each second.
+    """
+    lingers = float(config.get("linger.ms") or config.get("queue.buffering.max.ms") or 0)
+    is_own = {"message.timeout.ms", "delivery.timeout.ms"} & set(config)
+    timeout = {} if is_own else {"message.timeout.ms": int(max(wait * 1000, lingers)) + 1}
+    noting: Json = {"error_cb": errors.note} if errors else {}
+    if errors and "reconnect.backoff.ms" not in config:  # which may not be longer than the longest
+        noting["reconnect.backoff.max.ms"] = 1_000
+    return {**timeout, **noting, "logger": logging.getLogger("confluent_kafka")}
+
+
+def _address_of(settings: Json, secrets: Secrets) -> str | None:
+    """Where a transport by HTTP sends events, whose secrets are added; None for others. Raises UsageError."""
+    with _faults_of_settings(secrets):
+        if _kind(settings) not in _HTTP:
+            return None
+        address = _http_address(settings)
+        secrets.add_address(address)
+        return address
+
+
+def _http_address(settings: Json) -> str:
+    """Where a transport by HTTP sends events. Raises UsageError for settings that have no sense, which the client
+    takes; no value is shown.
+    """
+    for key, kind, expected in (
+        ("url", str, "a text"),
+        ("endpoint", str, "a text"),
+        ("custom_headers", dict, "a table of names and values"),
+    ):
+        if settings.get(key) is not None and not isinstance(settings[key], kind):
+            raise UsageError(f"{_UNUSABLE}: {key} of the transport is {expected}")
+    try:
+        is_positive = settings.get("timeout") is None or 0 < float(settings["timeout"]) < float("inf")
+    except (TypeError, ValueError):
+        is_positive = False
+    if not is_positive:
+        raise UsageError(f"{_UNUSABLE}: timeout of the transport is a number of seconds above 0")
+    transport = HttpTransport(HttpConfig.from_dict(dict(settings)))
+    scheme, text, _ = transport.url.partition("://")
+    if not text or scheme.lower() not in {"http", "https"}:
+        problem = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
+        raise UsageError(f"{_UNUSABLE}: the address {problem}. {_SCHEMES}")
+    return urljoin(transport.url, transport.endpoint)
+
+
+@contextmanager
+def _quiet_client() -> Iterator[list[str]]:
+    """Keeps the client's log, and its changes to the environment, from being shown: both can hold secrets. Yields the
+    errors in the settings, which the client only writes to its log.
+    """
+    texts: list[str] = []
+
+    class _Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR:
+                texts.append(record.getMessage())
+
+    log, listener, environment = logging.getLogger("openlineage"), _Listener(), dict(os.environ)
+    propagated, log.propagate = log.propagate, False
+    log.addHandler(listener)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield texts
+    finally:
+        log.removeHandler(listener)
+        log.propagate = propagated
+        for name in set(os.environ) - set(environment):
+            del os.environ[name]

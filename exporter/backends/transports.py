@@ -1,0 +1,203 @@
+"""The client's other transports: Kafka with an answer for each message, the console made visible, and any others."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from openlineage.client import event_v2
+from openlineage.client.facet_v2 import parent_run
+from requests.exceptions import ConnectionError as NoConnection
+from requests.exceptions import HTTPError, Timeout
+
+from exporter.backends.event import Json
+from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
+
+if TYPE_CHECKING:
+    from openlineage.client.transport import Transport
+    from openlineage.client.transport.kafka import KafkaTransport
+
+Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
+_TAKE_DICTS: Final = ("file", "console")
+"""Transports that write what they get as it is; given an object, they would add empty facets."""
+KAFKA_WAIT: Final = 20.0
+"""The most seconds in which a broker confirms an event, where the user's patience is not less."""
+_REPORT: Final = 1.0
+"""Seconds after which Kafka's client has reported at the latest that it gave a message up."""
+_NO_BROKER: Final = {
+    *("_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"),
+    *("_PURGE_QUEUE", "_PURGE_INFLIGHT"),
+}
+"""Errors of Kafka's client that say that no broker was reached."""
+
+
+class Sender(Protocol):
+    """Sends events to a backend. ``parallel``: whether several threads may use it at once."""
+
+    parallel: bool
+
+    def send(self, body: bytes) -> BackendAnswer:
+        """One request with one event; does not raise for errors of the backend."""
+        ...
+
+    def close(self) -> str | None:
+        """Closes the sender; returns why some events may not have arrived, None if all did."""
+        ...
+
+
+class TransportSender:
+    """Any transport of the client; what it raises counts as the backend's answer. One event at a time."""
+
+    parallel = False
+
+    def __init__(self, transport: Transport, secrets: Secrets) -> None:
+        self._transport, self._secrets = transport, secrets
+        if transport.kind == "console":
+            _show_console()
+
+    def send(self, body: bytes) -> BackendAnswer:
+        try:
+            event = json.loads(body)
+            self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
+        except HTTPError as error:
+            if error.response is None:
+                return BackendAnswer(AnswerKind.SILENT, self._shown(error))
+            response = error.response
+            headers = response.headers
+            return of_status(
+                response.status_code,
+                response.text,
+                headers.get("Retry-After"),
+                self._secrets,
+                headers.get("Location"),
+            )
+        except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
+            return BackendAnswer(AnswerKind.SILENT, self._shown(error))
+        except ImportError as error:  # some transports load their library with the first event; no event will go
+            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
+        except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
+            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
+        return TAKEN
+
+    def _shown(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {self._secrets.shown(str(error))}"
+
+    def close(self) -> str | None:
+        try:
+            return None if self._transport.close() else "the transport closed before all events were sent"
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._shown(error)
+
+
+class BrokerErrors:
+    """When Kafka's client last said that it reaches no broker; it tries again all the time, and says so each time."""
+
+    last: float = 0.0
+
+    def note(self, error: Any) -> None:
+        """Called by Kafka's client with errors that are not those of one message."""
+        if _name_of(error) in _NO_BROKER:
+            self.last = time.monotonic()
+
+
+class KafkaSender:
+    """Kafka, with the broker's answer for each message, which the client's own transport only writes to its log.
+    ``wait``: the seconds in which it has to come; ``errors``: ends the wait if no broker is reached, None to wait.
+    """
+
+    parallel = True
+
+    def __init__(
+        self,
+        transport: KafkaTransport,
+        secrets: Secrets,
+        wait: float = KAFKA_WAIT,
+        errors: BrokerErrors | None = None,
+    ) -> None:
+        self._transport, self._secrets, self._wait = transport, secrets, wait + _REPORT
+        self._producer: Any = transport.producer
+        self._errors = errors
+
+    def send(self, body: bytes) -> BackendAnswer:
+        errors: list[Any] = []
+        key = self._transport.message_key
+        if not key:  # the client's own, which keeps events of related runs in order; no public call only asks for it
+            key = self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001
+        try:
+            self._producer.produce(
+                topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)
+            )
+            begun = time.monotonic()
+            while not errors and time.monotonic() < begun + self._wait:
+                self._producer.poll(0.05)
+                if not errors and self._errors and begun <= self._errors.last and time.monotonic() > begun + _REPORT:
+                    self._producer.purge()  # or it would be on its way when it is sent again
+                    return BackendAnswer(AnswerKind.SILENT, "no broker can be reached")
+        except Exception as error:  # noqa: BLE001 - BufferError, KafkaException, and what its C library raises
+            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
+        if not errors:
+            return BackendAnswer(AnswerKind.SILENT, "the broker does not answer")
+        if errors[0] is None:
+            return TAKEN
+        is_passing = getattr(errors[0], "retriable", lambda: False)() or _name_of(errors[0]) in _NO_BROKER
+        return BackendAnswer(AnswerKind.SILENT if is_passing else AnswerKind.ERROR, self._shown(errors[0]))
+
+    def _shown(self, error: object) -> str:
+        return self._secrets.shown(str(error))
+
+    def close(self) -> str | None:
+        unsent = self._producer.flush(self._wait)
+        return f"{unsent} messages were not sent before the producer closed" if unsent else None
+
+
+def _name_of(error: Any) -> str:
+    """The name of an error of Kafka's client."""
+    return str(getattr(error, "name", str)())
+
+
+def as_event(event: Json) -> Event:
+    """The client's own object for an event: some transports ignore dicts without an error, and Kafka's keys need it."""
+    common = {"eventTime": event["eventTime"], "producer": event["producer"]}
+    if "dataset" in event:
+        return event_v2.DatasetEvent(**common, dataset=event_v2.StaticDataset(**event["dataset"]))
+    job = event_v2.Job(**event["job"])
+    inputs = [event_v2.InputDataset(**document) for document in event.get("inputs", [])]
+    outputs = [event_v2.OutputDataset(**document) for document in event.get("outputs", [])]
+    if "run" not in event:
+        return event_v2.JobEvent(**common, job=job, inputs=inputs, outputs=outputs)
+    kind = event_v2.RunState(event["eventType"]) if event.get("eventType") else None
+    run = event_v2.Run(runId=event["run"]["runId"], facets=_with_parent(event["run"].get("facets") or {}))
+    return event_v2.RunEvent(**common, eventType=kind, run=run, job=job, inputs=inputs, outputs=outputs)
+
+
+def _with_parent(facets: Json) -> Json:
+    """The facets with the parent as an object: Kafka's key is the parent's or root's job, read from that object."""
+    if "parent" not in facets:
+        return facets
+    parent, root = facets["parent"], facets["parent"].get("root")
+    parent_facet = parent_run.ParentRunFacet(
+        run=parent_run.Run(**parent["run"]), job=parent_run.Job(**parent["job"]), producer=parent["_producer"]
+    )
+    if root:
+        parent_facet.root = parent_run.Root(
+            run=parent_run.RootRun(**root["run"]), job=parent_run.RootJob(**root["job"])
+        )
+    return {**facets, "parent": parent_facet}
+
+
+_OURS: Final = "exporter"
+
+
+def _show_console() -> None:
+    """Makes the console transport's log visible: without a handler, its output is not shown."""
+    log = logging.getLogger("openlineage.client.transport.console")
+    is_ours = any(handler.name == _OURS for handler in log.handlers)
+    if is_ours or not log.isEnabledFor(logging.INFO) or not log.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)  # a program may have replaced it since the last push
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        handler.set_name(_OURS)
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.INFO)

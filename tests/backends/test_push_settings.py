@@ -1,0 +1,709 @@
+"""The client's settings: each transport, headers, tokens, TLS; and no secret in any output."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import quote
+
+import pytest
+from openlineage.client.serde import Serde
+from openlineage.client.transport import Config, Transport
+from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
+
+from exporter.backends import backend
+from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, seconds
+from exporter.backends.transports import KafkaSender, as_event
+from exporter.cli import main
+from tests.backends.hostile import Hostile, Reply, dataset, folder, run
+from tests.backends.pushing import counted, kept, push, settings, texts
+from tests.stores.servers import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Json = dict[str, Any]
+TOKEN: Final = "s3cr3t/T0ken+xyz"
+EVENTS: Final = [dataset("S"), dataset("T"), *run("q", 1, reads=["S"], writes=["T"], parent="p"), *run("p", 0)]
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    return folder(tmp_path / "out", EVENTS)
+
+
+# --- http -------------------------------------------------------------------------------------------------------------
+
+
+def test_http_as_a_file_has_it(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as server:
+        settings(
+            tmp_path,
+            type="http",
+            url=server.url,
+            endpoint="in/here?tenant=a",
+            auth={"type": "api_key", "apiKey": TOKEN},
+            compression="gzip",
+            custom_headers={"X-Team": "data"},
+        )
+        assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    asked = server.asked[0]
+    assert asked.path == "/in/here?tenant=a"
+    assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
+    assert asked.headers["Content-Encoding"] == "gzip"
+    assert (asked.headers["X-Team"], asked.headers["Content-Type"]) == ("data", "application/json")
+
+
+@pytest.mark.parametrize("kind", ["http", "async_http"])
+def test_http_as_the_environment_has_it(
+    kind: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hostile(lambda asked: Reply(422 if "dataset" in asked.event else 200)) as server:
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", kind)
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", server.url)
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__AUTH", json.dumps({"type": "api_key", "apiKey": TOKEN}))
+        assert push(events, None, capsys)[:2] == (3, counted(delivered=4, set_aside=2))
+    assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_user_and_password_of_an_address_go_as_basic_authentication(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile() as server:
+        url = server.url.replace("//", "//eve:p%40ss@")
+        assert push(events, url, capsys).code == 0
+    assert server.asked[0].headers["Authorization"] == "Basic ZXZlOnBAc3M="
+
+
+def test_the_timeout_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for timeout, hang, fewest in ((120, 0.5, 2), (0.2, 600.0, 4)):
+        where = folder(tmp_path / str(timeout), EVENTS[:2])
+        with Hostile(lambda asked, hang=hang: Reply(hang=hang if asked.tries == 1 else 0)) as server:
+            settings(tmp_path, type="http", url=server.url, timeout=timeout)
+            assert push(where, None, capsys, "--patience", "60").code == 0
+            assert len(server.asked) == fewest if hang < timeout else len(server.asked) >= fewest
+
+
+def test_a_token_that_cannot_be_had_ends_the_push(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda _: Reply(403, f"no {TOKEN}")) as tokens, Hostile() as server:
+        auth = {"type": "oauth2", "clientId": "me", "clientSecret": TOKEN, "tokenEndpoint": "http://127.0.0.1:1/token"}
+        settings(tmp_path, type="http", url=server.url, auth=auth)
+        code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "no token" in said
+    assert TOKEN not in said
+    assert tokens.asked == server.asked == []
+
+
+@pytest.mark.parametrize("harm", ["\n", "\r\nX-Other: 1", "\x00", "\u2014", "\u017f"])
+def test_a_token_or_a_header_that_no_request_can_have_is_named_without_it(
+    harm: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile() as server:
+        settings(tmp_path, type="http", url=server.url, auth={"type": "api_key", "apiKey": TOKEN + harm})
+        code, counts, said = push(events, None, capsys)
+        assert (code, counts) == (3, counted(left=6))
+        assert "no token: " in said
+        settings(tmp_path, type="http", url=server.url, custom_headers={"X-Api": f"{TOKEN}{harm}1"})
+        assert main(["push", str(events)]) == 2
+        named = capsys.readouterr().err
+        assert "custom_headers: 'X-Api'" in named
+        settings(tmp_path, type="http", url=server.url, custom_headers={f"X{harm}": "1"})
+        assert main(["push", str(events)]) == 2
+    assert server.asked == []
+    assert TOKEN not in said + named
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    file = tmp_path / "server.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "ca.pem")]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    file.write_text(file.read_text() + (tmp_path / "ca.pem").read_text())
+    return file
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Hostile]:
+    server = Hostile()
+    with server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server._server.socket = context.wrap_socket(server._server.socket, server_side=True)
+        server.url = server.url.replace("http:", "https:")
+        yield server
+
+
+def test_certificates_are_checked(
+    secure: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, counts, said = push(events, secure.url, capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "certificate" in said
+    settings(tmp_path, type="http", url=secure.url, sslContext={"caCertPath": str(tmp_path / "ca.pem")})
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+
+
+def test_certificates_are_not_checked_where_the_settings_say_so(
+    secure: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type="http", url=secure.url, verify=False)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+
+
+def test_redirects_are_not_followed(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as other:
+        to = f"{other.url}/there?token={TOKEN}"
+        with Hostile(lambda _: Reply(307, headers={"Location": to})) as server:
+            assert push(events, server.url, capsys)[:2] == (3, counted(set_aside=6))
+    assert other.asked == []
+    assert (
+        kept(events)[0]["answer"]
+        == f"307 a redirect to {other.url}/there, not followed: give the address that takes events"
+    )
+
+
+# --- the others -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_file(append: bool, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / "lineage"), append=append)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    files = sorted(tmp_path.glob("lineage*"))
+    assert len(files) == (1 if append else 6)
+    assert texts(json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()) == texts(EVENTS)
+    assert push(events, None, capsys)[:2] == (0, counted(already_delivered=6))
+
+
+def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / "nowhere" / "lineage"), append=True)
+    assert push(events, None, capsys)[:2] == (3, counted(set_aside=6))
+    assert "nowhere" in kept(events)[0]["answer"]
+
+
+def test_console(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(tmp_path, type="console")
+    code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (0, counted(delivered=6))
+    assert texts(json.loads(line) for line in said.splitlines() if line.startswith("{")) == texts(EVENTS)
+
+
+def test_each_part_of_a_composite_is_pushed_to_by_itself(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client takes an event for delivered where one of them took it."""
+    with Hostile() as one, Hostile(lambda asked: Reply(500) if "dataset" in asked.event else Reply()) as other:
+        parts = {name: {"type": "http", "url": server.url} for name, server in (("a", one), ("b", other))}
+        settings(tmp_path, type="composite", transports=parts)
+        assert push(events, None, capsys)[:2] == (3, counted(delivered=10, set_aside=2))
+        assert texts(one.taken) == texts(EVENTS)
+        assert len(other.taken) == 4
+        assert push(events, None, capsys)[:2] == (3, counted(already_delivered=10, set_aside=2))
+        assert len(one.asked) == 6
+
+
+def test_a_fallback_composite_is_left_to_the_client(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda _: Reply(500)) as one, Hostile() as other:
+        parts = [{"type": "http", "url": server.url, "retry": {"total": 0}} for server in (one, other)]
+        settings(tmp_path, type="composite", transports=parts, continue_on_success=False)
+        assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+        assert len(other.taken) == 6
+
+
+class Own(Transport):
+    """A user's own, that refuses what reads."""
+
+    kind = "own"
+    config_class = Config
+    got: ClassVar[list[Any]] = []
+
+    def __init__(self, _: Config) -> None:
+        """As the client makes it."""
+
+    def emit(self, event: Any) -> None:
+        if getattr(event, "inputs", None):
+            raise ValueError(f"no inputs, says {TOKEN}")
+        self.got.append(event)
+
+
+def test_a_users_own_gets_the_clients_objects(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Own.got.clear()
+    settings(tmp_path, type=f"{__name__}.Own", api_key=TOKEN)
+    assert push(events, None, capsys)[:2] == (3, counted(delivered=5, set_aside=1))
+    assert kept(events)[0]["answer"] == f"ValueError: {WITHHELD}"
+    assert {type(one).__name__ for one in Own.got} == {"RunEvent", "DatasetEvent"}
+
+
+class Talkative(Own):
+    """Says more than is shown, with a secret where it is cut off."""
+
+    def emit(self, _: Any) -> None:
+        raise ValueError("x" * (LONGEST_TEXT - 5) + TOKEN)
+
+
+def test_a_long_message_is_not_cut_within_a_secret(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type=f"{__name__}.Talkative", api_key=TOKEN)
+    assert push(events, None, capsys)[:2] == (3, counted(set_aside=6))
+    assert kept(events)[0]["answer"] == f"ValueError: {WITHHELD}"
+
+
+def test_each_part_of_a_composite_has_its_own_settings_and_secrets(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Parts without a URL got those of the last one: an answer could show a secret, and a dry run named another one."""
+    settings(
+        tmp_path, type="composite", transports=[{"type": f"{__name__}.Own", "api_key": TOKEN}, {"type": "console"}]
+    )
+    assert main(["push", str(events), "--dry-run"]) == 0
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("To ")]
+    assert named == ['To own {"api_key": "***"} (profile any)', "To console {} (profile any)"]
+    assert main(["push", str(events)]) == 3
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("To ")] == named
+    assert kept(events)[0]["answer"] == f"ValueError: {WITHHELD}"
+
+
+def test_an_event_as_the_clients_object_and_back() -> None:
+    for event in EVENTS:
+        assert without_empty(json.loads(Serde.to_json(as_event(event)))) == without_empty(event)
+
+
+def without_empty(value: Any) -> Any:
+    """The client's objects have empty facets; its facet of the parent has the schema of its own version."""
+    if isinstance(value, dict):
+        told = {key: without_empty(one) for key, one in value.items() if key != "_schemaURL"}
+        return {key: one for key, one in told.items() if one not in ({}, [], None)}
+    return [without_empty(one) for one in value] if isinstance(value, list) else value
+
+
+class Producer:
+    """Kafka's, as far as a push uses it: each message gets the next of the words."""
+
+    def __init__(self, *words: Any) -> None:
+        self.words, self.sent, self.waiting = list(words), list[Json](), list[Any]()
+
+    def produce(self, *, on_delivery: Any, **message: Any) -> None:
+        self.sent.append(message)
+        self.waiting.append(on_delivery)
+
+    def poll(self, _: float) -> None:
+        for one in self.waiting:
+            one(self.words.pop(0), None)
+        self.waiting.clear()
+
+    def flush(self, _: float) -> int:
+        return len(self.waiting)
+
+
+def test_kafka_counts_what_the_broker_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KafkaTransport, "_setup_producer", lambda *_: None)
+    transport = KafkaTransport(KafkaConfig(config={}, topic="lineage"))
+    producer = Producer(None, f"broker says {TOKEN}")
+    transport.producer = producer
+    sender = KafkaSender(transport, Secrets(TOKEN))
+    child = EVENTS[3]
+    assert sender.send(json.dumps(child).encode()).kind is AnswerKind.TAKEN
+    assert (producer.sent[0]["topic"], json.loads(producer.sent[0]["value"])) == ("lineage", child)
+    assert producer.sent[0]["key"] == "run:snowflake://ORG-ACC/job of p", "the parent's, so that both keep their order"
+    refused = sender.send(json.dumps(child).encode())
+    assert (refused.kind, refused.text) == (AnswerKind.ERROR, WITHHELD)
+
+
+def test_kafka_without_its_library(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    settings(tmp_path, type="kafka", topic="t", config={"bootstrap.servers": "127.0.0.1:1", "sasl.password": TOKEN})
+    assert main(["push", str(events), "--json"]) == 2
+    said = capsys.readouterr().err
+    assert "openlineage-python[kafka]" in said
+    assert TOKEN not in said
+
+
+# --- settings that are none, and what a client's settings want beside -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("transport", "words"),
+    [
+        ({"type": "noop"}, "nothing would be sent"),
+        ({"type": "htp", "url": "http://x"}, "Failed to import htp. It is the type of the transport: http, kafka"),
+        ({"type": "http"}, "settings cannot be used"),
+        (
+            {"type": "http", "url": f"no address {TOKEN}", "auth": {"type": "api_key", "apiKey": TOKEN}},
+            "cannot be used",
+        ),
+        ({"type": "composite", "transports": [{"url": "http://x"}]}, "settings cannot be used"),
+        ({"url": "http://x"}, "no backend is set up"),
+    ],
+)
+def test_settings_that_send_nowhere(
+    transport: Json, words: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **transport)
+    assert main(["push", str(events)]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert said.out == ""
+
+
+def test_a_file_of_settings_that_is_not_there_is_named(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_CONFIG", str(tmp_path / "nope.yml"))
+    assert main(["push", str(events)]) == 2
+    assert f"OPENLINEAGE_CONFIG names {tmp_path / 'nope.yml'}, which is no file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"timeout": "soon"},
+        {"timeout": 0},
+        {"timeout": -1},
+        {"custom_headers": TOKEN},
+        {"custom_headers": [TOKEN]},
+        {"endpoint": 5},
+        {"url": [TOKEN]},
+    ],
+)
+def test_settings_of_http_without_sense(
+    setting: Json, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, **{"type": "http", "url": "http://127.0.0.1:9", **setting})
+    for words in ([], ["--dry-run"]):
+        assert main(["push", str(events), *words]) == 2
+        said = capsys.readouterr().err
+        assert "settings cannot be used" in said
+        assert TOKEN not in said
+
+
+def test_a_disabled_client_is_an_error(
+    events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
+    with Hostile() as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        assert main(["push", str(events)]) == 2
+    assert "OPENLINEAGE_DISABLED" in capsys.readouterr().err
+
+
+def test_filters_tags_and_variables_of_the_settings(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM", "data")
+    with Hostile() as server:
+        told = {
+            "transport": {"type": "http", "url": server.url},
+            "filters": [{"type": "regex", "regex": "write T from S.*"}],
+            "tags": {"job": {"tier": "gold"}},
+            "facets": {"environment_variables": ["TEAM"]},
+        }
+        (tmp_path / "openlineage.yml").write_text(json.dumps(told))
+        code, counts, said = push(events, None, capsys)
+    assert (code, counts) == (0, counted(delivered=4))
+    assert "2 events of jobs that the client's filters leave out" in said
+    (end,) = (one for one in server.taken if one.get("eventType") == "COMPLETE")
+    assert end["job"]["facets"]["tags"]["tags"][0]["value"] == "gold"
+    variables = end["run"]["facets"]["environmentVariables"]["environmentVariables"]
+    assert variables == [{"name": "TEAM", "value": "data"}]
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 500, 503])
+def test_no_secret_is_written_or_shown_even_where_the_backend_repeats_it(
+    status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(lambda asked: Reply(status, json.dumps(asked.headers) + asked.path)) as server:
+        settings(
+            tmp_path,
+            type="http",
+            url=server.url.replace("//", "//someone:hunter22@"),
+            endpoint=f"in?key={TOKEN.replace('/', '%2F').replace('+', '%2B')}",
+            auth={"type": "api_key", "apiKey": f"{TOKEN}-2"},
+            custom_headers={"X-Api": "0therSecret", "Cookie": "c00kie=1"},
+        )
+        assert main(["push", str(where), "--patience", "1"]) == 3
+    said = capfd.readouterr()
+    files = [file.read_text("utf-8", "replace") + str(file) for file in (where / "push").rglob("*") if file.is_file()]
+    assert files
+    for text in [said.out, said.err, *files]:
+        for secret in (TOKEN, TOKEN.replace("/", "%2F"), "hunter22", "someone", "0therSecret", "c00kie"):
+            assert secret not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://ana:zq/wx@127.0.0.1:9",
+        "http://ana:zq#wx@127.0.0.1:9",
+        "http://ana:zq?wx@127.0.0.1:9",
+        "http://ana:zq wx@127.0.0.1:9/",
+        "http://ana:zqwx@[::1",
+        "http://ana:zqwx@127.0.0.1:99999",
+        "htp://ana:zq/wx@127.0.0.1",
+        "ana:zqwx@127.0.0.1:9",
+    ],
+)
+def test_an_address_that_is_none_is_not_repeated(
+    address: str, events: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where its user ends, nothing can say."""
+    monkeypatch.setenv("OPENLINEAGE_URL", address)
+    for words in ([], ["--dry-run"], ["--verify"]):
+        main(["push", str(events), "--patience", "0", *words])
+        told = "".join(capsys.readouterr())
+        assert told
+        assert not [part for part in ("ana", "zq", "wx") if part in told], told
+
+
+def test_what_is_secret() -> None:
+    told = {"auth": {"type": "api_key", "apiKey": "abcdef", "tokenFields": ["access_token"]}, "acks": "all-of"}
+    told |= {
+        "config": {"sasl.password": "pass/word"},
+        "custom_headers": {"Accept": "application/json", "X-Pin": 31415926},
+    }
+    environ = {"OPENLINEAGE__X__TOKEN": "fromenv", "OPENLINEAGE__A__AUTH": '{"type": "api_key", "apiKey": "inJson"}'}
+    environ |= {"https_proxy": "nobody:bypass@proxy:1", "AWS_SESSION_TOKEN": "ofAmazon", "GIT_AUTHOR_NAME": "a person"}
+    secrets = Secrets.of({**told, "url": "https://u53r:pw=12@host/?q=v4lue"}, environ)
+    for text in (
+        "abcdef",
+        "pass%2Fword",
+        "31415926",
+        "fromenv",
+        "injson",
+        "bypass",
+        "ofAmazon",
+        "u53r",
+        "pw=12",
+        "v4lue",
+    ):
+        assert secrets.shown(f"<{text}>") == WITHHELD, text
+    for text in ("no access_token", "bad apiKey", "api_key", "application/json", "all-of", "a person, host"):
+        assert secrets.shown(text) == text
+    assert secrets.shown("at https://x:y@z") == "at https://***@z"
+    assert secrets.masked("abcdef pass%2Fword all-of u53r") == "*** *** all-of ***"
+
+
+LONG: Final = 'Zx9/Qw+7-kTm_5Lp&8"r<Vb3'
+SPELLED: Final[dict[str, Callable[[str], str]]] = {
+    "whole": str,
+    "within": lambda secret: f"xx{secret}yy",
+    "without the ends": lambda secret: secret[3:-3],
+    "its beginning": lambda secret: f"begins with {secret[:12]}...",
+    "its end": lambda secret: f"ends with ..{secret[-10:]}",
+    "six of it": lambda secret: secret[7:13],
+    "lines": lambda secret: "\n".join(secret[at : at + 10] for at in range(0, len(secret), 10)),
+    "spaces": " ".join,
+    "dashes": "-".join,
+    "upper case": str.upper,
+    "lower case": str.lower,
+    "backwards": lambda secret: secret[::-1],
+    "Python": repr,
+    "bytes": lambda secret: repr(secret.encode()),
+    "JSON": json.dumps,
+    "JSON in JSON": lambda secret: json.dumps(json.dumps(secret)),
+    "slashes": lambda secret: secret.replace("/", "\\/"),
+    "numbers": lambda secret: "".join(f"\\u{ord(sign):04x}" for sign in secret),
+    "numbers in part": lambda secret: "".join(f"\\u{ord(s):04X}" if n % 3 else s for n, s in enumerate(secret)),
+    "HTML": html.escape,
+    "HTML in part": lambda secret: "".join(f"&#{ord(s)};" if n % 3 else s for n, s in enumerate(secret)),
+    "HTML's lines": "<br/>".join,
+    "URL": lambda secret: quote(secret, safe=""),
+    "URL in URL": lambda secret: quote(quote(secret, safe=""), safe=""),
+    "hex": lambda secret: secret.encode().hex(),
+    "hex, a part": lambda secret: secret[5:14].encode().hex(" ").upper(),
+    "base64": lambda secret: base64.b64encode(secret.encode()).decode(),
+    "base64 of a header": lambda secret: base64.b64encode(f"Bearer {secret}".encode()).decode(),
+    "base64 of another": lambda secret: base64.urlsafe_b64encode(f"n: {secret}".encode()).decode().rstrip("="),
+    "base64, a part": lambda secret: base64.b64encode(secret[4:16].encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("secret", [LONG, "hunter22", "a\"b\\c\nd'e", "!?#$%^&*()=", "päss-wörd"])
+@pytest.mark.parametrize("how", SPELLED)
+def test_a_text_with_a_part_of_a_secret_is_not_shown(how: str, secret: str) -> None:
+    spelled = SPELLED[how](secret)
+    is_part = how in {"without the ends", "six of it", "its end", "hex, a part", "base64, a part"}
+    if is_part and len(secret) < len(LONG):
+        pytest.skip("too short to have such a part")
+    if (how == "dashes" and sum(map(str.isalnum, secret)) < 6) or (how.endswith("in part") and "\\" in secret):
+        pytest.skip("then nothing says which marks are its own")
+    assert Secrets(f"Bearer {secret}").shown(f"it was: {spelled}") == WITHHELD
+
+
+def test_other_texts_are_shown() -> None:
+    secrets = Secrets(LONG, "8c5e0d6f4b7a49e1a2d3c4b5a6978877")
+    for text in (
+        "422 no such dataset D.S.ORDERS: expected '/' or '+' & <nothing>",
+        "no token ending in Vb3; id 6f1c2a9e-77d0-4f5e-9a61-2b8f0c1d3e4f at 2026-11-26T05:27:56.123Z",
+        f"the last four are {LONG[-4:]}",
+        "https://example.com/api/v1/lineage?a=%20b \\u00e4 " + "x" * 300,
+    ):
+        assert secrets.shown(text) == text
+
+
+@pytest.mark.parametrize("status", [302, 422, 429, 500])
+def test_no_backend_of_a_composite_shows_the_secret_of_another(
+    status: int, events: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor in a header; the status and what it means are kept."""
+    headers = {"Location": f"http://{LONG[8:]}/", "Retry-After": "2718281828"}
+    with Hostile(lambda _: Reply(status, f"no {LONG[2:-2]}", headers)) as one, Hostile() as other:
+        parts = [
+            {"type": "http", "url": one.url, "custom_headers": {"X-Pin": "2718281828"}},
+            {"type": "http", "url": other.url, "auth": {"type": "api_key", "apiKey": LONG}},
+        ]
+        settings(tmp_path, type="composite", transports=parts)
+        assert main(["push", str(events), "--patience", "0"]) == 3
+    said = capfd.readouterr()
+    texts = [said.out, said.err, *(file.read_text("utf-8") for file in (events / "push").rglob("*") if file.is_file())]
+    assert not [text for text in texts if LONG[8:14] in text or "2718281828" in text or "2,718,281,828" in text]
+    meant = {302: "302 a redirect to (not", 422: f"422 Unprocessable Entity {WITHHELD}"}
+    assert any(meant.get(status, f"{status} ") in text for text in texts)
+
+
+def test_what_a_library_logs_is_no_way_around(events: Path, tmp_path: Path) -> None:
+    """Python prints it where nobody has set up logging, so this is a program of its own."""
+    with Hostile(lambda _: Reply(500)) as server:
+        part = {"type": f"{__name__}.Own", "api_key": TOKEN}
+        transports = [part, {"type": "http", "url": server.url, "retry": {"total": 0}}]
+        settings(tmp_path, type="composite", transports=transports, continue_on_success=False)
+        command = [sys.executable, "-m", "exporter", "push", str(events), "--patience", "0"]
+        environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        pushed = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environ)
+    assert pushed.returncode == 3
+    assert "openlineage.client.transport.composite: " in pushed.stderr
+    assert TOKEN not in pushed.stdout + pushed.stderr
+
+
+def test_a_kafka_broker_that_is_down_is_waited_for_as_long_as_the_patience_says(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the four tries waited for 20 seconds."""
+    settings(tmp_path, type="kafka", topic="t", config={"bootstrap.servers": f"127.0.0.1:{free_port()}"})
+    begun = time.monotonic()
+    assert push(events, None, capsys, "--patience", "0.2")[:2] == (3, counted(left=6))
+    assert time.monotonic() - begun < 30
+    assert kept(events) == []
+
+
+@pytest.mark.parametrize("servers", ["127.0.0.1", "localhost"])
+def test_a_kafka_broker_that_is_down_is_not_waited_for_without_patience(
+    servers: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/interface.md: no further tries. It took 108 seconds: four times 20 and those in which the client closes."""
+    settings(tmp_path, type="kafka", topic="t", config={"bootstrap.servers": f"{servers}:{free_port()}"})
+    begun = time.monotonic()
+    code, counts, said = push(events, None, capsys, "--patience", "0")
+    assert (code, counts) == (3, counted(left=6))
+    assert time.monotonic() - begun < 15
+    assert "no broker" in said
+    assert kept(events) == []
+
+
+def test_a_kafka_broker_that_is_only_slow_is_waited_for_without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It accepts the connection and does not answer: that is no broker that is down."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        config = {"bootstrap.servers": f"127.0.0.1:{silent.getsockname()[1]}"}
+        monkeypatch.setattr(backend, "KAFKA_WAIT", 3.0)
+        told = {"type": "kafka", "topic": "t", "config": config}
+        sender = backend.Backend.of(told, None, Secrets.of({}, {})).sender(1, 0)
+        begun = time.monotonic()
+        event = {"eventTime": "2026-01-01T00:00:00Z", "producer": "p", "job": {"namespace": "n", "name": "j"}}
+        assert sender.send(json.dumps(event).encode()).kind is AnswerKind.SILENT
+        assert time.monotonic() - begun > 2.5
+        sender.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        ("7", 7.0),
+        ("0", 0.0),
+        (" 1.5 ", 1.5),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("-3", None),
+        ("Mon, 99 Foo", None),
+    ],
+)
+def test_retry_after(header: str | None, wait: float | None) -> None:
+    assert seconds(header) == wait
+
+
+def test_retry_after_as_a_date() -> None:
+
+    now = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+    assert seconds("Sat, 21 Nov 2026 12:00:30 GMT", now) == 30.0
+    assert seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
+
+
+class WithoutLibrary(Transport):
+    """A transport that loads its library with the first event, as the client's own for Google does."""
+
+    kind = "without_library"
+    config_class = Config
+
+    def __init__(self, config: Config) -> None:
+        pass
+
+    def emit(self, event: Any) -> None:  # noqa: ARG002 - the client's own signature
+        raise ModuleNotFoundError("No module named 'google.cloud'", name="google.cloud")
+
+
+def test_a_transport_without_its_library_ends_the_push(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, type=f"{__name__}.WithoutLibrary")
+    begun = time.monotonic()
+    code, counts, said = push(events, None, capsys, "--patience", "1")
+    assert (code, counts) == (3, counted(left=6))
+    assert time.monotonic() - begun < 5
+    assert "No module named 'google.cloud': install it beside the exporter" in said
+    assert kept(events) == []
+
+
+@pytest.mark.parametrize(
+    "proxy", ["p:S3CRET@127.0.0.1:x", "http://p:S3CRET@127.0.0.1:99999", "http://p:S3/CRET@h:1", "ftp://p:S3CRET@h:1"]
+)
+def test_a_proxy_that_cannot_be_used(
+    proxy: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a setting of the user: exit 2, without its password."""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://backend.invalid")
+    assert main(["push", str(events), "--patience", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "the proxy of the environment" in said
+    assert "CRET" not in said
