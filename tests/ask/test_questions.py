@@ -22,7 +22,7 @@ from rdflib.plugins.sparql import prepareQuery
 
 from exporter.ask import movement, pool
 from exporter.ask.parameters import Parameter, bind, declared
-from exporter.ask.questions import Answer, find, questions, render, select
+from exporter.ask.questions import Answer, Question, find, questions, render, select
 from exporter.ask.shipped import VALUES, comment_of
 from exporter.errors import UsageError
 from exporter.graph.store import load
@@ -35,6 +35,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdflib.plugins.sparql.sparql import Query
+
+
+_SAID_BY_OTHERS = {
+    "queries",
+    "last_read",
+    "parent_query_id",
+    "root_query_id",
+    "direct_objects",
+    "base_objects",
+    "target_columns",
+}
+"""Columns that follow from the others of a row: of its query, or of what it counts."""
+
+
+@pytest.mark.parametrize("question", questions(), ids=lambda question: question.name)
+def test_the_order_of_rows_is_the_same_in_all_graphs(question: Question) -> None:
+    """Rows of an answer that differ have an order, however the graph was made."""
+    order = re.findall(r"\?(\w+)", question.query[question.query.rindex("ORDER BY") :])
+    assert set(question.columns) - _SAID_BY_OTHERS <= set(order)
 
 
 def test_the_questions_are_those_that_are_documented() -> None:
