@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from exporter.engines import local
+from exporter.input.record import Record
 from exporter.pipeline import extract, recurring, rounds, write
 from exporter.pipeline import messages as carried
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import is_text
-from exporter.pipeline.read import Record, read
+from exporter.pipeline.read import read
 from exporter.pipeline.texts import NodeWriter, pieces
 from exporter.system.progress import NoProgress
 

@@ -23,12 +23,13 @@ from exporter.input import find
 from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
 from exporter.input.formats import is_remote
+from exporter.input.record import Record
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
 from exporter.pipeline.outcome import Outcome, outcome, results_of
-from exporter.pipeline.read import Record, read
+from exporter.pipeline.read import read
 from exporter.pipeline.texts import checks, facts_output
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
 from exporter.publish.places import LocalPlace, Place

@@ -13,11 +13,12 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
+from exporter.input.record import Record
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Counts, total_message
-from exporter.pipeline.read import Record, read
+from exporter.pipeline.read import read
 from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of

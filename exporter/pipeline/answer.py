@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +29,7 @@ from exporter.model.settings_in_force import Requester
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import DatasetKey, as_thing, spellings
 from exporter.pipeline.clones import own_outcome, read_absences, read_copy, to_copies
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
     THINGS,
@@ -52,9 +53,6 @@ from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import NodeWriter, facts_output, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import now_or_later, snapshot
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 _read_use: Final = msgspec.msgpack.Decoder(tuple[UseAtStart | None, UseAtEnd | None]).decode
 _read_events: Final = msgspec.msgpack.Decoder(list[ContainerEvent]).decode

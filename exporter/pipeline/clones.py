@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -42,6 +42,7 @@ from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import NEVER, Absence, ContainerEvent, Profile, Take
 from exporter.model.objects import containers
 from exporter.model.other_accounts import account_in
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
     Message,
@@ -59,9 +60,6 @@ from exporter.pipeline.messages import (
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.texts import NodeWriter, needs_neighbourhoods, refused_key
 from exporter.pipeline.updates import snapshot
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 _EVENT, _MEMBER, _COPY = range(3)
 _MADE, _OUTCOME = range(2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -25,13 +25,11 @@ from exporter.graph.vocabulary import ACCESS_PATTERN, DERIVATION_PATTERN, POLICY
 from exporter.model.accesses import ReadGroup, only_reads, read_groups
 from exporter.model.facts import Content
 from exporter.model.objects import role_of
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_output, refusal
 from exporter.pipeline.updates import day_of
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 _FLUSH: Final = 50_000
 """Most reads that are added up in memory before they are sent."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -37,6 +37,7 @@ from exporter.model.query import (
 from exporter.openlineage import helpers
 from exporter.openlineage.datasets import note_changes
 from exporter.openlineage.events import parent_id, root_id
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
     Addresses,
@@ -68,9 +69,6 @@ from exporter.pipeline.read import (
 )
 from exporter.pipeline.updates import OPEN_DAY, day_of, now_or_later
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 Placed = tuple[Row, Place, str]
 """A row, its place, and its text."""

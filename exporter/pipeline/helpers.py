@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from exporter.openlineage.bridging import Helpers, SavedHelpers
 from exporter.openlineage.events import name_of
 from exporter.openlineage.helper_steps import HelperStep, Mark, step_of
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -36,9 +37,6 @@ from exporter.pipeline.messages import (
     written_of,
 )
 from exporter.pipeline.updates import now_or_later, snapshot
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 
 def name_jobs(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:

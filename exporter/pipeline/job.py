@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporter.openlineage.settings import OpenLineageSettings
-from exporter.pipeline.read import Screen
-from exporter.pipeline.updates import ForgottenUser, asked_for
+from exporter.privacy.forgotten_users import ForgottenUser, asked_for
+from exporter.privacy.screen import Screen
 from exporter.settings import DAILY, Settings
 from exporter.system.files import GZIP
 

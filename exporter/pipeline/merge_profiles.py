@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +36,7 @@ from exporter.pipeline.clones import (
     to_ends,
     to_holders,
 )
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
     Known,
@@ -54,9 +55,6 @@ from exporter.pipeline.messages import (
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.updates import snapshot
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 Named = tuple[str | None, str | None, str, str, bytes]
 """Name and account as in rows; namespace, name and facets of the dataset."""

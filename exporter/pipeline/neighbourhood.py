@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct, json, msgpack
 
@@ -22,13 +22,11 @@ from exporter.graph.terms import Node, Value
 from exporter.graph.vocabulary import OBJECT
 from exporter.model.facts import QueryFacts
 from exporter.pipeline.extract import count_start
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import AT_RANK, Message, To, account_key, by_receiver, encode
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.texts import checks, needs_neighbourhoods, refusal, refused_key
 from exporter.pipeline.updates import day_of
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 REQUEST, OWN_NODE, OTHER_NODE = range(3)
 """Ranks of the messages to an object: requests of other objects for its nodes, its own nodes, other nodes of its

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import orjson
 
 from exporter.model.facts import QueryFacts
 from exporter.model.profiles import keys
 from exporter.pipeline.extract import people, quarantine_query
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, account_key, by_receiver, decode, encode, order, read_query_record
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import file_of
 from exporter.pipeline.texts import refused_key
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 
 def name_users_of_objects(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:

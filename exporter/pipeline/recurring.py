@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import structs
 
@@ -20,13 +20,10 @@ from exporter.graph.terms import Node
 from exporter.model.answers import Answers, Dataset, ObjectSpelling
 from exporter.model.facts import Content
 from exporter.model.identifiers import segment
+from exporter.openlineage.settings import OpenLineageSettings
 from exporter.openlineage.statement import StatementParts, statement
+from exporter.pipeline.job import ExportJob
 from exporter.system.cache import Recent
-
-if TYPE_CHECKING:
-    from exporter.openlineage.settings import OpenLineageSettings
-    from exporter.pipeline.job import ExportJob
-
 
 Made = Callable[[QueryContext], tuple[list[Node], Links]]
 Render = Callable[[list[Node]], list[str]]

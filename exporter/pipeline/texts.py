@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -21,11 +21,9 @@ from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
 from exporter.model.fact_tables import FACTS as TABLES
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.outcome import Counts
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 PIECE: Final = 1 << 18
 """Approximate bytes of a piece: few messages are needed, and a dozen pieces fit in memory."""

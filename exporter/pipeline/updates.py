@@ -12,14 +12,12 @@ that is kept.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
-from difflib import SequenceMatcher
 from functools import partial
 from hashlib import blake2b
-from itertools import groupby, product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import groupby
+from typing import Any, Final
 
 import msgspec
 
@@ -28,6 +26,7 @@ from exporter.input.aggregates import is_id
 from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
     Message,
@@ -43,11 +42,7 @@ from exporter.pipeline.messages import (
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import children_of, relatives
-from exporter.privacy.filters import stored_identifier, typed
-from exporter.privacy.key import Key
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
+from exporter.privacy.filters import typed
 
 OPEN_DAY: Final = "open "
 """Prefix of a count: queries that end on a later day."""
@@ -247,49 +242,7 @@ def open_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
 
 _HAS, _NEAR = "user ", "near "
 """Beginnings of counts: the place of a name among those given, and a user that it means, or that is similar."""
-_NEAREST: Final = 3
-"""Most similar users that are named."""
-_SIMILAR: Final = 0.6
-_WORD: Final = re.compile(r"([^\W\d_]+)")
-_MOST_WORDS: Final = 7
-"""The most words of a name whose letter cases are combined: 3 of each."""
 _line: Final = msgspec.msgpack.Decoder(History).decode
-
-
-class ForgottenUser(NamedTuple):
-    """A user to forget. ``given``: the name as a person gave it. ``spellings``: what it can be in DIR, the first that
-    DIR has counts. ``any_case``: whether other letter cases mean the same, if DIR has none of the spellings.
-    ``others``: the pseudonyms of the usual other letter cases; all of them cannot be tried.
-    """
-
-    given: str
-    spellings: tuple[str, ...]
-    any_case: bool
-    others: frozenset[str] = frozenset()
-
-
-def asked_for(text: str, key: Key | None) -> ForgottenUser:
-    """What a name means. ``key``: of DIR's pseudonyms. A pseudonym means itself. A text that is no identifier without
-    quotes, such as an e-mail address, means the user in any letter case.
-    """
-    name = stored_identifier(text)
-    is_exact = text.startswith('"') or stored_identifier(text.lower()) != text.lower()
-    names = (name,) if is_exact else tuple(dict.fromkeys((name, name.upper(), name.lower())))
-    if key is not None:  # users in `keep` have no pseudonym
-        others = frozenset() if is_exact else frozenset(map(key.pseudonym, _letter_cases(name)))
-        return ForgottenUser(text, (*map(key.pseudonym, names), *names), any_case=not is_exact, others=others)
-    return ForgottenUser(text, names, any_case=not is_exact)
-
-
-def _letter_cases(name: str) -> Iterator[str]:
-    """A name with each word in lower case, in upper case, and with a capital: ``Jane.Doe@Example.com``. In a name of
-    many words, those on the same side of an @ are alike.
-    """
-    parts = _WORD.split(name)
-    if len(parts) // 2 > _MOST_WORDS:
-        parts = re.split("(@)", name)
-    for chosen in product(*(dict.fromkeys((part.lower(), part.upper(), part.title())) for part in parts)):
-        yield "".join(chosen)
 
 
 def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
@@ -297,9 +250,9 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     users = {row.user_name for row in map(_row_of, messages) if row is not None and row.user_name}
     counts = Counts()
     for place, asked in enumerate(job.forget_asked):
-        for user in sorted(user for user in users if _means(asked, user)):
+        for user in sorted(user for user in users if asked.means(user)):
             counts.numbers[f"{_HAS}{place} {user}"] += 1
-        for user in _nearest(asked, users):
+        for user in asked.nearest(users):
             counts.numbers[f"{_NEAR}{place} {user}"] += 1
     yield counts.message()
 
@@ -317,7 +270,7 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
             texts += exact[:1] or sorted(there)
         else:
             near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
-            text = ", ".join(map(typed, _nearest(asked, near)))
+            text = ", ".join(map(typed, asked.nearest(near)))
             missing.append(f"{asked.given} (did you mean {text}?)" if text else asked.given)
     if missing:
         hidden = any(asked.others for asked in job.forget_asked)
@@ -327,16 +280,6 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
             f"quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
         )
     return tuple(sorted(set(texts)))
-
-
-def _means(asked: ForgottenUser, user: str) -> bool:
-    return user in asked.spellings or user in asked.others or (asked.any_case and user.upper() == asked.given.upper())
-
-
-def _nearest(asked: ForgottenUser, users: Iterable[str]) -> list[str]:
-    """The users with the most similar names, the most similar first."""
-    alike = [(-SequenceMatcher(None, asked.given.upper(), user.upper()).ratio(), user) for user in users]
-    return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]
 
 
 def _row_of(message: Message) -> Row | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import orjson
@@ -23,6 +23,7 @@ from exporter.model.object_history import ObjectAnswer
 from exporter.openlineage.events import Event, events_of, name_of, problems, run_events
 from exporter.pipeline.daily import Sharing
 from exporter.pipeline.extract import count_start, quarantine_query
+from exporter.pipeline.job import ExportJob
 from exporter.pipeline.merge_profiles import Spellings
 from exporter.pipeline.messages import (
     Message,
@@ -45,9 +46,6 @@ from exporter.pipeline.read import AS_PARENT
 from exporter.pipeline.recurring import recurring_of
 from exporter.pipeline.texts import NodeWriter, facts_output, needs_neighbourhoods, refusal
 from exporter.pipeline.updates import day_of
-
-if TYPE_CHECKING:
-    from exporter.pipeline.job import ExportJob
 
 _read_answer: Final = msgspec.msgpack.Decoder(ObjectAnswer).decode
 _NO_BRIDGE: Final = Bridge()

@@ -89,7 +89,7 @@ def lines_of_earlier(lines: Iterable[str], key: Key) -> tuple[dict[str, str], se
 
 
 class EarlierUsers:
-    """Finds names by their digests. ``lines``: what :meth:`exporter.pipeline.read.Screen.pseudonyms` gave in earlier
+    """Finds names by their digests. ``lines``: what :meth:`exporter.privacy.screen.Screen.pseudonyms` gave in earlier
     runs. The first versions wrote no digest: such a user's name is found in its own letter case, and in upper, lower
     and title case.
     """

@@ -21,9 +21,9 @@ from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order, shacl_repo
 from exporter.graph.terms import Node
 from exporter.input.times import iso, parse_time
 from exporter.pipeline.outcome import LIMIT, Outcome
-from exporter.pipeline.read import LEFT_OUT
 from exporter.pipeline.texts import checks
 from exporter.privacy.filters import Filters
+from exporter.privacy.screen import LEFT_OUT
 from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
 from exporter.publish.manifest import NAME
 from exporter.publish.quarantine import place_of

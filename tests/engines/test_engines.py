@@ -22,11 +22,12 @@ from exporter.engines import local, on_spark, session, updates
 from exporter.engines.local import LocalEngine
 from exporter.engines.spark import SparkEngine
 from exporter.graph.terms import SYNTAXES
+from exporter.input.record import Record
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
-from exporter.pipeline.read import Record, read
+from exporter.pipeline.read import read
 from exporter.system import files as compressed
 from exporter.system.progress import NoProgress
 from tests import exports, golden

@@ -32,10 +32,10 @@ from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, compiled, shapes_graph
 from exporter.graph.terms import short
 from exporter.graph.vocabulary import NODE_CLASSES
+from exporter.input.record import Record
 from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To
-from exporter.pipeline.read import Record
 from tests.graph.neighbourhood_shapes import Values, shapes
 from tests.graph.shape_graphs import BASE
 from tests.stewards import history

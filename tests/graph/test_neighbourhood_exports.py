@@ -16,10 +16,10 @@ from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import compiled, shapes_graph
+from exporter.input.record import Record
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome
-from exporter.pipeline.read import Record
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.stewards import FURTHER, MY, RULES, history, turtle

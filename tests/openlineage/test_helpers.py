@@ -13,11 +13,12 @@ import pytest
 from exporter.cli import main
 from exporter.engines import local
 from exporter.errors import UsageError
+from exporter.input.record import Record
 from exporter.openlineage import facets
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.read import Record, read
+from exporter.pipeline.read import read
 from exporter.system.progress import NoProgress
 from tests import exports, golden
 from tests.openlineage import loads

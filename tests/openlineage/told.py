@@ -8,10 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.engines import local
+from exporter.input.record import Record
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
-from exporter.pipeline.read import Record
 from tests import exports
 from tests.facts import plain_reading as plain
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.engines import local
+from exporter.input.record import Record
 from exporter.pipeline import recurring
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
-from exporter.pipeline.read import Record
 from tests.histories import Json, histories, random_history
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import pytest
 
 from exporter.input.properties import canonical_form, read
 from exporter.input.query_history import read_history
+from exporter.input.record import Record
 from exporter.input.row import Row, Unreadable
-from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.lines import lines_of
+from exporter.privacy.screen import Screen
 from tests.model import every_field
 from tests.model.ddl_forms import FORMS, rows_in
 from tests.privacy import drawn

@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from exporter.pipeline.read import Screen
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.pseudonyms import UserNames
+from exporter.privacy.screen import Screen
 
 KEY: Final = Key(b"a key of 24 bytes, ASCII")
 SCREEN: Final = Screen(Filters(), KEY)

@@ -15,10 +15,12 @@ from exporter.ask import stores
 from exporter.cli import main
 from exporter.engines import local as users
 from exporter.engines import on_spark, session
+from exporter.input.record import Record
 from exporter.pipeline.job import ExportJob
-from exporter.pipeline.read import Record, Screen, read
+from exporter.pipeline.read import read
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
+from exporter.privacy.screen import Screen
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.input.input_forms import FORMS, write_form

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from exporter.pipeline.read import Record, Screen
+from exporter.input.record import Record
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
+from exporter.privacy.screen import Screen
 from tests.input.bad_rows import GOOD
 
 SCREEN = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"), query_text=True)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.pipeline.read import Screen
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.pseudonyms import UserNames
+from exporter.privacy.screen import Screen
 
 KEY = Key(b"a key of 24 bytes, ASCII")
 LISTED = {

@@ -13,10 +13,11 @@ import pytest
 
 from exporter.input.query_history import History
 from exporter.input.reading import read_line
+from exporter.input.record import Record
 from exporter.input.row import Row, Unreadable
-from exporter.pipeline.read import Record, Screen
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
+from exporter.privacy.screen import Screen
 from tests.histories import random_history
 from tests.input import noise
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
