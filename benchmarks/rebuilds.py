@@ -28,7 +28,8 @@ def write(rows: int, file: Path, tables: int = 12) -> None:
     """So many rows, as NDJSON; some 130 of them a night with twelve tables."""
     with file.open("w", encoding="utf-8") as lines:
         lines.writelines(
-            json.dumps({"query_id": f"q-{number}", **row}) + "\n" for number, row in enumerate(islice(_rows(tables), rows))
+            json.dumps({"query_id": f"q-{number}", **row}) + "\n"
+            for number, row in enumerate(islice(_rows(tables), rows))
         )
 
 
