@@ -32,7 +32,10 @@ SELECT DISTINCT ?query_id ?column_name ?column ?reads ?first ?last WHERE {
   ?query (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
   ?enforcement ah:policyKind "MASKING_POLICY" .
   ?column ah:columnName ?column_name .
-  FILTER NOT EXISTS { ?query ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
+  FILTER NOT EXISTS {
+    ?query ah:enforced ?own
+    FILTER(EXISTS { ?own ah:protectedColumn ?column } && EXISTS { ?own ah:policyKind "MASKING_POLICY" })
+  }
   BIND(STR(?query) AS ?reads) BIND(?first AS ?last)
 }
 """
@@ -47,7 +50,10 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
   ?read (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
   ?column ah:columnName ?column_name .
   FILTER NOT EXISTS { ?read ah:queryId ?id }
-  FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
+  FILTER NOT EXISTS {
+    ?read ah:enforced ?own
+    FILTER(EXISTS { ?own ah:protectedColumn ?column } && EXISTS { ?own ah:policyKind "MASKING_POLICY" })
+  }
   ?read prov:startedAtTime ?first .
   OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
   BIND(COALESCE(?any_last, ?first) AS ?last)
@@ -336,7 +342,10 @@ SELECT DISTINCT ?read ?thing ?place WHERE {
   ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?other .
   ?other ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
   FILTER(?owner != ?thing)
-  FILTER NOT EXISTS { ?read ah:enforced ?own . ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column }
+  FILTER NOT EXISTS {
+    ?read ah:enforced ?own
+    FILTER(EXISTS { ?own ah:protectedColumn ?column } && EXISTS { ?own ah:policyKind "MASKING_POLICY" })
+  }
   ?thing rdfs:label ?label .
   OPTIONAL { ?access ah:objectName ?then }
   BIND(CONCAT(COALESCE(?then, ?label), ".", ?name) AS ?place)
