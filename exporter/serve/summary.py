@@ -69,7 +69,9 @@ def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seq
         else:
             notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
             more = [_MORE] if len(notes) > 1 else []
-            yield SummaryLine(title, name, [Cell(" ".join([part.words, *notes[:1], *more]))])
+            # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
+            words = [] if notes and part.table else [part.words]
+            yield SummaryLine(title, name, [Cell(" ".join([*words, *notes[:1], *more]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

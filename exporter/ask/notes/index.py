@@ -76,6 +76,7 @@ _NOTES: Final = (
     Note(grants.grants_without_id, only=("exposure",)),
     Note(lost_protection.lost_masks, only=("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")),
     Note(lost_protection.lost_tags, only=("changes", "policy-coverage", "tag-history")),
+    Note(lost_protection.lost_policies, only=("changes", "policy-coverage")),
     # what the names, queries and reads in an answer mean
     Note(object_names.several_accounts),
     Note(incomplete.nested_statements, only=("statements-of-request",)),

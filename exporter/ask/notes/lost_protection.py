@@ -1,10 +1,10 @@
-"""Notes on masks and tags that a table lost because another object took its place: that one lacks them, which no row
-says. The masks and reads of the former one are not its own.
+"""Notes on masks, tags and other policies that a table lost because another object took its place: that one lacks them,
+which no row says. The masks and reads of the former one are not its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -19,7 +19,7 @@ from exporter.ask.notes.mask_periods import (
     masked_wholes,
     masks_of,
     own_masks,
-    tags_of,
+    settings_of,
 )
 from exporter.ask.notes.successors import (
     Succession,
@@ -175,44 +175,65 @@ def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[st
             yield time
 
 
-# --- tags -------------------------------------------------------------------------------------------------------------
+# --- tags and other policies ------------------------------------------------------------------------------------------
 
 _SETTINGS_LOOKED_AT: Final = 10_000
+_TAGS: Final = "tags"
+_POLICIES: Final = {
+    "rowAccessPolicies": "a row access policy",
+    "aggregationPolicies": "an aggregation policy",
+    "projectionPolicies": "a projection policy",
+    "joinPolicies": "a join policy",
+}
 
 
 def lost_tags(asked: Asked) -> Iterator[str]:
     """A note on what got the names of tagged objects, and of which no row shows that it has the tag. An answer without
     rows says of policy-coverage which tags ended.
     """
-    if asked.name == POLICY_COVERAGE and not asked.answer.rows:
-        return
+    if asked.name != POLICY_COVERAGE or asked.answer.rows:
+        yield from _lost_settings(asked, _TAGS, "a tag", "the tag")
+
+
+def lost_policies(asked: Asked) -> Iterator[str]:
+    """Notes on what got the names of objects with row access policies, and others that do not mask, and of which no row
+    shows that it has one.
+    """
+    for property_, words in _POLICIES.items():
+        yield from _lost_settings(asked, property_, words, "one")
+
+
+def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Iterator[str]:
     columns = asked.match_names("column_name")
-    every = (one for holders in holders_by_name(asked, _tagged_things(asked)) for one in _without_tag(asked, holders))
+    things = _things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
+    every = (one for holders in holders_by_name(asked, things) for one in _without(asked, holders, property_))
     found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
     found = [one for one in found if one.columns]
     if found:
         yield (
-            "Another object got the name of one that had a tag (as by CREATE OR REPLACE or a SWAP, also of the "
-            f"schema), and no row shows the tag on it{time_in_words(asked)}: "
+            f"Another object got the name of one that had {what} (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"schema), and no row shows {which} on it{time_in_words(asked)}: "
             f"{entries_in_words(asked, ordered_entries(found))}."
         )
 
 
-def _tagged_things(asked: Asked) -> set[str]:
-    """The objects that are asked for; what has or had a tag, if it is all."""
+def _things_with(asked: Asked, class_: str) -> set[str]:
+    """The objects that are asked for; if it is all, what has or had such a setting, or an enforced policy."""
     if asked.values("object_name", "object_id", "object"):
         return asked.asked_objects
     graph = asked.graph
-    settings = islice(graph.of_class("ah:TagSetting"), _SETTINGS_LOOKED_AT)
-    return {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
+    settings = islice(graph.of_class(class_), _SETTINGS_LOOKED_AT)
+    found = {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
+    enforced = graph.with_text("ah:policyKind", "ROW_ACCESS_POLICY") if class_ == "ah:PolicySetting" else ()
+    return found | {thing for one in enforced for thing in graph.objects(one, "ah:protectedObject")}
 
 
-def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succession]:
+def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Iterator[Succession]:
     """Those of the objects that had one name, in order, that lack a tag in the time that is asked for that a former one
-    had when it lost the name.
+    had when it lost the name; of policies, that have none of the kind.
     """
     graph, asked_tags = asked.graph, asked.match_names("tag_name")
-    on = {holder.iri: tags_of(graph, holder.iri) for holder in holders}
+    on = {holder.iri: settings_of(graph, holder.iri, property_) for holder in holders}
     for tag in sorted({tag for tags in on.values() for tag in tags}):
         if asked_tags and asked_tags.isdisjoint(holder.key[1] for holder in graph.names_of(tag)):
             continue
@@ -225,7 +246,7 @@ def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succes
                 for time in (periods_asked_for(asked, holder.iri, named) if former else ())
                 if not graph.was_dropped(tag, time.begin)
             ]
-            lost = _lacking(graph, holder, set(former), own, times)
+            lost = _lacking(graph, holder, set(former), own if property_ == _TAGS else _together(on[holder.iri]), times)
             if lost and (not asked.asked_objects or holder.iri in asked.asked_objects):
                 last = max((former[one] for one in lost), key=lambda one: one.order)
                 yield Succession(
@@ -239,6 +260,13 @@ def _without_tag(asked: Asked, holders: Sequence[NameHolder]) -> Iterator[Succes
                 tagged.pop(column, None)
                 if any(held.since < named.end <= held.sure for held in every):
                     tagged[column] = holder
+
+
+def _together(every: Mapping[str, Mapping[str, list[Held]]]) -> dict[str, list[Held]]:
+    """Policies of one kind, of which one place has one at a time, as one."""
+    return {
+        name: [held for one in every.values() for held in one.get(name, ())] for own in every.values() for name in own
+    }
 
 
 def _lacking(

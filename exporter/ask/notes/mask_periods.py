@@ -60,6 +60,10 @@ AT_END: Final = Period(LATE - MOMENT, LATE)
 """The end of the record, and of all that no row ends."""
 
 
+_ENFORCED_KINDS: Final = {"rowAccessPolicies": "ROW_ACCESS_POLICY"}
+"""Policies on whole objects that rows of queries name, too."""
+
+
 def own_masks(graph: Lookups, thing: str, period: Period = ALWAYS) -> set[str]:
     """The columns on which rows show a masking policy in a period, also by rows that give the object in another form:
     of which no row says that it was unset before.
@@ -120,14 +124,19 @@ def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
     return found
 
 
-def tags_of(graph: Lookups, thing: str) -> dict[str, dict[str, list[Held]]]:
-    """When rows show tags on an object and its columns, also by rows that give it in another form: tag -> each name
-    that a column has or had -> periods. :data:`WHOLE` for the object as a whole.
+def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[str, list[Held]]]:
+    """When rows show tags, or policies of a kind, on an object and its columns, also by rows that give it in another
+    form: tag or policy -> each name that a column has or had -> periods. :data:`WHOLE` for the object as a whole.
     """
     found = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
-    for setting, held in _set_on(graph, [thing, *graph.same_names(thing)], "tags"):
+    forms = [thing, *graph.same_names(thing)]
+    for setting, held in _set_on(graph, forms, property_):
         for name in _names(graph, graph.text(setting, "ah:onColumn")):
             found[min(_elements(graph, setting), default="")][name].append(held)
+    for enforcement in (one for form in forms for one in graph.subjects("ah:protectedObject", form)):
+        if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS.get(property_):
+            every = found[graph.text(enforcement, "ah:policy") or ""][WHOLE]
+            every += list(_enforced(graph, enforcement, every))
     return found
 
 
