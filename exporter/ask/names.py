@@ -177,7 +177,8 @@ def _of_name(
     location = graph.location(name)
     holders = graph.holders(name) or ([location] if location else [])
     if not holders:
-        resolved.notes.append(_none("object", name, graph.every("ah:nameText")))
+        names = graph.every("ah:nameText") | graph.every("ah:locationUrl")
+        resolved.notes.append(_none("object", name, names))
         return []
     matching = [holder for holder in _of_kinds(graph, holders, kinds) if not idents or holder.ident in idents]
     if matching:

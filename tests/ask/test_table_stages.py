@@ -95,3 +95,8 @@ def test_the_page_of_a_name_is_of_the_table(tmp_path: Path) -> None:
         thing, _ = site.by_name("D.S.A")
     assert thing is not None
     assert thing.kind == "Table"
+
+
+def test_the_nearest_of_a_location_is_its_url(tmp_path: Path) -> None:
+    answer = ask(graph_of(tmp_path), find("writers"), {"object_name": "file:///a"})
+    assert answer.notes[0] == "There is no object file:///a in the graph. The nearest: file:///a.csv."
