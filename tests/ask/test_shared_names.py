@@ -93,9 +93,9 @@ def test_the_object_is_told_that_rows_show_last(question: str, given: dict[str, 
     answer = answered(whole, "nights", question, object_name="R.LIVE.K", **given)
     assert len(answer.rows) > 1
     assert answer.notes[0] == (
-        f"{when} 4 objects have the name R.LIVE.K, as far as rows tell, as after a SWAP of its schema, or beside a "
-        f"temporary table. The answer is of all of them. Rows show object_id=703 with it last (since {at(10)}): ask by "
-        "object_id=703."
+        f"{when} 4 objects have the name R.LIVE.K, as far as rows tell, as after a SWAP of its schema, beside a "
+        "temporary table, or while a statement replaces it. The answer is of all of them. Rows show object_id=703 "
+        f"with it last (since {at(10)}): ask by object_id=703."
     )
     by_id = answered(whole, "nights", question, object_id="703", **given)
     assert 0 < len(by_id.rows) < len(answer.rows)
