@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from exporter.engines import local
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline import extract, recurring, rounds, write
 from exporter.pipeline import messages as carried
 from exporter.pipeline.job import ExportJob

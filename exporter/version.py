@@ -1,4 +1,6 @@
-"""The version of the program, and that of its model of the graph."""
+"""The version of the program, and that of its model of the graph: below all modules that say it, while the package's
+face (``exporter/__init__.py``) leads to everything above.
+"""
 
 from __future__ import annotations
 

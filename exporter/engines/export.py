@@ -23,7 +23,7 @@ from exporter.input import find
 from exporter.input.files import records
 from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
 from exporter.input.formats import is_remote
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text

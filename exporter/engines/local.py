@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text

@@ -19,8 +19,7 @@ from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
 from exporter.input.parquet import PLAIN_BELOW
-from exporter.input.reading import holds_sql, rows_of_document
-from exporter.input.record import Record
+from exporter.input.reading import Record, holds_sql, rows_of_document
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +39,7 @@ _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_HISTORY) -> DataFrame:
     """All records of a source of a view, with the columns ``file``, ``block``, ``unit``, ``text`` (bytes),
-    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.input.record.Record`, and
+    ``is_history``, ``is_record`` and ``is_aggregate`` as in :class:`exporter.input.reading.Record`, and
     ``is_document``: whether the text has all rows of a file. Raises UsageError if the source or a required column does
     not exist.
     """

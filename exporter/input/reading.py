@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,6 +18,7 @@ from msgspec import Raw, Struct
 from exporter.input import aggregates, documented_form, json_reader, limits
 from exporter.input.documented_form import (
     DAMAGED,
+    NOT_ONE_OBJECT,
     NOTHING,
     TRUNCATED,
     fits,
@@ -74,6 +75,29 @@ _OF_OTHER: Final = {
     False: "this is a row of AGGREGATE_ACCESS_HISTORY; give it with --aggregate",
 }
 """Why a row cannot be read, by whether it was given as one of AGGREGATE_ACCESS_HISTORY."""
+
+
+_NOT_A_RECORD: Final = Unreadable((NOT_ONE_OBJECT,))
+
+
+class Record(NamedTuple):
+    """A record of an input as text. ``file``: its file. ``block``: offset of its block, since blocks of a file may be
+    read separately. ``unit``: ``line`` or ``row``. ``is_history``: whether it is of QUERY_HISTORY. ``is_record``: False
+    if a CSV record has too few or too many fields; it is then not a row, whatever it contains. ``is_aggregate``:
+    whether it is of AGGREGATE_ACCESS_HISTORY.
+    """
+
+    file: str
+    block: int
+    unit: str
+    text: str
+    is_history: bool = False
+    is_record: bool = True
+    is_aggregate: bool = False
+
+    def row(self) -> Row | Unreadable | None:
+        """The row in it, or why it cannot be read; None for a blank line."""
+        return read_row(self.text, is_aggregate=self.is_aggregate) if self.is_record else _NOT_A_RECORD
 
 
 def read_line(text: str) -> Row | Unreadable | None:

@@ -13,8 +13,7 @@ from msgspec import structs
 
 from exporter.input.limits import shortened
 from exporter.input.query_history import read_history
-from exporter.input.reading import read_line
-from exporter.input.record import Record
+from exporter.input.reading import Record, read_line
 from exporter.input.row import Row, Unreadable
 from exporter.model.identifiers import uncut
 from exporter.model.incomplete import not_understood

@@ -13,8 +13,7 @@ from msgspec import structs
 from exporter.input import documented_form
 from exporter.input.documented_form import plain_text
 from exporter.input.query_history import History
-from exporter.input.reading import read_line
-from exporter.input.record import Record
+from exporter.input.reading import Record, read_line
 from exporter.input.row import Row, Unreadable, lower_name
 from exporter.input.times import parse_time
 from exporter.privacy import earlier_users, known_users

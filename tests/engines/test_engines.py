@@ -22,7 +22,7 @@ from exporter.engines import local, on_spark, session, updates
 from exporter.engines.local import LocalEngine
 from exporter.engines.spark import SparkEngine
 from exporter.graph.terms import SYNTAXES
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob

@@ -32,7 +32,7 @@ from exporter.graph.shapes.on_graph import Result, in_order
 from exporter.graph.shapes.reading import Shapes, compiled, shapes_graph
 from exporter.graph.terms import short
 from exporter.graph.vocabulary import NODE_CLASSES
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline import answer, neighbourhood, rounds, write
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To

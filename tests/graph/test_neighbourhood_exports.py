@@ -16,7 +16,7 @@ from exporter.engines import local
 from exporter.graph.shapes import by_pyshacl
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.reading import compiled, shapes_graph
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import outcome

@@ -13,7 +13,7 @@ import pytest
 from exporter.cli import main
 from exporter.engines import local
 from exporter.errors import UsageError
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.openlineage import facets
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline import rounds

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.engines import local
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.engines import local
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline import recurring
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To

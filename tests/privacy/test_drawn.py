@@ -10,7 +10,7 @@ import pytest
 
 from exporter.input.properties import canonical_form, read
 from exporter.input.query_history import read_history
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.input.row import Row, Unreadable
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key

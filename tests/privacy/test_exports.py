@@ -15,7 +15,7 @@ from exporter.ask import stores
 from exporter.cli import main
 from exporter.engines import local as users
 from exporter.engines import on_spark, session
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.read import read
 from exporter.privacy.filters import Filters

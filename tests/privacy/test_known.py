@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporter.input.record import Record
+from exporter.input.reading import Record
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.screen import Screen

@@ -12,8 +12,7 @@ from typing import Final
 import pytest
 
 from exporter.input.query_history import History
-from exporter.input.reading import read_line
-from exporter.input.record import Record
+from exporter.input.reading import Record, read_line
 from exporter.input.row import Row, Unreadable
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key

@@ -229,22 +229,22 @@ def _things_with(asked: Asked, class_: str) -> set[str]:
 
 
 def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Iterator[Succession]:
-    """Those of the objects that had one name, in order, that lack a tag in the time that is asked for that a former one
-    had when it lost the name; of policies, that have none of the kind.
+    """Those of the objects that had one name, in order, that lack a tag or policy in the time that is asked for, which
+    a former one had when it lost the name. A policy is lacking where there is none of its kind.
     """
     graph, asked_tags = asked.graph, asked.match_names("tag_name")
     on = {holder.iri: settings_of(graph, holder.iri, property_) for holder in holders}
-    for tag in sorted({tag for tags in on.values() for tag in tags}):
-        if asked_tags and asked_tags.isdisjoint(holder.key[1] for holder in graph.names_of(tag)):
+    for element in sorted({element for elements in on.values() for element in elements}):
+        if asked_tags and asked_tags.isdisjoint(holder.key[1] for holder in graph.names_of(element)):
             continue
-        tagged = dict[str, NameHolder]()
+        having = dict[str, NameHolder]()
         for holder in holders:
-            named, own = period_of(holder, holders), on[holder.iri].get(tag, {})
-            former = {column: one for column, one in tagged.items() if one.iri != holder.iri}
+            named, own = period_of(holder, holders), on[holder.iri].get(element, {})
+            former = {column: one for column, one in having.items() if one.iri != holder.iri}
             times = [
                 Period(max(time.begin, named.begin), min(time.end, named.end))
                 for time in (periods_asked_for(asked, holder.iri, named) if former else ())
-                if not graph.was_dropped(tag, time.begin)
+                if not graph.was_dropped(element, time.begin)
             ]
             lost = _lacking(graph, holder, set(former), own if property_ == _TAGS else _together(on[holder.iri]), times)
             if lost and (not asked.asked_objects or holder.iri in asked.asked_objects):
@@ -254,12 +254,12 @@ def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Ite
                     last,
                     lost,
                     duration=named.end - named.begin,
-                    had=graph.label(tag),
+                    had=graph.label(element),
                 )
             for column, every in own.items():  # one that was unset is not lost
-                tagged.pop(column, None)
+                having.pop(column, None)
                 if any(held.since < named.end <= held.sure for held in every):
-                    tagged[column] = holder
+                    having[column] = holder
 
 
 def _together(every: Mapping[str, Mapping[str, list[Held]]]) -> dict[str, list[Held]]:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import SWAP
-from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import EARLY, LATE, TABLE_STAGE, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
 from exporter.ask.parameters import as_text, instant
 from exporter.model.identifiers import match_name
@@ -264,7 +264,8 @@ def stages_of_tables(asked: Asked) -> Iterator[str]:
     nothing.
     """
     graph, texts = asked.graph, list[str]()
-    listed = {row["object_name"] or "" for row in asked.answer.dicts()} if asked.name == "unused-objects" else ()
+    rows = asked.answer.dicts() if asked.name == "unused-objects" else []
+    listed = {row["object_name"] or "" for row in rows if row["domain"] == TABLE_STAGE}
     stages = [stage for name in listed for stage in graph.holders(name)]
     stages += [stage for thing in asked.things for stage in graph.names_of(thing)]
     for stage in sorted(dict.fromkeys(stages), key=lambda stage: stage.order):

@@ -70,7 +70,8 @@ class ShapesGraph:
         seen: set[Term] = set()
         while isinstance(subject, BlankNode) and subject not in seen:
             seen.add(subject)
-            subject = next((triple.subject for triple in self.triples if triple.object == subject), subject)  # type: ignore[assignment]
+            above = (triple.subject for triple in self.triples if triple.object == subject)
+            subject = next(above, subject)  # type: ignore[assignment]  # Turtle has no quoted triple as a subject
         return subject
 
     def shown(self, shape: Term) -> str:
