@@ -96,46 +96,35 @@ class Update(Generic[Messages]):
 
     def add(self, read: Messages) -> Updated[Messages]:
         """Add the messages of the first step (``read``) to DIR."""
-        engine, store, job, done = self.engine, self.store, self.job, self.done
-        earlier_days = self.export_input.earlier.days
-        done.days = dict(earlier_days)
+        store, done, earlier = self.store, self.done, self.export_input.earlier.days
+        done.days = dict(earlier)
         with self.progress.stage("date"):
-            new = self._dated(engine.persist(read, "read"))
-        first = min((begin(day, store.names_before(THINGS_DAY)) for day in new), default=None)
-        is_same = first is None and not done.is_anew
-        before = {
-            day: later for day, later in earlier_days.items() if is_same or (day < (first or "") and not done.is_anew)
-        }
-        store.carry(path for day in before for path in _paths(day))
-        store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in before)
-        done.days, done.new = before, new
-        todo = set(new) if done.is_anew else {day for day in earlier_days if day not in before} | set(new)
-        ending = {later for open_days in before.values() for later in open_days if first is not None and later >= first}
-        todo |= ending
-        every = sorted({*before, *todo})
+            done.new = self._dated(self.engine.persist(read, "read"))
+        if done.is_anew:
+            earlier = {}
+        first = min((begin(day, store.names_before(THINGS_DAY)) for day in done.new), default=None)
+        stay = {day: later for day, later in earlier.items() if first is None or day < first}
+        store.carry(path for day in stay for path in _paths(day))
+        store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in stay)
+        done.days = dict(stay)
+        ending = {later for open_days in stay.values() for later in open_days if first is not None and later >= first}
+        todo = {*done.new, *ending, *(day for day in earlier if day not in stay)}
         together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
         must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
-        affected = Affected(engine, store, job, {} if done.is_anew else earlier_days, {*new, *ending, *must})
-        store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-        self._make(todo, every, affected)
-        with self.progress.stage("things"):
-            texts = store.latest(store.names(THINGS_DAY), texts_of(job))
-            stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
-            store.publish(stored, THINGS_DAY, THINGS_DAY)
+        affected = Affected(self.engine, store, self.job, earlier, {*done.new, *ending, *must})
+        self._make(todo, sorted({*stay, *todo}), affected)
+        self._publish_things()
         if self.export_input.changes:
-            again = sorted({*done.made, *(day for day in earlier_days if day not in before)})
-            with self.progress.stage("changes"):
-                store.changes(again, sorted(done.days), THINGS_DAY, texts_of(job))
-        with self.progress.stage("join"):
-            _join(store, _ROWS, None)
-            _join(store, THINGS_DAY, CONTAINER_RECEIVERS)
-            for numbers in _old(store.alone() if self.export_input.changes else []):
-                store.join_changes(numbers)
+            self._write_changes()
+        self._join()
         return done
 
     def _make(self, days: Iterable[str], every: Sequence[str], affected: Affected[Messages]) -> None:
-        """Make those of these days that are affected, and the later ones on which their queries end."""
-        engine, store, done = self.engine, self.store, self.done
+        """Make those of these days that are affected, and the later ones on which their queries end. ``every``: the
+        days that have rows.
+        """
+        store, done = self.store, self.done
+        store.carry(f"state/{name}" for name in _named(_PARENTS, every))
         todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
         late: list[Messages] = []
         while todo:
@@ -153,30 +142,63 @@ class Update(Generic[Messages]):
                 affected.add(others)
                 todo.update(later for later in done.days[day] if later > day)
             else:
-                # The folders of the day's messages are written again.
-                name = f"{day}late-{turns}"
-                results = [
-                    engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made[day].results)
-                ]
-                done.add_results(results, made[day].refused)
-                late += [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made[day].quarantined)]
+                late += self._keep_quarantined(made[day], f"{day}late-{turns}")
                 todo.add(day)
             if earlier is not None:
                 turns += 1
                 if turns > rounds.TURNS:
                     raise rounds.endless(made[day].refused, self.job)
                 affected.add_every()
-                earlier = begin(earlier, store.names(THINGS_DAY))
-                again = [day for day in done.days if day >= earlier]
-                store.drop(path for one in again for path in _paths(one))
-                store.drop(f"state/{name}" for name in store.names(THINGS_DAY) if first_of(name) >= earlier)
-                for text in again:
-                    del done.days[text]
-                todo.update(again)
+                todo.update(self._drop_from(begin(earlier, store.names(THINGS_DAY))))
         for day in sorted(made):
             done.counts.join(made[day].counts)
             done.made.append(day)
             done.add_results(made[day].results, made[day].refused)
+
+    def _keep_quarantined(self, made: rounds.Exported[Messages], name: str) -> list[Messages]:
+        """Persist what a day quarantines that started on an earlier one, as the folders of its messages are written
+        again when the day is. Returns the messages of the quarantined queries.
+        """
+        engine = self.engine
+        results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made.results)]
+        self.done.add_results(results, made.refused)
+        return [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made.quarantined)]
+
+    def _drop_from(self, first: str) -> list[str]:
+        """Remove from the new DIR this day and those after it, which have to be made again. Returns them."""
+        store, done = self.store, self.done
+        again = [day for day in done.days if day >= first]
+        store.drop(path for day in again for path in _paths(day))
+        store.drop(f"state/{name}" for name in store.names(THINGS_DAY) if first_of(name) >= first)
+        for day in again:
+            del done.days[day]
+        return again
+
+    def _publish_things(self) -> None:
+        """Write the nodes of things as they are at the end of the last day."""
+        engine, store, job = self.engine, self.store, self.job
+        with self.progress.stage("things"):
+            texts = store.latest(store.names(THINGS_DAY), texts_of(job))
+            stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
+            store.publish(stored, THINGS_DAY, THINGS_DAY)
+
+    def _write_changes(self) -> None:
+        """Write the changes between the old DIR and the new one: of the days that were made, or that have no rows any
+        more, and of the nodes of things.
+        """
+        done = self.done
+        again = sorted({*done.made, *(self.export_input.earlier.days.keys() - done.days.keys())})
+        with self.progress.stage("changes"):
+            self.store.changes(again, sorted(done.days), THINGS_DAY, texts_of(self.job))
+
+    def _join(self) -> None:
+        """Put the oldest states together, and the oldest changes, if there are enough others."""
+        store = self.store
+        with self.progress.stage("join"):
+            _join(store, _ROWS, None)
+            _join(store, THINGS_DAY, CONTAINER_RECEIVERS)
+            for numbers in _old(store.alone() if self.export_input.changes else []):
+                store.join_changes(numbers)
 
     def _dated(self, read: Messages) -> dict[str, int]:
         """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day,

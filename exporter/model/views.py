@@ -22,7 +22,8 @@ sources and columns of the view, and not by the number of queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct, field
@@ -145,28 +146,37 @@ class Shown(Struct, array_like=True, frozen=True, gc=False):
 
 def shown(content: Content) -> dict[str, Shown]:
     """Key of a view or stream that the query names -> what the query shows of it, sorted; only those with sources."""
-    views = {thing.key for thing in _read_directly(content) if thing.kind in VIEW_KINDS}
+    named = {thing.key: thing for thing in _read_directly(content)}
+    views = {key for key, thing in named.items() if thing.kind in VIEW_KINDS}
     if not views:
         return {}
+    is_alone = len(named) == 1 and not any(place.startswith(_DIRECT) for place in content.incomplete)
+    certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
+    possible: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
+    sources = chain(_of_columns(content, views), _of_bases(content, views, is_alone=is_alone))
+    for view, pair, name, is_certain in sources:
+        pairs = (certain if is_certain else possible)[view]
+        pairs[pair] = name
+        pairs.setdefault((pair[0], None, None), name)
+    showns = {view: _one(certain[view], possible[view], alone=is_alone) for view in sorted(views)}
+    return {view: behind for view, behind in showns.items() if behind.certain or behind.possible}
+
+
+def _of_bases(
+    content: Content, views: Iterable[str], *, is_alone: bool
+) -> Iterator[tuple[str, Pair, str | None, bool]]:
+    """As :func:`_of_columns`, from the base objects; behind a shared view are the provider's alone. ``is_alone``: the
+    query reads nothing but the view, so all of them are surely behind it.
+    """
     bases, provided = (
         {one.thing.key: one.thing.name for one in content.accesses if one.access in arrays and _is_data(one.thing)}
         for arrays in (("BASE", "PROVIDER_BASE"), ("PROVIDER_BASE",))
     )
     own = {one.thing.key for one in content.accesses if one.access == "BASE" and _is_shared_view(one.thing)}
-    named = {thing.key for thing in _read_directly(content)}
-    is_cut = any(place.startswith(_DIRECT) for place in content.incomplete)
-    certain: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
-    possible: dict[str, dict[Pair, str | None]] = {view: {} for view in views}
-    for view, pair, name, is_certain in _of_columns(content, views):
-        (certain if is_certain else possible)[view][pair] = name
-        (certain if is_certain else possible)[view].setdefault((pair[0], None, None), name)
-    alone = not is_cut and len(named) == 1
     for view in views:
         for key, name in (provided if view in own else bases).items():
             if key != view:
-                (certain if alone else possible)[view][key, None, None] = name
-    showns = {view: _one(certain[view], possible[view], alone=alone) for view in sorted(views)}
-    return {view: behind for view, behind in showns.items() if behind.certain or behind.possible}
+                yield view, (key, None, None), name, is_alone
 
 
 def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, alone: bool) -> Shown:

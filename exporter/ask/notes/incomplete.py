@@ -87,34 +87,45 @@ def _lacking(asked: Asked, place: str, reason: str) -> Iterator[str]:
 
 
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
-    """For answers that need no DDL, the queries whose changes can matter to them all the same: a CLONE to answers about
-    lineage; a RENAME, SWAP or DROP to answers about an object that a name means, and about what is there; a DROP to
-    answers about the data of an object that an id means; a RENAME of a column to those about one; a CREATE to those
-    that go past helpers. Of answers that need DDL, a RENAME or SWAP before ``since``, where it may have given what is
-    new since then its name.
+    """The queries whose changes can matter to answers that need no DDL; and of those that do, a RENAME or SWAP before
+    ``since`` that may have given what is new since then its name.
     """
-    of_names = bool(asked.values("object_name")) or asked.name == "unused-objects"
-    of_ids = "lineage" in asks_for and bool(asked.values("object_id"))
     if asked.name == CHANGES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
         yield from (query for query in islice(cut, MOST) if _may_move(asked.graph, query))
-    of_columns = bool(asked.values("column_name"))
-    if "DDL" in asks_for or not (of_names or of_columns or "lineage" in asks_for):
+    if "DDL" in asks_for:
         return
-    for reason in reasons:
-        for query in _lacking(asked, _DDL, reason):
-            if (
-                (of_names and _may_move(asked.graph, query))
-                or (of_ids and _may_end(asked.graph, query))
-                or (of_columns and _may_rename_column(asked.graph, query, {*asked.things}))
-            ):
-                counts = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
+    is_of_lineage = "lineage" in asks_for
+    if is_of_lineage or _is_of_names(asked) or asked.values("column_name"):
+        for query in (query for reason in reasons for query in _lacking(asked, _DDL, reason)):
+            if _may_change_what_is_asked_for(asked, query, is_of_lineage=is_of_lineage):
+                is_possible = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
             else:
-                is_clone = "lineage" in asks_for and _is_source_cut(asked.graph, query)
-                counts = is_clone and _is_asked_for(asked, query, frozenset({"lineage"}))
-                counts = counts or (_is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query)))
-            if counts:
+                is_possible = is_of_lineage and _may_be_clone(asked, query)
+                is_possible |= _is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query))
+            if is_possible:
                 yield query
+
+
+def _is_of_names(asked: Asked) -> bool:
+    return bool(asked.values("object_name")) or asked.name == "unused-objects"
+
+
+def _may_change_what_is_asked_for(asked: Asked, query: str, *, is_of_lineage: bool) -> bool:
+    """Whether a change of which something is missing may be one that the answer depends on: a RENAME, SWAP or DROP, if
+    it is about a name or about what is there; a DROP, if about the data of an id; a RENAME of a column, if about one.
+    """
+    graph = asked.graph
+    return (
+        (_is_of_names(asked) and _may_move(graph, query))
+        or (is_of_lineage and bool(asked.values("object_id")) and _may_end(graph, query))
+        or (bool(asked.values("column_name")) and _may_rename_column(graph, query, {*asked.things}))
+    )
+
+
+def _may_be_clone(asked: Asked, query: str) -> bool:
+    """Whether a query of the time that is asked for may have made a CLONE."""
+    return _is_source_cut(asked.graph, query) and _is_asked_for(asked, query, frozenset({"lineage"}))
 
 
 def _is_new_by_name(asked: Asked) -> bool:
@@ -162,8 +173,7 @@ def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> st
 
 _NAMES: Final = frozenset({"objectName", "newName", "newObjectName", "swapTargetDomain", "swapTargetName"})
 """The properties of a change that give an object another name."""
-_ANY_KIND: Final = "Object"
-"""The kind of what a row gives no kind of."""
+_ANY_KIND: Final = "Object"  # of what a row gives no kind of
 
 
 def _is_source_cut(graph: Lookups, query: str) -> bool:
@@ -228,8 +238,7 @@ def _is_cut(graph: Lookups, change: str, is_meant: Callable[[str], bool]) -> boo
 
 # --- agents, requests, accounts ---------------------------------------------------------------------------------------
 
-_REQUESTS: Final = "requests"
-"""What a question about requests needs (``Question.needs``)."""
+_REQUESTS: Final = "requests"  # what a question about requests needs (``Question.needs``)
 _PARENT, _ROOT = REQUESTS
 _WITHIN: Final = ("dcterms:isPartOf", "ah:rootQuery")
 """From a query to its parent and its root."""

@@ -5,6 +5,7 @@ which no row says. The masks and reads of the former one are not its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -132,31 +133,47 @@ def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Success
     """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
-    graph, asked_columns, wholes = asked.graph, asked.match_names("column_name"), masked_wholes(asked.graph)
-    about = asked.asked_objects
+    graph, about, wholes = asked.graph, asked.asked_objects, masked_wholes(asked.graph)
     for holders in holders_by_name(asked, asked_things(asked)):
         periods = [period_of(holder, holders) for holder in holders]
-        shown = [_masked_since(graph, holder, named) for holder, named in zip(holders, periods, strict=True)]
-        found = list[tuple[NameHolder, NameHolder, set[str]]]()
-        for place, holder in enumerate(holders):
-            own = own_masks(graph, holder.iri)
-            if WHOLE in own or holder.iri in told or (about and holder.iri not in about):
-                continue
-            after = list(zip(holders, shown, strict=True))[place + 1 :][::-1]
-            later = {column: one for one, masked in after if one.iri != holder.iri for column in masked.keys() - own}
-            read = {
-                column
-                for column in (columns_of(graph, holder.iri) - own if later else ())
-                if (column in later or WHOLE in later) and (not asked_columns or column in asked_columns)
-                if any(_reads(asked, holder, periods[place], [column]))
-            }
-            if read and not is_masked_around(graph, holder, wholes):
-                first = min((later.get(one) or later[WHOLE] for one in read), key=lambda one: one.order)
-                found.append((holder, first, read & later.keys()))
+        masked = [_masked_since(graph, *one).keys() for one in zip(holders, periods, strict=True)]
+        found = list[Succession]()
+        for place, (holder, named) in enumerate(zip(holders, periods, strict=True)):
+            if holder.iri not in told and (not about or holder.iri in about):
+                after = zip(holders[place + 1 :], masked[place + 1 :], strict=True)
+                found += _masked_later(asked, holder, named, list(after), wholes)
         if found:
-            last, masked, _ = found[-1]
-            ids = list(dict.fromkeys(holder.ident or "" for holder, _, _ in found[::-1]))
-            yield Succession(last, masked, set().union(*(columns for _, _, columns in found)), ids)
+            ids = [one.holder.ident or "" for one in reversed(found)]
+            columns = set[str]().union(*(one.columns for one in found))
+            yield Succession(found[-1].holder, found[-1].masked, columns, list(dict.fromkeys(ids)))
+
+
+def _masked_later(
+    asked: Asked,
+    holder: NameHolder,
+    named: Period,
+    after: Sequence[tuple[NameHolder, AbstractSet[str]]],
+    wholes: Collection[str],
+) -> Iterator[Succession]:
+    """An object that had a name in a period, if it was read in it without a mask, and one of those that had the name
+    ``after`` it, each with its masked columns, has one on what was read.
+    """
+    graph, own, asked_columns = asked.graph, own_masks(asked.graph, holder.iri), asked.match_names("column_name")
+    if WHOLE in own:
+        return
+    first = dict[str, NameHolder]()  # column -> the first with a mask on it
+    for other, columns in reversed(after):
+        if other.iri != holder.iri:
+            first.update(dict.fromkeys(columns - own, other))
+    read = {
+        column
+        for column in (columns_of(graph, holder.iri) - own if first else ())
+        if (column in first or WHOLE in first) and (not asked_columns or column in asked_columns)
+        if any(_reads(asked, holder, named, [column]))
+    }
+    if read and not is_masked_around(graph, holder, wholes):
+        masked = min((first.get(one) or first[WHOLE] for one in read), key=lambda one: one.order)
+        yield Succession(holder, masked, read & first.keys())
 
 
 def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[str]) -> Iterator[datetime]:
