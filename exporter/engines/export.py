@@ -28,7 +28,7 @@ from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
-from exporter.pipeline.outcome import Outcome, outcome, results_of
+from exporter.pipeline.outcome import Outcome, read_outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import checks, facts_output
 from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earlier_runs
@@ -129,7 +129,7 @@ def _written(messages: Iterable[Message], job: ExportJob, new: Publication) -> O
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     local.write_texts(_texts(messages, others), new, job)
-    return outcome(others[To.TALLY][0], others.get(To.RESULT, []))
+    return read_outcome(others[To.TALLY][0], others.get(To.RESULT, []))
 
 
 def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:

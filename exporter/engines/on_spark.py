@@ -24,7 +24,7 @@ from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
-from exporter.pipeline.outcome import LIMIT, Outcome, outcome, results_of
+from exporter.pipeline.outcome import LIMIT, Outcome, read_outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_output
 from exporter.publish.publication import Publication
@@ -96,7 +96,7 @@ def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[
     stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
     rows = stored.filter(F.col("to").isin(To.RESULT, To.TALLY)).collect()
     bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TALLY)}
-    return outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
+    return read_outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:

@@ -385,7 +385,7 @@ class VersionHistory:
             return None
         return self._initial(), _by_take(self._now.taken)
 
-    def outcome(self) -> FirstStateOutcome:
+    def first_state_outcome(self) -> FirstStateOutcome:
         """What became of the state in which the first query found the object. If its name was taken, a later day can
         revert that.
         """

@@ -129,7 +129,7 @@ def as_thing(profile: Profile) -> Thing:
 
 
 _NO_CHANGE: Final = LastChange(NEVER, "", "", "")
-_NO_FATE: Final = (0, "", "", "", "")
+_NO_DATASET_CHANGE: Final = (0, "", "", "", "")
 _NO_COMMENT: Final = Comment(NEVER, "", "")
 
 
@@ -147,13 +147,13 @@ class Holding(NamedTuple):
     comment: Comment
 
 
-class DatasetProfile(Struct, gc=False):
+class DatasetProfile(Struct, gc=False, rename={"renamed_away": "left", "last_change": "fate"}):
     """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
-    whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key; ``left``:
-    object key -> whether the object was renamed and then seen under another name; ``fate``: the latest
-    :class:`exporter.model.object_state.LastChange` of all its objects, with namespace and name of the former dataset;
-    ``holders``: by kind and whether it has an id, the object that had the name last. The others: see
-    :data:`DatasetKey`.
+    whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key;
+    ``renamed_away``: object key -> whether the object was renamed and then seen under another name; ``last_change``:
+    the latest :class:`exporter.model.object_state.LastChange` of all its objects, with namespace and name of the former
+    dataset; ``holders``: by kind and whether it has an id, the object that had the name last. The others: see
+    :data:`DatasetKey`. In the state of updates, two of them have the names that former versions gave them.
     """
 
     account: str
@@ -163,8 +163,8 @@ class DatasetProfile(Struct, gc=False):
     is_seen: bool = False
     columns: set[str] = field(default_factory=set)
     things: dict[str, Thing] = field(default_factory=dict)
-    left: dict[str, bool] = field(default_factory=dict)
-    fate: tuple[int, str, str, str, str] = _NO_FATE
+    renamed_away: dict[str, bool] = field(default_factory=dict)
+    last_change: tuple[int, str, str, str, str] = _NO_DATASET_CHANGE
     is_shown: bool = False
     holders: dict[str, Holding] = field(default_factory=dict)
 
@@ -179,8 +179,8 @@ class DatasetProfile(Struct, gc=False):
         self.is_shown |= other.is_shown
         self.columns |= other.columns
         self.things |= other.things
-        self.left |= other.left
-        self.fate = max(self.fate, other.fate)
+        self.renamed_away |= other.renamed_away
+        self.last_change = max(self.last_change, other.last_change)
         for which, holding in other.holders.items():
             self.holders[which] = max(self.holders.get(which, holding), holding)
 
@@ -203,13 +203,13 @@ class DatasetProfile(Struct, gc=False):
         return self.is_dataset and self.is_seen and self.is_shown
 
     @property
-    def is_left(self) -> bool:
+    def is_renamed_away(self) -> bool:
         """Whether every object that had the name has another name now."""
-        return bool(self.left) and all(self.left.values())
+        return bool(self.renamed_away) and all(self.renamed_away.values())
 
     def lifecycle(self, producer: str) -> Json:
         """The facet of its last change: created, renamed, dropped …; ``{}`` where none is known."""
-        *_, state, namespace, name = self.fate
+        *_, state, namespace, name = self.last_change
         return facets.lifecycle(state or None, (namespace, name) if namespace else None, producer)
 
 
@@ -234,8 +234,8 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
             is_seen=any(spelling.is_seen for spelling in each),
             columns={*profile.columns, *profile.renamed_from},
             things={profile.key: thing},
-            left={profile.key: all(_has_left(profile, spelling.name) for spelling in each)},
-            fate=max([_NO_FATE, *last_changes]),
+            renamed_away={profile.key: all(_is_renamed_away(profile, spelling.name) for spelling in each)},
+            last_change=max([_NO_DATASET_CHANGE, *last_changes]),
             is_shown=key[2] not in hidden_names,
             holders=_holders(profile, names),
         )
@@ -273,7 +273,7 @@ def _of_both(known: Holding, nameless: Holding, *, is_only: bool) -> Comment:
     return max([_NO_COMMENT, *([known.comment] if seen > end else []), *([nameless.comment] if is_meant else [])])
 
 
-def _has_left(profile: Profile, name: str | None) -> bool:
+def _is_renamed_away(profile: Profile, name: str | None) -> bool:
     """Whether the object was renamed from this name and a later row shows it under another name."""
     if name is None or name not in profile.names or not any(name in old for old in profile.old_names.values()):
         return False

@@ -111,7 +111,7 @@ def _object(
     object_history.same_names = sorted(received.same_names)
     object_history.is_helper = helpers.is_helper(profile, job.openlineage)
     endings, taken = list(version_history.final_answers()), version_history.taken_state()
-    inferred, outcome = version_history.inferred(profile.columns), version_history.outcome()
+    inferred, outcome = version_history.inferred(profile.columns), version_history.first_state_outcome()
     if not job.day:
         endings = _without_restored(endings, object_history)
         if taken is not None:

@@ -233,14 +233,14 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Expo
     if before is None:
         return {}
     producer = job.openlineage.producer
-    return lifecycle("DROP", None, producer) if dataset.is_left else before.lifecycle(producer)
+    return lifecycle("DROP", None, producer) if dataset.is_renamed_away else before.lifecycle(producer)
 
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
     if before is None or dataset.comment != before.comment:
         return True
-    alike = replace(dataset, left=before.left, fate=before.fate, holders=before.holders)
+    alike = replace(dataset, renamed_away=before.renamed_away, last_change=before.last_change, holders=before.holders)
     return alike != before
 
 

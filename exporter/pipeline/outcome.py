@@ -175,6 +175,6 @@ def total_message(counts: Counts, refused: dict[str, int]) -> Message:
     return Message(To.TALLY, "", b"", _encode((counts, refused)))
 
 
-def outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
+def read_outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
     """The outcome from the body of :func:`total_message` and the bodies of the messages of results."""
     return Outcome(*_read_total(tally), results_of(results))

@@ -47,7 +47,7 @@ SHORT_QUERIES_COUNTED: Final = (
 )
 PROVIDER: Final = "a provider's account"
 """Stands for the account of a provider of shared data that rows do not name."""
-PAGE_QUESTIONS: Final = Path(__file__).parent / "queries"
+PAGE_QUESTIONS: Final = Path(__file__).parent / "page_queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 VIEW_KINDS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
 """Kinds of objects that show data of others, in upper case."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 Json = dict[str, Any]
-PAGE: Final = Path(serve.__file__).parent / "queries" / "page-settings.rq"
+PAGE: Final = Path(serve.__file__).parent / "page_queries" / "page-settings.rq"
 A: Final = thing("A", 5, columns=("C", "F"))
 OTHER: Final = thing("OTHER", 6)
 SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectId": 70, "objectName": "D.S"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Store
 
 Json = dict[str, Any]
-PAGE: Final = Path(serve.__file__).parent / "queries" / "page-settings.rq"
+PAGE: Final = Path(serve.__file__).parent / "page_queries" / "page-settings.rq"
 T: Final = thing("T", 5)
 TAG: Final[Json] = {"objectDomain": "Tag", "objectId": 80, "objectName": "D.S.PII"}
 SHARE: Final[Json] = {"objectDomain": "Share", "objectId": 90, "objectName": "OUT"}

@@ -19,7 +19,7 @@ from exporter.graph.shapes.reading import compiled, shapes_graph
 from exporter.input.reading import Record
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import To
-from exporter.pipeline.outcome import outcome
+from exporter.pipeline.outcome import read_outcome
 from tests import exports
 from tests.input.bad_rows import GOOD
 from tests.stewards import FURTHER, MY, RULES, history, turtle
@@ -42,7 +42,7 @@ def in_export(rows: Iterable[Json], shapes: Path) -> list[tuple[Any, ...]]:
     records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
     made = list(local.run(records, ExportJob(JOB.account, JOB.base, shapes=(str(shapes),))))
     (tally,) = (one.body for one in made if one.to == To.TALLY)
-    return without_words(outcome(tally, [one.body for one in made if one.to == To.RESULT]).results)
+    return without_words(read_outcome(tally, [one.body for one in made if one.to == To.RESULT]).results)
 
 
 def graph_of(rows: Iterable[Json]) -> list[Triple]:
