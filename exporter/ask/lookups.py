@@ -242,13 +242,17 @@ class Lookups:
 
     def was_dropped(self, thing: str, at: datetime) -> bool:
         """Whether the latest that a row says of an object by then is its DROP, or that of its schema or database."""
+        return self.dropped_at(thing, at) is not None
+
+    def dropped_at(self, thing: str, by: datetime) -> datetime | None:
+        """When that was (:meth:`was_dropped`); None if it is not the latest."""
         versions = list(self.subjects("prov:specializationOf", thing))
         generated, dropped = (
             {datetime.fromisoformat(time) for version in versions for time in self.objects(version, term)}
             for term in ("prov:generatedAtTime", "prov:invalidatedAtTime")
         )
-        last = max((time for time in dropped if time <= at), default=None)
-        return last is not None and not any(last < time <= at for time in generated)
+        last = max((time for time in dropped if time <= by), default=None)
+        return None if last is None or any(last < time <= by for time in generated) else last
 
     def called(self, name: str, account: str, time: datetime, thing: str = "") -> str:
         """A name by which to ask for the object ``thing``, or for that which had the name at a time, or got it first

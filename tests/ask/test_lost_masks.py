@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 A: Final = thing("A", 0)
 MASKED: Final = changed(A, columns=SET_MASK)
-UNSET: Final = changed(A, columns={"C": {"maskingPolicies": {"D.S.MASK": {"subOperationType": "DROP"}}}})
+UNSET_MASK: Final[Json] = {"C": {"maskingPolicies": {"D.S.MASK": {"subOperationType": "DROP"}}}}
+UNSET: Final = changed(A, columns=UNSET_MASK)
 REPLACED: Final = changed(A, "REPLACE")
 PII: Final[Json] = {"objectDomain": "Tag", "objectId": 80, "objectName": "G.T.PII"}
 ON_TAG: Final = changed(PII, **SET_MASK["C"])
 TAG: Final[Json] = {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "ADD"}}}
+UNTAG: Final[Json] = {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "DROP"}}}
 STORIES: Final[dict[str, tuple[list[Json], str]]] = {
     "replaced": ([MASKED, REPLACED, read(A, "BEN")], "D.S.A was replaced (query q2, 2026-01-01T00:02:00Z)"),
     "dropped-and-created": (
@@ -86,6 +88,10 @@ WITH_IDS: Final[dict[str, tuple[list[Json], str]]] = {
         [ON_TAG, changed(FIRST, columns={"C": TAG}), copied(SOURCE, SECOND, "REPLACE"), read(SECOND, "BEN")],
         f"D.S.A.C (object_id=2 since {at(3)}; masked: object_id=1)",
     ),
+    "of-itself": (
+        [changed(FIRST, columns=SET_MASK), copied(FIRST, SECOND, "REPLACE"), read(SECOND, "BEN")],
+        f"D.S.A.C (object_id=2 since {at(2)}; masked: object_id=1)",
+    ),
     "masked-again": (
         [changed(FIRST, columns=SET_MASK), copied(SOURCE, SECOND, "REPLACE"), changed(SECOND, columns=SET_MASK)], "",
     ),
@@ -127,6 +133,23 @@ def test_what_took_the_place_of_a_masked_table_is_told(
         early = {"at" if question == "policy-coverage" else "until": at(1.5)}
         before = asked(question, stories.of(story, with_ids), **given, **early)
         assert not any("got the name" in note for note in before.notes)
+
+
+@pytest.mark.parametrize(
+    "unset",
+    [
+        [changed(FIRST, columns=SET_MASK), changed(FIRST, columns=UNSET_MASK)],
+        [ON_TAG, changed(FIRST, columns={"C": TAG}), changed(FIRST, columns={"C": UNTAG})],
+    ],
+    ids=["mask", "tag"],
+)
+def test_a_mask_that_was_unset_before_is_not_lost(unset: list[Json], tmp_path: Path) -> None:
+    """Of reads in clear it is told, as those before and after a mask are in the answer."""
+    graph = stories.told({"unset": [*unset, copied(SOURCE, SECOND, "REPLACE"), read(SECOND, "BEN")]}, tmp_path)
+    for question in ("policy-coverage", "unmasked-copies", "changes", "unmasked-reads"):
+        given = {"since": at(0)} if question == "changes" else {}
+        notes = asked(question, graph, **given).notes
+        assert any("got the name of one that was masked" in note for note in notes) == (question == "unmasked-reads")
 
 
 def test_changes_tell_it_only_of_the_time_in_which_it_took_the_place(with_ids: Store) -> None:
@@ -273,7 +296,6 @@ def test_the_readers_of_what_came_with_its_schema_are_found_by_the_times_in_the_
 
 NAMED_PII: Final = {key: value for key, value in PII.items() if key != "objectId"}
 OFF_TAG: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}
-UNTAG: Final[Json] = {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "DROP"}}}
 TAG_FIRST: Final = changed(FIRST, columns={"C": TAG})
 ANEW: Final = [changed(SECOND, "REPLACE"), read(SECOND, "BEN")]
 BY_TAGS: Final[dict[str, tuple[list[Json], bool, bool]]] = {

@@ -45,6 +45,12 @@ STORIES: Final[dict[str, tuple[list[Json], str, str]]] = {
         "a row access", f"D.S.A (object_id=2 since {at(3)}; G.P.EU: object_id=1)",
     ),
     "enforced-before": ([_filtered(FIRST), MADE, read(SECOND)], "a row access", _LOST),
+    # The statement reads what it replaces; and nothing has the name for a minute.
+    "of-itself": ([SET, copied(FIRST, SECOND, "REPLACE"), read(SECOND)], "a row access", _LOST),
+    "dropped": (
+        [SET, changed(FIRST, "DROP"), copied(SOURCE, SECOND, "CREATE")],
+        "a row access", f"D.S.A (object_id=2 since {at(3)}; G.P.EU: object_id=1)",
+    ),
     "set-again": ([SET, MADE, changed(SECOND, **ROWS)], "a row access", ""),
     "another-set": ([SET, MADE, changed(SECOND, rowAccessPolicies=_policy("G.P.US", 91))], "a row access", ""),
     "enforced-since": ([SET, MADE, _filtered(SECOND)], "a row access", ""),

@@ -87,7 +87,15 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
         )
         if lost:
             yield Succession(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
-        shown += [(time, column, holder) for column, time in _masked_since(graph, holder, named).items()]
+        shown += [(since, column, holder) for column, since in _masked_since(asked, holder, named).items()]
+
+
+def _end_of_name(graph: Lookups, holder: NameHolder, named: Period) -> datetime:
+    """When an object lost its name: if it was dropped or replaced, then. The statement that does so may read it by its
+    name, which it has a microsecond longer than its settings.
+    """
+    dropped = graph.dropped_at(holder.iri, named.end)
+    return named.end if dropped is None or dropped < named.begin else dropped
 
 
 def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: Period) -> set[str]:
@@ -98,12 +106,16 @@ def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: 
     return {one for one in columns if one not in own and (not own if one == WHOLE else one in there)}
 
 
-def _masked_since(graph: Lookups, holder: NameHolder, named: Period) -> dict[str, datetime]:
-    """The columns on which an object surely had a mask in the time that it had the name; and since when each has it."""
+def _masked_since(asked: Asked, holder: NameHolder, named: Period) -> dict[str, datetime]:
+    """The columns on which an object surely had a mask when it lost its name, and since when: one that was unset before
+    is not lost. Of reads in clear, which can be before and after a mask: at any time in which it had the name.
+    """
+    until = _end_of_name(asked.graph, holder, named)
+    begin = named.begin if asked.name == UNMASKED_READS else until
     return {
         column: min(one.since for one in found)
-        for column, every in masks_of(graph, holder.iri).items()
-        if (found := [one for one in every if one.since < min(one.sure, named.end) and named.begin < one.sure])
+        for column, every in masks_of(asked.graph, holder.iri).items()
+        if (found := [one for one in every if one.since < min(one.sure, until) and begin <= one.sure])
     }
 
 
@@ -133,10 +145,10 @@ def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Success
     """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
-    graph, about, wholes = asked.graph, asked.asked_objects, masked_wholes(asked.graph)
+    about, wholes = asked.asked_objects, masked_wholes(asked.graph)
     for holders in holders_by_name(asked, asked_things(asked)):
         periods = [period_of(holder, holders) for holder in holders]
-        masked = [_masked_since(graph, *one).keys() for one in zip(holders, periods, strict=True)]
+        masked = [_masked_since(asked, *one).keys() for one in zip(holders, periods, strict=True)]
         found = list[Succession]()
         for place, (holder, named) in enumerate(zip(holders, periods, strict=True)):
             if holder.iri not in told and (not about or holder.iri in about):
@@ -257,6 +269,7 @@ def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Ite
         having = dict[str, NameHolder]()
         for holder in holders:
             named, own = period_of(holder, holders), on[holder.iri].get(element, {})
+            until = _end_of_name(graph, holder, named)
             former = {column: one for column, one in having.items() if one.iri != holder.iri}
             times = [
                 Period(max(time.begin, named.begin), min(time.end, named.end))
@@ -275,7 +288,7 @@ def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Ite
                 )
             for column, every in own.items():  # one that was unset is not lost
                 having.pop(column, None)
-                if any(held.since < named.end <= held.sure for held in every):
+                if any(held.since < until <= held.sure for held in every):
                     having[column] = holder
 
 
