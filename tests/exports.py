@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import re
 import shutil
 import tempfile
 from functools import cache
@@ -50,6 +51,11 @@ def ndjson(rows: Iterable[Json], path: Path) -> Path:
     """The rows in a file, one a line."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def without_progress(said: str) -> str:
+    """What a program says, without the lines that tell once a minute, on a slow machine, what is being done."""
+    return "".join(line for line in said.splitlines(keepends=True) if not re.match(r"exporter: [\d.]+ s  ", line))
 
 
 def export(inputs: Iterable[Path | str], out: Path, *options: str, engine: str = "local") -> int:

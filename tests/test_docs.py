@@ -32,8 +32,9 @@ from exporter.graph.terms import SYNTAXES
 from exporter.openlineage.facets import SCHEMAS
 from exporter.publish.report import Report
 from tests.cli.tries import visible_params
+from tests.exports import without_progress
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
-from tests.test_left_behind import wait_until_empty
+from tests.test_left_behind import left, wait_until_empty
 
 COMMANDS: Final = [command for page in PAGES for command in commands(page)]
 EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
@@ -61,11 +62,18 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 @pytest.mark.jvm
 def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_path: Path) -> None:
     """As a person runs it: in a process of its own, which leaves the output and nothing else."""
-    (tmp_path / "temporary").mkdir()
+    for name in ("temporary", "home"):
+        (tmp_path / name).mkdir()
     arguments = [str(tmp_path / "out") if word == EXAMPLE else word for word in EXPORT.arguments]
     program = Path(sys.executable).with_name("exporter")
-    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PATH": path}
+    environ = {
+        **os.environ,
+        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(tmp_path / "temporary"),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", os.devnull),
+    }
+    before = _of_nobody_else(ROOT)
     done = subprocess.run(
         [program, *arguments],
         cwd=ROOT,
@@ -76,9 +84,17 @@ def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_pat
     )
     assert EXPORT.shown is not None
     assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "out"), EXAMPLE))
-    assert re.fullmatch(r"exporter: the input is small \(\d+ kB\): --engine local .*\n", done.stderr)
+    said = without_progress(done.stderr)
+    assert re.fullmatch(r"exporter: the input is small \(\d+ kB\): --engine local .*\n", said)
     wait_until_empty(tmp_path / "temporary")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
+    assert left(tmp_path / "home") == []
+    assert left(tmp_path) == ["home", "out", "temporary"]
+    assert _of_nobody_else(ROOT) == before
+
+
+def _of_nobody_else(folder: Path) -> list[str]:
+    """What is in a folder in which other tests are run at the same time: their caches have a dot before their names."""
+    return [name for name in left(folder) if not name.startswith(".")]
 
 
 def assert_shows(shown: str, printed: str) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from exporter.system import files as resources
 from exporter.version import VERSIONS
+from tests.exports import without_progress
 
 ROOT: Final = Path(__file__).parents[1]
 SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -67,7 +68,7 @@ def ended(installed: Path, folder: Path, *arguments: str) -> subprocess.Complete
 def run(installed: Path, folder: Path, *arguments: str) -> str:
     """What the installed program prints in a folder; it must end well and say nothing else."""
     done = ended(installed, folder, *arguments)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert (done.returncode, without_progress(done.stderr)) == (0, ""), done.stdout
     return done.stdout
 
 

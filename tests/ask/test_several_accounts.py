@@ -12,7 +12,7 @@ from exporter.ask.questions import ask, find, questions, select
 from exporter.graph.store import load
 from tests import exports
 from tests.ask import drawn, stories
-from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, drawn_of_several, history
+from tests.ask.drawn_parameters import ASKED_TOGETHER, drawn_of_several, history
 from tests.ask.test_questions_random import answered
 
 if TYPE_CHECKING:
@@ -215,16 +215,15 @@ def is_of_account(row: Row) -> bool:
 @pytest.mark.parametrize("question", NAMED)
 def test_several_accounts_have_the_answers_of_each_to_the_same_parameters(question: str) -> None:
     full = 0
-    for cases in drawn.GROUPS[: 1 if question in PLANNED_LONG else 2]:
-        for given in parameters(question, cases):
-            each = [answered(question, drawn.store(case), given) for case in cases]
-            rows = [row for one in each for row in one]
-            together = answered(question, drawn.store_of(cases), given)
-            assert set(together) == set(rows), f"{question} {given} of {cases}"
-            if question in OF_ACCOUNTS:
-                told, expected = (sorted(filter(is_of_account, of_all), key=str) for of_all in (together, rows))
-                assert told == expected, f"{question} {given} of {cases}"
-            full += bool(rows)
+    for given in parameters(question, group()):
+        each = [answered(question, drawn.store(case), given) for case in group()]
+        rows = [row for one in each for row in one]
+        together = answered(question, drawn.store_of(group()), given)
+        assert set(together) == set(rows), f"{question} {given} of {group()}"
+        if question in OF_ACCOUNTS:
+            told, expected = (sorted(filter(is_of_account, of_all), key=str) for of_all in (together, rows))
+            assert told == expected, f"{question} {given} of {group()}"
+        full += bool(rows)
     assert full, "no answer has a row"
 
 

@@ -184,7 +184,7 @@ TAG: Final = evil(4)
 
 
 def calls() -> Iterator[tuple[str, Json]]:
-    """Every question of every fourth such name, and every other tool. Names that no object has, and values that are
+    """Every question of every fifth such name, and every other tool. Names that no object has, and values that are
     no objects, differ from question to question; the name of the tag is always among them.
     """
     others = {"column_name": PROMPTS[0], "at": "2026-03-20", "since": "2026-01-01", "query_id": f"q0 {MARK}"}
@@ -193,13 +193,13 @@ def calls() -> Iterator[tuple[str, Json]]:
         needed = {one.name: others[one.name] for one in question.parameters if one.required and one.name in others}
         if not takes & {"object_name", "target_object_name"}:
             yield question.name, needed
-        for name in NAMES[number % 4 :: 4] if "object_name" in takes else ():
+        for name in NAMES[number % 5 :: 5] if "object_name" in takes else ():
             yield question.name, {"object_name": name, **needed}
         if "object_name" in takes:
             yield question.name, {"object_name": f"{NAMES[number % len(NAMES)]} too", **needed}
         for name in ("user_name", "agent_name", "tag_name", "target_object_name"):
             if name in takes:
-                values = {*(*NAMES, *PROMPTS)[number % 4 :: 4], TAG}
+                values = {*(*NAMES, *PROMPTS)[number % 5 :: 5], TAG}
                 yield from ((question.name, {name: value}) for value in sorted(values))
     for name in NAMES:
         yield "object", {"object_name": name}

@@ -269,7 +269,7 @@ def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: 
 DAYS: Final = ("--reads", "daily", "--query-text")
 
 
-def _drawn(folder: Path, part: int = 2) -> list[tuple[Path, tuple[str, ...]]]:
+def _drawn(folder: Path, part: int = 3) -> list[tuple[Path, tuple[str, ...]]]:
     """Inputs of two runs: one row of so many, and options with QUERY_HISTORY and AGGREGATE_ACCESS_HISTORY. The users of
     the first are no users in the second.
     """
