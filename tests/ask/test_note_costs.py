@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Store
 
-ROWS: Final = 360
-"""Of the smaller graph: of 16 nights of two tables."""
+ROWS: Final = 600
+"""Of the smaller graph: of 27 nights of two tables."""
 MOST: Final = 2.5
-_FEW: Final = 1_200
+_FEW: Final = 2_000
 """Look-ups that are not worth comparing."""
 
 

@@ -10,9 +10,9 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -335,23 +335,17 @@ def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], 
 # --- copies ----------------------------------------------------------------------------------------------------------
 
 _READ_COPIES: Final = """\
-SELECT DISTINCT ?read ?thing ?place WHERE {
+SELECT DISTINCT ?read ?thing ?column ?place WHERE {
   VALUES (?thing ?match) { @copies@ }
   ?column ah:columnOf ?thing ; ah:matchName ?match ; ah:columnName ?name .
   ?access ah:readColumn ?column .
-  ?read prov:qualifiedUsage|ah:accessPattern ?access ; ah:enforced ?other .
-  ?other ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
-  FILTER(?owner != ?thing)
-  FILTER NOT EXISTS {
-    ?read ah:enforced ?own
-    FILTER(EXISTS { ?own ah:protectedColumn ?column } && EXISTS { ?own ah:policyKind "MASKING_POLICY" })
-  }
+  ?read prov:qualifiedUsage|ah:accessPattern ?access FILTER EXISTS { ?read ah:enforced ?any }
   ?thing rdfs:label ?label .
   OPTIONAL { ?access ah:objectName ?then }
   BIND(CONCAT(COALESCE(?then, ?label), ".", ?name) AS ?place)
 }
 """
-"""The reads of copies without a mask on them that enforced one on another object."""
+"""The reads of copies that enforced a policy."""
 _WRITTEN: Final = """\
 SELECT DISTINCT ?query WHERE {
   {
@@ -404,15 +398,38 @@ def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
         for holder in (*graph.holders(name), *graph.of_id(name))
     }
     values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
+    masks = cache(partial(_masks_enforced, graph))
     reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
-    rows = list(islice(reads, MOST))
+    in_clear = (row for row in reads if _is_masked_elsewhere(row, masks(row["read"])))
+    columns = defaultdict[tuple[str, str], set[str]](set)
+    for row in islice(in_clear, MOST):
+        columns[row["read"], row["thing"]].add(row["place"])
     found = {
-        (place, row["place"]) for row in rows for place, _ in _masks_of_same_read(graph, row["read"], row["thing"])
+        (place, column)
+        for (read, thing), of_copy in columns.items()
+        for place, _ in _masks_of_same_read(graph, read, thing)
+        for column in of_copy
     }
     things, names = ({one[number] for one in copies} for number in (0, 1))
     by_day = _masks_of_same_day(graph, things, names) if copies else ()
     return found | {
         (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
+    }
+
+
+def _is_masked_elsewhere(row: Solution, masks: Mapping[str, str]) -> bool:
+    """Whether a query masked something of other objects than the copy that it read, and not the column that it read."""
+    return row["column"] not in masks and any(owner != row["thing"] for owner in masks.values())
+
+
+def _masks_enforced(graph: Lookups, query: str) -> dict[str, str]:
+    """What a query masked: the columns, each with its object; in place of a column that no row names, that object."""
+    return {
+        column: owner
+        for enforcement in graph.objects(query, "ah:enforced")
+        if graph.is_mask(enforcement)
+        for owner in graph.objects(enforcement, "ah:protectedObject")
+        for column in (*graph.objects(enforcement, "ah:protectedColumn"), owner)
     }
 
 
