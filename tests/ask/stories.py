@@ -72,6 +72,20 @@ def days(name: str, story: Sequence[Json]) -> tuple[list[list[Json]], list[list[
     return rows, lines
 
 
+def days_of_all(stories: Mapping[str, Sequence[Json]]) -> list[tuple[list[Json], list[Json]]]:
+    """Rows and lines of all stories, day by day (:func:`days`): one export of many accounts, with ids of their own."""
+    of_each = {name: days(name, story) for name, story in stories.items()}
+
+    def on(day: int, which: int) -> list[Json]:
+        return [
+            {**one, "query_id": f"{name} {one['query_id']}"}
+            for name, both in of_each.items()
+            for one in flat(both[which][day : day + 1])
+        ]
+
+    return [(on(day, 0), on(day, 1)) for day in range(max(len(rows) for rows, _ in of_each.values()))]
+
+
 def flat(each: list[list[Json]]) -> list[Json]:
     return list(chain.from_iterable(each))
 

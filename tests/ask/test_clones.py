@@ -19,7 +19,7 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
-from tests.ask.stories import days, exported, exported_once, flat
+from tests.ask.stories import days, days_of_all, exported, exported_once, flat
 from tests.ask.test_names import changed, copied, read
 from tests.ask.test_names import swapped as swap_of_tables
 from tests.engines.test_updates import UPDATE, triples
@@ -191,11 +191,12 @@ def test_tables_of_a_clone_come_from_those_of_its_source(name: str, told: Callab
     assert found == INFERRED.get(name, {})
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    for rows, lines in zip(*days(name, STORIES[name]), strict=True):
+def test_a_day_at_a_time_gives_the_same_graph(tmp_path: Path) -> None:
+    every = days_of_all(STORIES)
+    once = exported(flat([rows for rows, _ in every]), flat([lines for _, lines in every]), tmp_path / "once")
+    for rows, lines in every:
         out = exported(rows, lines, tmp_path / "days", *UPDATE)
-    assert triples(out) == triples(told(name))
+    assert triples(out) == triples(once)
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -207,10 +208,10 @@ def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], t
 
 
 @pytest.mark.parametrize("name", ["given-by-rename", "given-by-swap", "renamed-into"])
-def test_each_split_of_the_rows_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
+def test_splits_of_the_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
     rows, lines = days(name, STORIES[name])
     whole = triples(told(name))
-    for number in range(1, 2 ** len(rows) - 1):
+    for number in range(1, 2 ** len(rows) - 1, 3):
         first = [bool(number >> day & 1) for day in range(len(rows))]
         for is_first in (True, False):
             part = [day for day, is_in in enumerate(first) if is_in == is_first]

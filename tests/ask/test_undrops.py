@@ -170,11 +170,13 @@ def held(out: Path, table: Json, length: int) -> list[str]:
 
 
 def splits(length: int) -> list[list[range]]:
-    """Days in runs: one by one; and every other or every third one, the later of them first, so that rows come late."""
+    """Days in runs: one by one; and every other one, of long stories every third, the later of them first, so that rows
+    come late.
+    """
     whole = range(length)
     return [
         [whole[day : day + 1] for day in whole],
-        *([whole[at::step] for at in reversed(range(step))] for step in (2, 3)),
+        *([whole[at::step] for at in reversed(range(step))] for step in ((2, 3) if length > 6 else (2,))),
     ]
 
 
