@@ -34,18 +34,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     screen, screened, odd = job.screen, Screened(numbers), _NotUnderstood()
     for record in records:
         if record.is_history:
-            line = read_history(record.text)
-            if line is not None:
-                query_id, history, is_unreadable = line
-                numbers["history_rows"] += 1
-                numbers["history_unreadable"] += is_unreadable
-                numbers["history_unusable"] += query_id is None
-                if query_id is not None:
-                    # SQL text can contain personal data: if it was not asked for, it is dropped here.
-                    kept_line = history if job.query_text else structs.replace(history, query_text=None)
-                    screened_line = kept_line if screen is None else screened.line(screen.line(kept_line, record.text))
-                    if screened_line is not None:
-                        yield Message(To.QUERY, query_id, order(QueryRank.LINE, job.run), encode(screened_line))
+            yield from _line(record, job, screened, numbers)
             continue
         place = labelled(record.file, job.run), record.block
         places[place] += 1
@@ -71,6 +60,23 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     for (file, block), count in places.items():
         yield Message(To.PLACE, file, order(0, block), encode((block, count)))
     yield counts.message()
+
+
+def _line(record: Record, job: ExportJob, screened: Screened, numbers: Counter[str]) -> Iterator[Message]:
+    """The message of a line of QUERY_HISTORY to its query, if it names one."""
+    line = read_history(record.text)
+    if line is None:
+        return
+    query_id, history, is_unreadable = line
+    numbers["history_rows"] += 1
+    numbers["history_unreadable"] += is_unreadable
+    numbers["history_unusable"] += query_id is None
+    if query_id is not None:
+        # SQL text can contain personal data: if it was not asked for, it is dropped here.
+        kept = history if job.query_text else structs.replace(history, query_text=None)
+        kept_line = kept if job.screen is None else screened.line(job.screen.line(kept, record.text))
+        if kept_line is not None:
+            yield Message(To.QUERY, query_id, order(QueryRank.LINE, job.run), encode(kept_line))
 
 
 class _NotUnderstood:

@@ -10,7 +10,7 @@ filled that table stands in its place; where it reads such a view, the objects b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -297,38 +297,35 @@ class _FillReader:
 
     def _read(self, objects: set[str]) -> None:
         """Reads how objects were filled."""
-        observed, made = self._observed, dict[str, Version]()
         self._read_objects |= objects
-        for row in observed.rows(_WRITES, objects):
-            target, iri, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
-            run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
-            removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
-            fills = (wrote == "true" and not removes) or cloned == "true"
-            unclear, has_columns = fills and "true" in (cut, cloned), fills and columns == "true"
-            made[str(iri)] = Version(run, str(target), prior, fills, unclear, has_columns)
-        for row in observed.rows(_READS, objects):
-            iri, read, source = (str(cell) for cell in row[:3])
-            kind, label, helper, direct, base, provider = row[3:]
-            if _is_routine(kind or ""):
-                continue
-            name = observed.names[source] = label or source
-            made[iri].sources.append(Source(source, read, direct == "true", base == "true", provider == "true"))
-            made[iri].is_filled = True
-            if _is_helper(name, helper) and source not in self._objects:
-                self._helpers.add(source)
-        for row in observed.rows(_COLUMNS, objects):
+        made = dict(map(_version, self._observed.rows(_WRITES, objects)))
+        self._read_sources(objects, made)
+        for row in self._observed.rows(_COLUMNS, objects):
             query, target, target_column, source, source_column, type_ = map(str, row)
             self._columns[query, target].append(
                 (match_name(target_column), source, match_name(source_column), type_ == "DIRECT")
             )
         self._versions |= made
         for version in made.values():
-            if version.is_filled and observed.has(version.run.time):
+            if version.is_filled and self._observed.has(version.run.time):
                 # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is
                 # known.
                 version.unclear = version.unclear or not (version.sources or version.has_columns)
                 version.has_columns = (version.run.iri, version.target) in self._columns
-                observed.fills[version.target].append(version)
+                self._observed.fills[version.target].append(version)
+
+    def _read_sources(self, objects: set[str], made: Mapping[str, Version]) -> None:
+        """Adds to versions what their queries read."""
+        for row in self._observed.rows(_READS, objects):
+            iri, read, source = (str(cell) for cell in row[:3])
+            kind, label, helper, direct, base, provider = row[3:]
+            if _is_routine(kind or ""):
+                continue
+            name = self._observed.names[source] = label or source
+            made[iri].sources.append(Source(source, read, direct == "true", base == "true", provider == "true"))
+            made[iri].is_filled = True
+            if _is_helper(name, helper) and source not in self._objects:
+                self._helpers.add(source)
 
     def _add_pairs(self, version: Version) -> None:
         for source in self._sources(version, set()):
@@ -403,6 +400,16 @@ class _FillReader:
             for version in by_query.get(str(query), ()):
                 pair = str(source), match_name(str(column)), version.target, ""
                 self._observed.runs[pair][version.run.iri] = version.run
+
+
+def _version(row: Row) -> tuple[str, Version]:
+    """The IRI of a version, and what its row of ``_WRITES`` tells."""
+    target, iri, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
+    run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
+    removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
+    fills = (wrote == "true" and not removes) or cloned == "true"
+    unclear, has_columns = fills and "true" in (cut, cloned), fills and columns == "true"
+    return str(iri), Version(run, str(target), prior, fills, unclear, has_columns)
 
 
 def _is_helper(name: str | None, helper: str | None) -> bool:
