@@ -153,7 +153,12 @@ def _look_up_objects(
     kinds, idents = (given.get(kind, []) for kind in ("domain", "object id"))
     if "object" not in given:
         default = [domain.default] if domain and domain.default else []
-        return {holder.iri for ident in idents for holder in _of_id(graph, ident, kinds or default, resolved)}
+        by_id = {ident: _of_id(graph, ident, kinds or default, resolved) for ident in idents}
+        if domain is not None and not kinds and not default:
+            _leave_out_stages_of_tables(domain, by_id, resolved)
+        for ident, holders in by_id.items() if not kinds and not default else ():
+            _refuse_several(ident, holders)
+        return {holder.iri for of_id in by_id.values() for holder in of_id}
     if not graph.is_used("ah:matchName") and graph.is_used("ah:nameText"):
         raise UsageError(
             "This graph holds no names to match, since an older version of exporter made it: export its rows again "
@@ -162,6 +167,9 @@ def _look_up_objects(
     by_name = {name: _of_name(graph, name, kinds, idents, resolved) for name in given["object"]}
     if domain is not None and not kinds and not idents:
         _choose(domain, by_name, resolved)
+    for name, meant in by_name.items():
+        named = [holder for holder in meant if holder.since]  # no location
+        resolved.notes += _renamed(graph, name, named, resolved.params) if named else ()
     holders = [holder for name_holders in by_name.values() for holder in name_holders]
     locations = [holder for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
@@ -187,7 +195,6 @@ def _of_name(
             resolved.notes.append(
                 f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
             )
-        resolved.notes += _renamed(graph, name, matching, resolved.params) if matching != [location] else ()
     else:
         restrictions = " and ".join(
             [*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)]
@@ -219,13 +226,17 @@ def _of_id(graph: Lookups, ident: str, kinds: list[str], resolved: ResolvedParam
             f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
-    accounts = {holder.account for holder in matching}
-    if not kinds and len(matching) > 1 and (len({holder.domain for holder in matching}) > 1 or len(accounts) == 1):
-        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
     owners = {graph.owner_of(holder.iri) for holder in matching}
     if len(owners) > 1:
         resolved.notes.append(f"{ident} is an id in {len(owners)} {IN_EACH_ACCOUNT}")
     return matching
+
+
+def _refuse_several(ident: str, holders: list[NameHolder]) -> None:
+    """Raises UsageError if things of several kinds have an id, or several things of one account."""
+    is_of_one_account = len({holder.account for holder in holders}) == 1
+    if len(holders) > 1 and (is_of_one_account or len({holder.domain for holder in holders}) > 1):
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(holders)}")
 
 
 def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters) -> None:
@@ -253,7 +264,7 @@ def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: R
 def _leave_out_stages_of_tables(
     domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters
 ) -> None:
-    """A name is that of a table, and not of the table's own stage (``@%T``), which always has the same name."""
+    """A name, or an id, is that of a table, and not of its own stage (``@%T``), which always has the same one."""
     others = {name: [holder for holder in holders if holder.domain != TABLE_STAGE] for name, holders in by_name.items()}
     clear = {
         name: holders for name, holders in others.items()
@@ -302,6 +313,7 @@ def _renamed(graph: Lookups, name: str, holders: list[NameHolder], params: Param
     lines = [
         f"{holder.thing} had the name {name} until {holder.until}, and is called {present.name} now."
         for iri, holder in gone.items()
+        if graph.lost_with_table(holder) is None  # a note on stages of tables has it
         for present in graph.names_of(iri)
         if present.until is None  # none of an object that was dropped, or whose name another one took
     ]

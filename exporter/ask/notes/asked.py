@@ -98,6 +98,14 @@ class Asked:
         """Whether an object is one that the parameters mean; true of any, if they mean none."""
         return not self.things or thing in self.things
 
+    def by_id(self, ident: str, domain: str) -> str:
+        """How to ask this question by an id: ``object_id=5 domain=Stage``; without the kind where the id means it."""
+        parameter = next((one for one in self.question.parameters if one.kind == "domain"), None)
+        kinds = {domain, "Table", *(one.domain for one in self.graph.of_id(ident))}
+        if parameter is None or len({*kinds, parameter.default or "Table"}) == 1:
+            return f"object_id={ident}"
+        return f"object_id={ident} domain={domain}"
+
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""
         return [value for name in names for value in values_of(self.params, name)]
