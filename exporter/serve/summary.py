@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from flask import url_for
 
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.lost_protection import LOST
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
@@ -62,7 +63,7 @@ def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seq
             make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
             cells = make(name, part.table)
             if name == "settings":
-                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
+                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith((ENFORCED, LOST)))]
             if name == "unmasked-reads" and part.table.notes:
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)
