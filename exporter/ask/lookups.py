@@ -326,10 +326,13 @@ class Lookups:
         same_id = (one for one in self.of_id(stage.ident) if one.since and one.account == stage.account)
         return next((one for one in same_id if one.domain.lower().endswith("table")), None)
 
-    def stages_of(self, table: NameHolder) -> list[NameHolder]:
-        """The own stage (``@%T``) of a table, under its latest name; none where no row gives it."""
-        same_id = self.of_id(table.ident) if table.ident and table.domain.lower().endswith("table") else []
-        return [one for one in same_id if one.domain == TABLE_STAGE and one.account == table.account]
+    def stages_of_table(self, table: str) -> list[str]:
+        """The own stage (``@%T``) of a table; none of anything else, and where no row gives it."""
+        ident, names = self.text(table, "ah:objectId"), self.names_of(table)
+        if not ident or not names or not names[-1].domain.lower().endswith("table"):
+            return []
+        every = (one for one in self.of_id(ident) if one.domain == TABLE_STAGE)
+        return [one.iri for one in every if one.account == names[-1].account]
 
     def lost_with_table(self, stage: NameHolder) -> str | None:
         """When the stage of a table lost a name with its table, if its own rows say later, or never, that it did."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,14 +35,23 @@ are.
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """The names that are most similar to ``name``; names with the same last part come first."""
-    key, by_match = match_name(name), {match_name(text): text for text in names}
+    """The names that are most similar to ``name``, without regard to quotes and letter case; names with the same last
+    part come first.
+    """
+    key, by_key = _without_quotes(name), defaultdict[str, list[str]](list)
+    for text in sorted(names):
+        by_key[_without_quotes(text)].append(text)
     last = f".{key.rpartition('.')[2]}"
-    same_last_part = sorted(text for text in by_match if text.endswith(last) and text != key)
-    similar = get_close_matches(key, _alike(key, by_match), n=NEAREST)
+    same_last_part = sorted(text for text in by_key if text.endswith(last) and text != key)
+    similar = get_close_matches(key, _alike(key, by_key), n=NEAREST)
     if same_last_part and similar and similar[0] in same_last_part:
         same_last_part, similar = similar, same_last_part
-    return [by_match[text] for text in dict.fromkeys([*same_last_part, *similar])][:NEAREST]
+    same = [key] if key in by_key else []
+    return [text for one in dict.fromkeys([*same, *same_last_part, *similar]) for text in by_key[one]][:NEAREST]
+
+
+def _without_quotes(name: str) -> str:
+    return name.replace('"', "").upper()
 
 
 def _alike(key: str, names: Collection[str]) -> list[str]:

@@ -77,7 +77,7 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
             unknown=notes, weeks=weeks.result(),
-            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, [*notes, alone])],
+            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, notes, alone)],
         )  # fmt: skip
 
     @routes.get("/column")
@@ -105,7 +105,7 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "column.html", **of, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            summary=summary_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
+            summary=summary_lines(OF_COLUMN, parts, notes, alone), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes

@@ -90,6 +90,25 @@ def test_the_stage_is_found_by_the_later_name_of_its_table(tmp_path: Path) -> No
     assert [cells[1] for cells in by_id.rows] == ["q1"]
 
 
+@pytest.mark.parametrize(("hour", "is_told"), [("05", True), ("07", False)])
+def test_a_table_whose_stage_was_read_may_be_in_use(hour: str, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """Who drops the table drops the files in its stage."""
+    got = row(5, direct_objects_accessed=[STAGE], base_objects_accessed=[STAGE], objects_modified=[FILE])
+    answer = ask(graph_of(tmp_path, got), find("unused-objects"), {"since": f"2026-01-05T{hour}:00:00Z"})
+    assert ("D.S.A", "Table") in [cells[:2] for cells in answer.rows]
+    assert any("D.S.A (files in its own stage" in note for note in answer.notes) == is_told
+
+
+def test_a_file_and_a_stage_of_a_table_may_be_used_by_what_has_no_row(tmp_path: Path) -> None:
+    store = graph_of(tmp_path)
+    (note,) = ask(store, find("writers"), {"object_name": "file:///a.csv"}).notes
+    assert note.startswith("file:///a.csv is outside of Snowflake: its files can be read and written by others")
+    assert ask(store, find("who-accessed"), {"object_name": "file:///a.csv"}).notes == []
+    got = {"object_id": str(A["objectId"]), "domain": "Table Stage", "since": "2026-01-03"}
+    notes = ask(store, find("when-accessed"), got).notes
+    assert any(note.startswith("D.S.A is a stage: its files can be read") for note in notes)
+
+
 LATER: Final = {**STAGE, "objectName": "D.S.A2"}
 GOT: Final = row(9, direct_objects_accessed=[LATER], base_objects_accessed=[LATER], objects_modified=[FILE])
 OTHER: Final = {**A, "objectId": 77}

@@ -83,6 +83,7 @@ OF_BASE_OBJECTS: Final = ("sensitive-data-movement", "end-up", "column-copies")
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
+_OF_FILES: Final = "and by what has no row; only COPY, PUT, GET and queries on it are on record."
 _DATA_OF_OTHERS: Final = ("View", "Stream")
 _NO_DATA: Final = (
     *("View", "Materialized view", "Semantic View", "Stream"),
@@ -253,13 +254,12 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
     needs = asked.question.needs
     for thing in sorted(asked.asked_objects):
         domain, name = asked.graph.text(thing, "ah:domain") or "", asked.label(thing)
-        if domain == "Stage" and asked.name in _OF_COLUMNS:
+        if domain.endswith("Stage") and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-        elif domain == "Stage" and needs & ACCESSES:
-            yield (
-                f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
-                "only COPY, PUT, GET and queries on it are on record."
-            )
+        elif domain.endswith("Stage") and needs & ACCESSES:
+            yield f"{name} is a stage: its files can be read and written outside of Snowflake, {_OF_FILES}"
+        elif domain == "Location" and needs & ACCESSES:
+            yield f"{name} is outside of Snowflake: its files can be read and written by others, {_OF_FILES}"
         elif domain in _NO_DATA and needs & (ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
             yield (
                 f"{name} is a {domain.lower()}: it holds no data of its own. "
