@@ -179,7 +179,7 @@ def _look_up_objects(
         _choose(domain, by_name, resolved)
     for name, meant in by_name.items():
         named = [holder for holder in meant if holder.since]  # no location
-        resolved.notes += _renamed(graph, name, named, resolved.params) if named else ()
+        resolved.notes += _renamed(graph, name, named, resolved.params, domain) if named else ()
     holders = [holder for name_holders in by_name.values() for holder in name_holders]
     locations = [holder for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
@@ -312,7 +312,18 @@ def _listed(holders: Iterable[NameHolder]) -> str:
 # --- names that changed -----------------------------------------------------------------------------------------------
 
 
-def _renamed(graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
+def by_id(graph: Lookups, ident: str, kind: str, domain: Parameter | None) -> str:
+    """How to ask a question for an object by its id: ``object_id=5 domain=Stage``; without the kind where the id means
+    it. ``domain``: the parameter for the kind, if the question has one.
+    """
+    kinds = {kind, "Table", *(one.domain for one in graph.of_id(ident))}
+    is_clear = domain is None or len({*kinds, domain.default or "Table"}) == 1
+    return f"object_id={ident}" if is_clear else f"object_id={ident} domain={kind}"
+
+
+def _renamed(
+    graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues, domain: Parameter | None
+) -> Iterator[str]:
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(params, "at"):
         if not any(holder.holds(instant("at", at)) for holder in holders):
@@ -327,13 +338,15 @@ def _renamed(graph: Lookups, name: str, holders: list[NameHolder], params: Param
         for present in graph.names_of(iri)
         if present.until is None  # none of an object that was dropped, or whose name another one took
     ]
-    lines += _dropped(graph, name, holders, params)
+    lines += _dropped(graph, name, holders, params, domain)
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"The same is true of {len(lines) - _SHOWN} more objects."
 
 
-def _dropped(graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
+def _dropped(
+    graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues, domain: Parameter | None
+) -> Iterator[str]:
     """A note if the object that had the name last was dropped, so that its former names do not count."""
     for account in sorted({holder.account for holder in holders}):
         of_account = [holder for holder in holders if holder.account == account]
@@ -344,7 +357,8 @@ def _dropped(graph: Lookups, name: str, holders: list[NameHolder], params: Param
         if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):
             yield (
                 f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "
-                f"names ({', '.join(former)}) is in the answer by object_id={last.ident}."
+                f"names ({', '.join(former)}) is in the answer by "
+                f"{by_id(graph, last.ident or '', last.domain, domain)}."
             )
 
 

@@ -182,3 +182,13 @@ def test_the_page_of_a_name_is_of_the_table(tmp_path: Path) -> None:
 def test_the_nearest_of_a_location_is_its_url(tmp_path: Path) -> None:
     answer = ask(graph_of(tmp_path), find("writers"), {"object_name": "file:///a"})
     assert answer.notes[0] == "There is no object file:///a in the graph. The nearest: file:///a.csv."
+
+
+@pytest.mark.parametrize(("kind", "asked_by"), [("View", "object_id=88 domain=View"), ("Table", "object_id=88")])
+def test_advice_on_what_was_dropped_names_its_kind(kind: str, asked_by: str, tmp_path: Path) -> None:
+    """The id alone is that of a table in this question."""
+    thing = {"objectDomain": kind, "objectId": 88, "objectName": "D.S.V"}
+    later = {**thing, "objectName": "D.S.V2"}
+    rows = [changed(3, thing, {"objectName": {"value": "D.S.V2"}}), changed(4, later, {}, "DROP")]
+    answer = ask(graph_of(tmp_path, *rows), find("when-accessed"), {"object_name": "D.S.V2"})
+    assert any(note.endswith(f"(D.S.V) is in the answer by {asked_by}.") for note in answer.notes)

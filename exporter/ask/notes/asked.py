@@ -14,6 +14,7 @@ from exporter.ask.answers import Answer, first_of
 from exporter.ask.canonical_names import CanonicalNames
 from exporter.ask.container_history import ContainerHistory, container_histories
 from exporter.ask.lookups import Lookups, in_utc, iris, literals
+from exporter.ask.names import by_id
 from exporter.ask.parameters import ParameterValues, instant, values_of
 from exporter.ask.shipped import Question, is_shipped
 from exporter.model.identifiers import match_name
@@ -99,12 +100,9 @@ class Asked:
         return not self.things or thing in self.things
 
     def by_id(self, ident: str, domain: str) -> str:
-        """How to ask this question by an id: ``object_id=5 domain=Stage``; without the kind where the id means it."""
+        """How to ask this question by an id: ``object_id=5 domain=Stage``."""
         parameter = next((one for one in self.question.parameters if one.kind == "domain"), None)
-        kinds = {domain, "Table", *(one.domain for one in self.graph.of_id(ident))}
-        if parameter is None or len({*kinds, parameter.default or "Table"}) == 1:
-            return f"object_id={ident}"
-        return f"object_id={ident} domain={domain}"
+        return by_id(self.graph, ident, domain, parameter)
 
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""
