@@ -326,6 +326,25 @@ class Lookups:
         same_id = (one for one in self.of_id(stage.ident) if one.since and one.account == stage.account)
         return next((one for one in same_id if one.domain.lower().endswith("table")), None)
 
+    def stages_of_table(self, table: str) -> list[str]:
+        """The own stage (``@%T``) of a table; none of anything else, and where no row gives it."""
+        ident, names = self.text(table, "ah:objectId"), self.names_of(table)
+        if not ident or not names or not names[-1].domain.lower().endswith("table"):
+            return []
+        every = (one for one in self.of_id(ident) if one.domain == TABLE_STAGE)
+        return [one.iri for one in every if one.account == names[-1].account]
+
+    def lost_with_table(self, stage: NameHolder) -> str | None:
+        """When the stage of a table lost a name with its table, if its own rows say later, or never, that it did."""
+        table = self.table_of_stage(stage)
+        if table is None or (stage.until is None and table.until is None and table.key == stage.key):
+            return None
+        names = self.names_of(table.iri)
+        ends = [one.since for one in names if one.key != stage.key] + [one.until for one in names[-1:] if one.until]
+        later = (end for end in ends if in_utc(end) > in_utc(stage.since))
+        end = min(later, key=in_utc, default=None)
+        return None if end and stage.until and in_utc(end) >= in_utc(stage.until) else end
+
     def is_of_kind(self, iri: str, kind: str) -> bool:
         """Whether an object is of the kind ``kind`` (in any spelling), by its domain or one of its classes."""
         classes = [class_iri.rpartition("#")[2] for class_iri in self.objects(iri, "rdf:type")]

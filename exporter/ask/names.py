@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,14 +35,23 @@ are.
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """The names that are most similar to ``name``; names with the same last part come first."""
-    key, by_match = match_name(name), {match_name(text): text for text in names}
+    """The names that are most similar to ``name``, without regard to quotes and letter case; names with the same last
+    part come first.
+    """
+    key, by_key = _without_quotes(name), defaultdict[str, list[str]](list)
+    for text in sorted(names):
+        by_key[_without_quotes(text)].append(text)
     last = f".{key.rpartition('.')[2]}"
-    same_last_part = sorted(text for text in by_match if text.endswith(last) and text != key)
-    similar = get_close_matches(key, _alike(key, by_match), n=NEAREST)
+    same_last_part = sorted(text for text in by_key if text.endswith(last) and text != key)
+    similar = get_close_matches(key, _alike(key, by_key), n=NEAREST)
     if same_last_part and similar and similar[0] in same_last_part:
         same_last_part, similar = similar, same_last_part
-    return [by_match[text] for text in dict.fromkeys([*same_last_part, *similar])][:NEAREST]
+    same = [key] if key in by_key else []
+    return [text for one in dict.fromkeys([*same, *same_last_part, *similar]) for text in by_key[one]][:NEAREST]
+
+
+def _without_quotes(name: str) -> str:
+    return name.replace('"', "").upper()
 
 
 def _alike(key: str, names: Collection[str]) -> list[str]:
@@ -153,7 +163,12 @@ def _look_up_objects(
     kinds, idents = (given.get(kind, []) for kind in ("domain", "object id"))
     if "object" not in given:
         default = [domain.default] if domain and domain.default else []
-        return {holder.iri for ident in idents for holder in _of_id(graph, ident, kinds or default, resolved)}
+        by_id = {ident: _of_id(graph, ident, kinds or default, resolved) for ident in idents}
+        if domain is not None and not kinds and not default:
+            _leave_out_stages_of_tables(domain, by_id, resolved)
+        for ident, holders in by_id.items() if not kinds and not default else ():
+            _refuse_several(ident, holders)
+        return {holder.iri for of_id in by_id.values() for holder in of_id}
     if not graph.is_used("ah:matchName") and graph.is_used("ah:nameText"):
         raise UsageError(
             "This graph holds no names to match, since an older version of exporter made it: export its rows again "
@@ -162,6 +177,9 @@ def _look_up_objects(
     by_name = {name: _of_name(graph, name, kinds, idents, resolved) for name in given["object"]}
     if domain is not None and not kinds and not idents:
         _choose(domain, by_name, resolved)
+    for name, meant in by_name.items():
+        named = [holder for holder in meant if holder.since]  # no location
+        resolved.notes += _renamed(graph, name, named, resolved.params, domain) if named else ()
     holders = [holder for name_holders in by_name.values() for holder in name_holders]
     locations = [holder for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
@@ -187,7 +205,6 @@ def _of_name(
             resolved.notes.append(
                 f"{name} is a name in {len(accounts)} accounts: the answer has the objects with this name in each."
             )
-        resolved.notes += _renamed(graph, name, matching, resolved.params) if matching != [location] else ()
     else:
         restrictions = " and ".join(
             [*(f"domain={kind}" for kind in kinds), *(f"object_id={ident}" for ident in idents)]
@@ -219,13 +236,17 @@ def _of_id(graph: Lookups, ident: str, kinds: list[str], resolved: ResolvedParam
             f"There is no {' or '.join(kinds)} with the id {ident}. Give the kind with --param domain=KIND:"
             + _listed(things)
         )
-    accounts = {holder.account for holder in matching}
-    if not kinds and len(matching) > 1 and (len({holder.domain for holder in matching}) > 1 or len(accounts) == 1):
-        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(matching)}")
     owners = {graph.owner_of(holder.iri) for holder in matching}
     if len(owners) > 1:
         resolved.notes.append(f"{ident} is an id in {len(owners)} {IN_EACH_ACCOUNT}")
     return matching
+
+
+def _refuse_several(ident: str, holders: list[NameHolder]) -> None:
+    """Raises UsageError if things of several kinds have an id, or several things of one account."""
+    is_of_one_account = len({holder.account for holder in holders}) == 1
+    if len(holders) > 1 and (is_of_one_account or len({holder.domain for holder in holders}) > 1):
+        raise UsageError(f"Several things have the id {ident}. Choose one with --param domain=KIND:{_listed(holders)}")
 
 
 def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters) -> None:
@@ -253,7 +274,7 @@ def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: R
 def _leave_out_stages_of_tables(
     domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters
 ) -> None:
-    """A name is that of a table, and not of the table's own stage (``@%T``), which always has the same name."""
+    """A name, or an id, is that of a table, and not of its own stage (``@%T``), which always has the same one."""
     others = {name: [holder for holder in holders if holder.domain != TABLE_STAGE] for name, holders in by_name.items()}
     clear = {
         name: holders for name, holders in others.items()
@@ -291,7 +312,18 @@ def _listed(holders: Iterable[NameHolder]) -> str:
 # --- names that changed -----------------------------------------------------------------------------------------------
 
 
-def _renamed(graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
+def by_id(graph: Lookups, ident: str, kind: str, domain: Parameter | None) -> str:
+    """How to ask a question for an object by its id: ``object_id=5 domain=Stage``; without the kind where the id means
+    it. ``domain``: the parameter for the kind, if the question has one.
+    """
+    kinds = {kind, "Table", *(one.domain for one in graph.of_id(ident))}
+    is_clear = domain is None or len({*kinds, domain.default or "Table"}) == 1
+    return f"object_id={ident}" if is_clear else f"object_id={ident} domain={kind}"
+
+
+def _renamed(
+    graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues, domain: Parameter | None
+) -> Iterator[str]:
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(params, "at"):
         if not any(holder.holds(instant("at", at)) for holder in holders):
@@ -302,16 +334,19 @@ def _renamed(graph: Lookups, name: str, holders: list[NameHolder], params: Param
     lines = [
         f"{holder.thing} had the name {name} until {holder.until}, and is called {present.name} now."
         for iri, holder in gone.items()
+        if graph.lost_with_table(holder) is None  # a note on stages of tables has it
         for present in graph.names_of(iri)
         if present.until is None  # none of an object that was dropped, or whose name another one took
     ]
-    lines += _dropped(graph, name, holders, params)
+    lines += _dropped(graph, name, holders, params, domain)
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"The same is true of {len(lines) - _SHOWN} more objects."
 
 
-def _dropped(graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues) -> Iterator[str]:
+def _dropped(
+    graph: Lookups, name: str, holders: list[NameHolder], params: ParameterValues, domain: Parameter | None
+) -> Iterator[str]:
     """A note if the object that had the name last was dropped, so that its former names do not count."""
     for account in sorted({holder.account for holder in holders}):
         of_account = [holder for holder in holders if holder.account == account]
@@ -322,7 +357,8 @@ def _dropped(graph: Lookups, name: str, holders: list[NameHolder], params: Param
         if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):
             yield (
                 f"{last.thing} had the name {name} until {last.until}, when it was dropped; what it did under former "
-                f"names ({', '.join(former)}) is in the answer by object_id={last.ident}."
+                f"names ({', '.join(former)}) is in the answer by "
+                f"{by_id(graph, last.ident or '', last.domain, domain)}."
             )
 
 

@@ -166,7 +166,7 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
     absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {})}
     if others.rows:
-        absent = {part: f"{what} alone; rows may say it of others of its name" for part, what in absent.items()}
+        absent = {part: f"{what}. Rows may say it of others of its name" for part, what in absent.items()}
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
     parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
     parts["columns"] = partial(_readable_lists, parts["columns"])

@@ -77,7 +77,7 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
             unknown=notes, weeks=weeks.result(),
-            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, [*notes, alone])],
+            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, notes, alone)],
         )  # fmt: skip
 
     @routes.get("/column")
@@ -105,7 +105,7 @@ def objects(site: Site) -> Blueprint:
         return render_template(
             "column.html", **of, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            summary=summary_lines(OF_COLUMN, parts, [*notes, alone]), weeks=_weeks(site, shown, spelling),
+            summary=summary_lines(OF_COLUMN, parts, notes, alone), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes
@@ -240,19 +240,13 @@ def _names(site: Site, shown: PageSubject) -> Answer:
 
 def _of_column(site: Site, shown: PageSubject, column: str) -> list[PendingPart]:
     """The parts of the page of a column, of one object or of all that had a name."""
-
-    def of_column(_: float) -> Answer:
-        # What is set on the table as a whole holds for the column, too.
-        answer = settings(site, shown, column)
-        return with_rows(answer, (row for row in answer.dicts() if row["column_name"] in {column, None, ""}))
-
     behind = BEHIND if _kinds(shown)[0] else "shows where its data came from"
     return [
         *_shipped_question(site, shown, "Where its data came from", "root-cause", behind, column),
         *_shipped_question(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
         *_shipped_question(site, shown, "Readers", "column-readers", "shows a read of it", column),
         *_shipped_question(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
-        PendingPart("Tags and policies, and when they held", "settings", of_column, SETS),
+        PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown, column), SETS),
     ]
 
 

@@ -29,10 +29,11 @@ _at: Final = partial(instant, "time")
 
 def settings(site: Site, shown: PageSubject, column: str | None = None) -> Answer:
     """The tags and policies of what a page is about and its columns, when they held, and who set them; also the
-    policies that it has through its tags, each while both held; of a name, until the object lost it. The notes have the
-    policies, of one ``column`` if it is given, that were enforced and that no row sets.
+    policies that it has through its tags, each while both held; of a name, until the object lost it; of one ``column``
+    if it is given. The notes have the policies that were enforced and that no row sets.
     """
-    answer = site.ask("page-settings", {"object": shown.iris}, shown.most)
+    of_column = {} if column is None else {"column_name": column}
+    answer = site.ask("page-settings", {"object": shown.iris, **of_column}, shown.most)
     tags = sorted({row["set_iri"] for row in answer.dicts() if row["kind"] == "Tag" and row["set_iri"]})
     of_tags = site.rows("page-settings", {"object": tags}) if tags else []
     held = _held(site, [*answer.dicts(), *of_tags])

@@ -189,11 +189,8 @@ class Site:
         """
         thing, parameter_names = shown.thing, {parameter.name for parameter in self.questions[question].parameters}
         if shown.name and "object_name" in parameter_names:
-            kinds = (
-                {"domain": sorted(_kinds_sharing_names(thing))}
-                if "domain" in parameter_names and thing.kind in _SHARING_NAMES
-                else {}
-            )
+            is_shared = "domain" in parameter_names and thing.kind in _SHARING_NAMES
+            kinds = {"domain": sorted(shown.kinds)} if is_shared else {}
             return {"object_name": shown.name, **kinds}
         domain = {"domain": thing.kind} if "domain" in parameter_names else {}
         if thing.id is not None and "object_id" in parameter_names:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from flask import url_for
 
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.lost_protection import LOST
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
@@ -51,8 +52,12 @@ _NAMED: Final = 4
 """How many names a line has."""
 
 
-def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Sequence[str]) -> Iterator[SummaryLine]:
-    """The lines at the beginning of a page. ``unknown``: notes that the page has at another place."""
+def summary_lines(
+    titles: Mapping[str, str], parts: Sequence[Part], common: Sequence[str], alone: str
+) -> Iterator[SummaryLine]:
+    """The lines at the beginning of a page. ``common``: notes on all of the page; ``alone``: what each part without
+    rows says of the object that it is about.
+    """
     by_name = {part.name: part for part in parts}
     for name, title in titles.items():
         part = by_name.get(name)
@@ -62,16 +67,17 @@ def summary_lines(titles: Mapping[str, str], parts: Sequence[Part], unknown: Seq
             make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
             cells = make(name, part.table)
             if name == "settings":
-                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith(ENFORCED))]
+                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith((ENFORCED, LOST)))]
             if name == "unmasked-reads" and part.table.notes:
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)
         else:
-            notes = [note for note in (part.table.notes if part.table else ()) if note not in unknown]
-            more = [_MORE] if len(notes) > 1 else []
+            notes = [note for note in (part.table.notes if part.table else ()) if note != alone]
+            own = [note for note in notes if note not in common] or notes[:1]
+            more = [_MORE] if len(own) > 1 else []
             # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
-            words = [] if notes and part.table else [part.words]
-            yield SummaryLine(title, name, [Cell(" ".join([*words, *notes[:1], *more]))])
+            words = [] if notes else [part.words]
+            yield SummaryLine(title, name, [Cell(" ".join([*words, *own[:1], *more]))])
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

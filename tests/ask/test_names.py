@@ -389,6 +389,15 @@ def test_a_graph_without_names_to_match_is_not_asked_by_name(whole: Store) -> No
     assert told("who-accessed", older, object_id="1") == {"BEN"}
 
 
+@pytest.mark.parametrize("name", ["D.S.T mixed", "d.s.t MIXED", 'D.S."t mixed"'])
+def test_the_nearest_of_a_name_without_its_quotes_has_them(name: str) -> None:
+    assert nearest(name, ["D.S.T_MIXED", 'D.S."T mixed"', 'E.S."T mixed"', "D.S.T"])[0] == 'D.S."T mixed"'
+
+
+def test_names_that_differ_only_in_quotes_are_all_near() -> None:
+    assert set(nearest("d.s.orders ", ['D.S."Orders"', 'D.S."orders"'])) == {'D.S."Orders"', 'D.S."orders"'}
+
+
 def test_the_nearest_of_many_names_begin_or_end_alike() -> None:
     """All are compared where they are few; of a million queries only some are."""
     many = [f"{number:05}-0305-6e2c" for number in range(0, 60_000, 7)]

@@ -90,6 +90,88 @@ def test_the_stage_is_found_by_the_later_name_of_its_table(tmp_path: Path) -> No
     assert [cells[1] for cells in by_id.rows] == ["q1"]
 
 
+@pytest.mark.parametrize(("hour", "is_told"), [("05", True), ("07", False)])
+def test_a_table_whose_stage_was_read_may_be_in_use(hour: str, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """Who drops the table drops the files in its stage."""
+    got = row(5, direct_objects_accessed=[STAGE], base_objects_accessed=[STAGE], objects_modified=[FILE])
+    answer = ask(graph_of(tmp_path, got), find("unused-objects"), {"since": f"2026-01-05T{hour}:00:00Z"})
+    assert ("D.S.A", "Table") in [cells[:2] for cells in answer.rows]
+    assert any("D.S.A (files in its own stage" in note for note in answer.notes) == is_told
+
+
+def test_a_file_and_a_stage_of_a_table_may_be_used_by_what_has_no_row(tmp_path: Path) -> None:
+    store = graph_of(tmp_path)
+    (note,) = ask(store, find("writers"), {"object_name": "file:///a.csv"}).notes
+    assert note.startswith("file:///a.csv is outside of Snowflake: its files can be read and written by others")
+    assert ask(store, find("who-accessed"), {"object_name": "file:///a.csv"}).notes == []
+    got = {"object_id": str(A["objectId"]), "domain": "Table Stage", "since": "2026-01-03"}
+    notes = ask(store, find("when-accessed"), got).notes
+    assert any(note.startswith("D.S.A is a stage: its files can be read") for note in notes)
+
+
+LATER: Final = {**STAGE, "objectName": "D.S.A2"}
+GOT: Final = row(9, direct_objects_accessed=[LATER], base_objects_accessed=[LATER], objects_modified=[FILE])
+OTHER: Final = {**A, "objectId": 77}
+MADE: Final = changed(5, OTHER, {}, "CREATE")
+"""The table is renamed, another one gets its name, and only then a row has its stage under the new name."""
+TIME_OF_RENAME: Final = str(RENAMED["query_start_time"]).replace(".000", "")
+
+
+def test_names_of_the_stage_are_not_told_of_the_table(tmp_path: Path) -> None:
+    answer = ask(graph_of(tmp_path, RENAMED, MADE, GOT), find("writers"), {"object_name": "D.S.A"})
+    assert not any("Stage" in note and "had the name" in note for note in answer.notes)
+    assert [note for note in answer.notes if "had the name D.S.A" in note] == [
+        f"Table {A['objectId']} had the name D.S.A until {TIME_OF_RENAME}, and is called D.S.A2 now."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "is_told"),
+    [
+        ("writers", {"object_name": "D.S.A"}, True),
+        ("writers", {"object_name": "D.S.A2"}, False),
+        ("former-names", {"object_name": "D.S.A2"}, True),
+        ("lineage-as-of", {"object_name": "D.S.A2", "at": str(GOT["query_start_time"])}, True),
+    ],
+)
+def test_the_stage_lost_a_name_when_its_table_did(question: str, given: Json, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    store = graph_of(tmp_path, RENAMED, MADE, GOT)
+    answer = ask(store, find(question), {**given, "domain": "Stage"})
+    told = [note for note in answer.notes if note.startswith("The stage of a table")]
+    assert bool(told) == is_told
+    assert all(
+        f"D.S.A, the stage of Table {A['objectId']}, which is called D.S.A2 since {TIME_OF_RENAME}" in note
+        for note in told
+    )
+    assert not any(str(GOT["query_start_time"]).replace(".000", "") in note for note in answer.notes)
+
+
+def test_an_id_means_the_table(tmp_path: Path) -> None:
+    store, ident = graph_of(tmp_path), str(A["objectId"])
+    answer = ask(store, find("writers"), {"object_id": ident})
+    assert [cells[1] for cells in answer.rows] == ["q2"]
+    assert answer.notes == [
+        f"{ident}: the table is used, and not its stage (@%). For that one: --param domain='Table Stage'."
+    ]
+
+
+def test_several_ids_mean_all_of_their_tables(tmp_path: Path) -> None:
+    view = {"objectDomain": "View", "objectId": 88, "objectName": "D.S.V"}
+    store = graph_of(tmp_path, changed(3, view, {}, "CREATE"))
+    answer = ask(store, find("former-names"), {"object_id": [str(A["objectId"]), "88"]})
+    assert {cells[1] for cells in answer.rows} == {"D.S.A", "D.S.V"}
+
+
+def test_advice_to_ask_by_an_id_names_the_kind(tmp_path: Path) -> None:
+    """Where the id is that of its stage, too; and only what data came to is advised."""
+    store = graph_of(tmp_path, RENAMED, MADE, GOT)
+    (note,) = [
+        note for note in ask(store, find("lineage-as-of"), {"object_name": "D.S.A", "at": "2027-01-01"}).notes
+        if note.startswith("Ask by object_id=")
+    ]  # fmt: skip
+    assert note.startswith(f"Ask by object_id={A['objectId']} domain=Table, too: ")
+
+
 def test_the_page_of_a_name_is_of_the_table(tmp_path: Path) -> None:
     with sited(exported(tmp_path, changed(3, A, {}, "DROP"))) as site:
         thing, _ = site.by_name("D.S.A")
@@ -100,3 +182,13 @@ def test_the_page_of_a_name_is_of_the_table(tmp_path: Path) -> None:
 def test_the_nearest_of_a_location_is_its_url(tmp_path: Path) -> None:
     answer = ask(graph_of(tmp_path), find("writers"), {"object_name": "file:///a"})
     assert answer.notes[0] == "There is no object file:///a in the graph. The nearest: file:///a.csv."
+
+
+@pytest.mark.parametrize(("kind", "asked_by"), [("View", "object_id=88 domain=View"), ("Table", "object_id=88")])
+def test_advice_on_what_was_dropped_names_its_kind(kind: str, asked_by: str, tmp_path: Path) -> None:
+    """The id alone is that of a table in this question."""
+    thing = {"objectDomain": kind, "objectId": 88, "objectName": "D.S.V"}
+    later = {**thing, "objectName": "D.S.V2"}
+    rows = [changed(3, thing, {"objectName": {"value": "D.S.V2"}}), changed(4, later, {}, "DROP")]
+    answer = ask(graph_of(tmp_path, *rows), find("when-accessed"), {"object_name": "D.S.V2"})
+    assert any(note.endswith(f"(D.S.V) is in the answer by {asked_by}.") for note in answer.notes)

@@ -133,7 +133,7 @@ def test_tools_say_of_which_account_the_objects_of_others_are(shared: Path) -> N
         assert any("Other objects had this name, too" in note["text"] for note in found["notes"])
         found = tools.result("object", iri="table/1@provider").structured_content
         assert any(
-            "shows a read of it alone; rows may say it of others of its name" in note["text"] for note in found["notes"]
+            "shows a read of it. Rows may say it of others of its name." in note["text"] for note in found["notes"]
         )
         found = tools.result("search", text="D.S.N").structured_content
         accounts = {row[found["columns"].index("account")] for row in found["rows"]}

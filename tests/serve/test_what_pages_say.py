@@ -276,3 +276,20 @@ def test_an_assistant_can_tell_the_objects_of_a_name_apart(nightly: Path) -> Non
     rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
     assert [row["target_iri"].rpartition("/")[2] for row in rows] == ["31", "34", "33", "32", "35"]
     assert {row["source_iri"].rpartition("/")[2] for row in rows} == {"1"}
+
+
+def test_the_first_lines_of_a_stage_or_file_do_not_say_flatly_that_nothing_was_done(tmp_path: Path) -> None:
+    """Their files are read and written by others, which has no row: the note is in the place of the sentence."""
+    stage, url = {"objectDomain": "Stage", "objectId": 9, "objectName": "D.S.ST"}, "s3://bucket/in/"
+    loaded = {
+        "direct_objects_accessed": [{"location": url}, stage],
+        "base_objects_accessed": [{"location": url}, stage],
+        "objects_modified": [B],
+    }
+    with pages_of([loaded], tmp_path) as client:
+        for name, note in (("D.S.ST", "D.S.ST is a stage: its files"), (url, f"{url} is outside of Snowflake")):
+            first, _, rest = _text(client, f"/object?name={name}").partition("What cannot be known")
+            for title in ("Where its data came from", "Who writes it"):
+                assert f"{title}{note}" in first
+            assert "shows a write" not in first + rest
+            assert "Who reads itETL" in first

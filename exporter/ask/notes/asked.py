@@ -14,6 +14,7 @@ from exporter.ask.answers import Answer, first_of
 from exporter.ask.canonical_names import CanonicalNames
 from exporter.ask.container_history import ContainerHistory, container_histories
 from exporter.ask.lookups import Lookups, in_utc, iris, literals
+from exporter.ask.names import by_id
 from exporter.ask.parameters import ParameterValues, instant, values_of
 from exporter.ask.shipped import Question, is_shipped
 from exporter.model.identifiers import match_name
@@ -97,6 +98,11 @@ class Asked:
     def is_about(self, thing: str) -> bool:
         """Whether an object is one that the parameters mean; true of any, if they mean none."""
         return not self.things or thing in self.things
+
+    def by_id(self, ident: str, domain: str) -> str:
+        """How to ask this question by an id: ``object_id=5 domain=Stage``."""
+        parameter = next((one for one in self.question.parameters if one.kind == "domain"), None)
+        return by_id(self.graph, ident, domain, parameter)
 
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""

@@ -83,6 +83,7 @@ OF_BASE_OBJECTS: Final = ("sensitive-data-movement", "end-up", "column-copies")
 _DONE: Final = {"TRUNCATE_TABLE": "truncated", "DROP": "dropped", "REPLACE": "replaced"}
 _UNKNOWN_BEHIND: Final = "Rows do not say what it is made of: ask for the tables behind it"
 _READ_ITSELF: Final = " What was written from it by its own name is in the answer of end-up."
+_OF_FILES: Final = "and by what has no row; only COPY, PUT, GET and queries on it are on record."
 _DATA_OF_OTHERS: Final = ("View", "Stream")
 _NO_DATA: Final = (
     *("View", "Materialized view", "Semantic View", "Stream"),
@@ -181,7 +182,7 @@ def same_by_id(asked: Asked) -> Iterator[str]:
     for ident, domain, names in islice(_renamed(asked), _SHOWN):
         by_id = {parameter: asked.values(parameter) for parameter in asked.params if parameter != "object_name"}
         by_id |= {"object_id": [ident], **({"domain": [domain]} if "domain" in takes else {})}
-        text = f"object_id={ident}" + (f" domain={domain}" if "domain" in takes and domain != "Table" else "")
+        text = asked.by_id(ident, domain)
         accounts = {holder.account for holder in asked.graph.of_id(ident) if holder.domain == domain}
         text += f" (an id in {len(accounts)} accounts)" if len(accounts) > 1 else ""
         if asked.name not in _QUICK:
@@ -210,9 +211,10 @@ def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:
     for _, thing, names in sorted(every, key=lambda one: one[0], reverse=True):
         is_named_otherwise = len(names) > 1 or names[-1].until is not None
         if names[0].ident and is_named_otherwise and (asked.name in _QUICK or _has_lineage(asked, thing)):
+            table = asked.graph.table_of_stage(names[-1])  # with which a stage has its names
             texts = (
                 f"{name.name} from {name.since}" + (f" until {name.until}" if name.until else "")
-                for name in names[-_SHOWN:]
+                for name in (asked.graph.names_of(table.iri) if table else names)[-_SHOWN:]
             )
             yield names[0].ident, names[0].domain, ", ".join(texts)
 
@@ -237,7 +239,7 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
     states = [state for place in places for state in graph.subjects("prov:specializationOf", place)]
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
-    elif is_by_column:
+    elif asked.name in views.UPWARD:
         states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
     queries = (query for state in states for query in graph.objects(state, "prov:wasGeneratedBy"))
     starts = (graph.text(query, "prov:startedAtTime") for query in queries)
@@ -252,13 +254,12 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
     needs = asked.question.needs
     for thing in sorted(asked.asked_objects):
         domain, name = asked.graph.text(thing, "ah:domain") or "", asked.label(thing)
-        if domain == "Stage" and asked.name in _OF_COLUMNS:
+        if domain.endswith("Stage") and asked.name in _OF_COLUMNS:
             yield f"{name} is a stage: rows name no columns of stages, so nothing is known of its columns."
-        elif domain == "Stage" and needs & ACCESSES:
-            yield (
-                f"{name} is a stage: its files can be read and written outside of Snowflake, and by what has no row; "
-                "only COPY, PUT, GET and queries on it are on record."
-            )
+        elif domain.endswith("Stage") and needs & ACCESSES:
+            yield f"{name} is a stage: its files can be read and written outside of Snowflake, {_OF_FILES}"
+        elif domain == "Location" and needs & ACCESSES:
+            yield f"{name} is outside of Snowflake: its files can be read and written by others, {_OF_FILES}"
         elif domain in _NO_DATA and needs & (ACCESSES - {"reads"}) and asked.name not in views.UPWARD:
             yield (
                 f"{name} is a {domain.lower()}: it holds no data of its own. "

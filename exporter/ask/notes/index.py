@@ -74,9 +74,9 @@ _NOTES: Final = (
     Note(grants.ended_grants, only=("exposure",)),
     Note(grants.replaced_grants, only=("exposure",)),
     Note(grants.grants_without_id, only=("exposure",)),
-    Note(lost_protection.lost_masks, only=("changes", "policy-coverage", "unmasked-copies", "unmasked-reads")),
-    Note(lost_protection.lost_tags, only=("changes", "policy-coverage", "tag-history")),
-    Note(lost_protection.lost_policies, only=("changes", "policy-coverage")),
+    Note(lost_protection.lost_masks, _OURS, lost_protection.OF_MASKS),
+    Note(lost_protection.lost_tags, _OURS, lost_protection.OF_TAGS),
+    Note(lost_protection.lost_policies, _OURS, lost_protection.OF_POLICIES),
     # what the names, queries and reads in an answer mean
     Note(object_names.several_accounts),
     Note(incomplete.nested_statements, only=("statements-of-request",)),

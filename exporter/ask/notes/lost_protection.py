@@ -35,6 +35,13 @@ from exporter.ask.notes.successors import (
     with_container_rename,
 )
 
+OF_POLICIES: Final = ("changes", "page-settings", "policy-coverage")
+OF_TAGS: Final = (*OF_POLICIES, "tag-history")
+OF_MASKS: Final = (*OF_POLICIES, "unmasked-copies", "unmasked-reads")
+"""The questions whose answers lack what was lost."""
+LOST: Final = "Another object got the name of one that "
+"""The beginning of the notes on it."""
+
 # --- masks ------------------------------------------------------------------------------------------------------------
 
 _LOOKED_AT: Final = 100_000
@@ -127,7 +134,7 @@ def lost_masks(asked: Asked) -> Iterator[str]:
     if found:
         lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == UNMASKED_READS else ""
         yield (
-            "Another object got the name of one that was masked (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"{LOST}was masked (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
             f"{entries_in_words(asked, ordered_entries(found))}.{lack}"
         )
@@ -240,7 +247,7 @@ def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Itera
     found = [one for one in found if one.columns]
     if found:
         yield (
-            f"Another object got the name of one that had {what} (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"{LOST}had {what} (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows {which} on it{time_in_words(asked)}: "
             f"{entries_in_words(asked, ordered_entries(found))}."
         )

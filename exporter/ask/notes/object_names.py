@@ -230,7 +230,7 @@ def _several(asked: Asked, name: str, when: str, holders: Sequence[NameHolder], 
     rows.
     """
     owner = asked.graph.of_account(last.iri) if asked.has_several_accounts else ""
-    ident = f"object_id={last.ident}" + (f" domain={last.domain}" if last.domain != "Table" else "")
+    ident = asked.by_id(last.ident or "", last.domain)
     how = f"Rows show {ident} with it last (since {last.since})"
     if last not in holders:
         how = f"A SWAP brought {ident} to it, which had the name {last.name} (since {last.since})"
@@ -261,18 +261,22 @@ def _table_has_it(graph: Lookups, holder: NameHolder, time: datetime) -> bool:
 
 def stages_of_tables(asked: Asked) -> Iterator[str]:
     """A note on stages of tables: they are renamed, swapped and dropped with the tables, of which their rows say
-    nothing.
+    nothing, or say it later.
     """
-    graph, texts = asked.graph, list[str]()
+    graph, texts, names = asked.graph, list[str](), asked.match_names()
     rows = asked.answer.dicts() if asked.name == "unused-objects" else []
     listed = {row["object_name"] or "" for row in rows if row["domain"] == TABLE_STAGE}
     stages = [stage for name in listed for stage in graph.holders(name)]
-    stages += [stage for thing in asked.things for stage in graph.names_of(thing)]
+    stages += [
+        stage for thing in asked.things for stage in graph.names_of(thing)
+        if stage.until is None or stage.key[1] in names or asked.name == _OF_NAMES or asked.values("at")
+    ]  # fmt: skip
     for stage in sorted(dict.fromkeys(stages), key=lambda stage: stage.order):
-        table = graph.table_of_stage(stage)
-        if table is not None and stage.until is None and not (table.key == stage.key and table.until is None):
-            now = f"is called {table.name}" if table.until is None else f"has no name since {table.until}"
-            texts.append(f"{stage.name}, the stage of {table.thing}, which {now}")
+        table, lost = graph.table_of_stage(stage), graph.lost_with_table(stage)
+        if table is not None and lost is not None:
+            since, now = (table.until, "has no name") if table.until else (table.since, f"is called {table.name}")
+            until = "" if lost == since else f"had this name until {lost} and "
+            texts.append(f"{stage.name}, the stage of {table.thing}, which {until}{now} since {since}")
     if texts:
         yield (
             "The stage of a table is renamed, swapped and dropped with it, which rows of the stage do not say: "

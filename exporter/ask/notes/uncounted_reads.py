@@ -49,7 +49,7 @@ def uses_of_unused(asked: Asked) -> Iterator[str]:
     }
     shared, cloned = shared_in_words(asked, things), _cloned_around(asked, things)
     uses = (
-        (name, shared.get(thing) or next(_uses(asked, thing), cloned.get(thing)) or _last_read_before(asked, thing))
+        (name, shared.get(thing) or next(_uses(asked, thing), cloned.get(thing)) or next(_around(asked, thing), ""))
         # What other accounts may read is the gravest: in front, as only the first ones are shown.
         for thing, name in sorted(things.items(), key=lambda one: one[0] not in shared)
     )
@@ -75,6 +75,15 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         for change in graph.with_text("ah:madeFromName", name):
             if asked.has_activity(change):
                 yield f"source of a CLONE or LIKE, {queries_in_words(graph, graph.objects(change, 'dcterms:isPartOf'))}"
+
+
+def _around(asked: Asked, thing: str) -> Iterator[str]:
+    """What was read in the time that is asked for of what belongs to an object, or had its name."""
+    for stage in asked.graph.stages_of_table(thing):
+        if any(map(asked.has, asked.graph.read_times(stage))):
+            yield "files in its own stage, which goes with it, were read"
+    if read := _last_read_before(asked, thing):
+        yield read
 
 
 def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
