@@ -207,16 +207,28 @@ def _things_with_columns(asked: Asked) -> set[str]:
 
 def _copies_of_masked(graph: Lookups) -> set[str]:
     """The objects with a column that was filled from a masked one, directly or by further copies."""
-    masked = ((thing, set(masks_of(graph, thing))) for thing in sorted(masked_things(graph)))
-    columns = (column for thing, names in masked for column in graph.columns_of(thing, () if WHOLE in names else names))
-    starts = {version for column in columns for version in graph.subjects("prov:specializationOf", column)}
+    starts = {
+        version for column in columns_with_masks(graph) for version in graph.subjects("prov:specializationOf", column)
+    }
+    copies = set(islice(copies_of(graph, starts), _LOOKED_AT)) - starts
+    held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
+    return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
+
+
+def columns_with_masks(graph: Lookups) -> Iterator[str]:
+    """The columns on which rows show a masking policy at any time; of an object with one as a whole, all."""
+    for thing in sorted(masked_things(graph)):
+        names = set(masks_of(graph, thing))
+        yield from graph.columns_of(thing, () if WHOLE in names else names)
+
+
+def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
+    """These versions of columns, and those that were filled from them, directly or by further copies."""
 
     def filled(version: str) -> Iterator[str]:
         return (other for term in _COPIED for other in graph.subjects(term, version))
 
-    copies = set(islice(reachable(sorted(starts), filled), _LOOKED_AT)) - starts
-    held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
-    return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
+    return reachable(sorted(versions), filled)
 
 
 def _is_meant(asked: Asked, thing: str, time: str) -> bool:
