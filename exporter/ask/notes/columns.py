@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import LATE, Lookups, in_utc
@@ -206,36 +206,74 @@ def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
     """The versions that were filled from objects with the data, and of which rows do not say it by column; each with
     the object that was read.
     """
-    graph = asked.graph
-    for thing, (columns, states) in sorted(_holders(asked).items()):
+    for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, _starts(asked))):
+        is_untold = not are_told or (not read and not all(are_told))
+        if is_untold or not (any(are_told) or asked.answer.rows):
+            yield made, thing
+
+
+def known_as_wholes(asked: Asked) -> set[str]:
+    """The objects that an ``end-up`` of any time until the one that is asked for knows as a whole (``known_by``)."""
+    graph, starts = asked.graph, set(asked.asked_objects)
+    holders = _holders(graph, _starts(asked))
+    for thing in starts - set(holders) if not asked.values("column_name") else ():  # which has no columns
+        holders[thing] = set(), set(graph.subjects("prov:specializationOf", thing))
+    filled = _filled(graph, holders, with_told=True)
+    first = {made for made, _, read, are_told in filled if not read or not any(are_told)}
+
+    def further(state: str) -> Iterator[str]:
+        return (other for term in ("prov:wasDerivedFrom", "ah:priorVersion") for other in graph.subjects(term, state))
+
+    return {
+        thing
+        for state in islice(reachable(sorted(first), further), _LOOKED_AT)
+        if any(_is_by_then(asked, query) for query in graph.objects(state, "prov:wasGeneratedBy"))
+        for thing in graph.objects(state, "prov:specializationOf")
+    } - starts
+
+
+class _Filled(NamedTuple):
+    """A version that was filled by a query that read an object with data that is followed. ``read``: the columns of it
+    that its rows list; ``are_told``: of each column of the version, whether rows give a source of it.
+    """
+
+    made: str
+    thing: str
+    read: set[str]
+    are_told: list[bool]
+
+
+_Holders = dict[str, tuple[set[str], set[str]]]
+"""Object -> its columns with data that is followed, and its versions that hold it first."""
+
+
+def _filled(graph: Lookups, holders: _Holders, *, with_told: bool = False) -> Iterator[_Filled]:
+    """What other objects were filled with by queries that read these columns, or of whose reads rows list no columns.
+    ``with_told``: also where rows give sources of all that was filled.
+    """
+    for thing, (columns, states) in sorted(holders.items()):
         every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
         filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
         for made in dict.fromkeys(islice(filled, _LOOKED_AT)):
-            if graph.text(made, "prov:specializationOf") == thing:
-                continue
             are_told = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
-            if all(are_told) and are_told:
+            is_told = bool(are_told) and all(are_told) and not with_told
+            if is_told or graph.text(made, "prov:specializationOf") == thing:
                 continue
             read = _columns_read(graph, made).get(thing)
-            is_read = read is not None and (not read or not columns.isdisjoint(read))
-            if is_read and (not are_told or not read or not (any(are_told) or asked.answer.rows)):
-                yield made, thing
+            if read is not None and (not read or not columns.isdisjoint(read)):
+                yield _Filled(made, thing, read, are_told)
 
 
-def _holders(asked: Asked) -> dict[str, tuple[set[str], set[str]]]:
-    """Object -> its columns with data of what is asked for, and its versions that hold it first."""
-    graph, found = asked.graph, defaultdict[str, tuple[set[str], set[str]]](lambda: (set(), set()))
-    starts = _starts(asked)
+def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:
+    """What holds the data of columns, after any number of copies."""
+    found: _Holders = defaultdict(lambda: (set(), set()))
+    first = set[str]()
     for column in starts:
+        first.update(graph.subjects("prov:specializationOf", column))
         for thing in graph.objects(column, "ah:columnOf"):
             found[thing][0].add(column)
             found[thing][1].update(graph.subjects("prov:specializationOf", thing))
-    if asked.name in _SET_ON:
-        first = {part for column in starts for part in graph.subjects("prov:specializationOf", column)}
-        reached: Iterable[str] = copies_of(graph, first)
-    else:
-        reached = sorted(asked.lineage.columns or ())
-    for part in islice(reached, _LOOKED_AT):
+    for part in islice(copies_of(graph, first), _LOOKED_AT):
         for column in graph.objects(part, "prov:specializationOf"):
             for thing in graph.objects(column, "ah:columnOf"):
                 found[thing][0].add(column)
