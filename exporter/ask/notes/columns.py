@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import LATE, Lookups, in_utc
 from exporter.ask.notes.asked import Asked, queries_in_words
-from exporter.ask.notes.uncounted_reads import columns_with_masks, copies_of
+from exporter.ask.notes.mask_periods import columns_with_masks
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
@@ -134,6 +134,7 @@ NOT_BY_COLUMN: Final = "do not say which column came from which"
 """The part of a note that says that an answer may lack what rows do not give by column."""
 _NO_PLACES_OF_DATA: Final = ("Function", "Procedure", "Sequence")
 """Ends of the kinds of objects that queries name without columns, and that no data comes from."""
+_COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 
@@ -279,6 +280,15 @@ def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:
                 found[thing][0].add(column)
                 found[thing][1].update(graph.objects(part, "dcterms:isPartOf"))
     return found
+
+
+def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
+    """These versions of columns, and those that were filled from them, directly or by further copies."""
+
+    def filled(version: str) -> Iterator[str]:
+        return (other for term in _COPIED for other in graph.subjects(term, version))
+
+    return reachable(sorted(versions), filled)
 
 
 def _starts(asked: Asked) -> set[str]:

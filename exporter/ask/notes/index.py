@@ -93,6 +93,7 @@ _NOTES: Final = (
     Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
     Note(views.views_and_streams),
     Note(shares.shares_beyond, only=("end-up",)),
+    Note(places.stages_with_names_of_tables, only=places.OF_NAMES),
     Note(places.same_places, _OURS, places.OF_PLACES),
     Note(columns.renamed_columns, _OURS),
     Note(columns.dropped_columns, _OURS),

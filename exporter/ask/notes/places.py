@@ -1,5 +1,6 @@
-"""A note on places outside of Snowflake that rows name in several ways: an external stage by its name or by the URL of
-its location, a file by its own URL or by that of a folder around it. Rows do not say which of these are the same.
+"""Notes on places of files. Places outside of Snowflake have several names: an external stage its own and the URL of
+its location, a file its own URL and that of a folder around it; rows do not say which of these are the same. And the
+stage of a table has the name of the table.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, Lookups, in_utc
-from exporter.ask.notes.asked import FOLLOWING, Asked
+from exporter.ask.lookups import EARLY, LATE, TABLE_STAGE, Lookups, in_utc
+from exporter.ask.movement import ARROW
+from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.model.identifiers import match_name
 
 SAME_PLACE: Final = "Rows name one place outside of Snowflake in several ways"
 """The beginning of the note."""
@@ -21,6 +24,8 @@ _MOVED: Final = ("end-up", "page-down", "sensitive-data-movement")
 _READ: Final = ("downstream-users", "page-readers", "when-accessed", "who-accessed")
 OF_PLACES: Final = (*_WRITTEN, *_MOVED, *_READ)
 """Questions about what was written to a place, read from it, or moved from it."""
+OF_NAMES: Final = ("downstream-users", "lineage-as-of", "sensitive-data-movement")
+"""Questions whose answers have names of what data went through, without kinds."""
 _ON_CLIENTS: Final = "file:"
 """The scheme of files of clients: the same path is another file on each machine."""
 _SHOWN: Final = 5
@@ -42,6 +47,24 @@ def same_places(asked: Asked) -> Iterator[str]:
         yield (
             f"{SAME_PLACE}, and the answer does not have what was done by other names: "
             f"{first_of(sorted(found.values()), _SHOWN)}. Ask for {'this' if len(found) == 1 else 'these'}, too."
+        )
+
+
+def stages_with_names_of_tables(asked: Asked) -> Iterator[str]:
+    """A note on stages of tables in an answer that has names without kinds."""
+    graph, cells = asked.graph, (cell for row in islice(asked.answer.rows, MOST) for cell in row if cell)
+    named = {match_name(name) for cell in cells for name in cell.split(ARROW)}
+    names = {
+        stage.name
+        for thing in {*asked.asked_objects, *asked.followed}
+        if graph.text(thing, "ah:domain") == TABLE_STAGE
+        for stage in graph.names_of(thing)
+        if match_name(stage.name) in named
+    }
+    if names:
+        yield (
+            "Rows give the stage of a table (@%) the name of the table. In this answer, "
+            f"{first_of(sorted(names), _SHOWN)} can mean either."
         )
 
 

@@ -16,12 +16,12 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
 from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
-from exporter.ask.notes.mask_periods import WHOLE, masked_things, masks_of
+from exporter.ask.notes.columns import copies_of
+from exporter.ask.notes.mask_periods import columns_with_masks, masked_things
 from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
-from exporter.system.reachable import reachable
 
 OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
@@ -31,7 +31,6 @@ OF_CLEAR_READS: Final = (UNMASKED_READS, "unmasked-copies")
 OF_READ_COLUMNS: Final = ("column-readers", "columns-accessed", "end-up", "unmasked-copies", "unmasked-reads")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
-_COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _USES: Final = 5
 
 
@@ -213,22 +212,6 @@ def _copies_of_masked(graph: Lookups) -> set[str]:
     copies = set(islice(copies_of(graph, starts), _LOOKED_AT)) - starts
     held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
     return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
-
-
-def columns_with_masks(graph: Lookups) -> Iterator[str]:
-    """The columns on which rows show a masking policy at any time; of an object with one as a whole, all."""
-    for thing in sorted(masked_things(graph)):
-        names = set(masks_of(graph, thing))
-        yield from graph.columns_of(thing, () if WHOLE in names else names)
-
-
-def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
-    """These versions of columns, and those that were filled from them, directly or by further copies."""
-
-    def filled(version: str) -> Iterator[str]:
-        return (other for term in _COPIED for other in graph.subjects(term, version))
-
-    return reachable(sorted(versions), filled)
 
 
 def _is_meant(asked: Asked, thing: str, time: str) -> bool:
