@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from flask import url_for
 
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.lost_protection import LOST
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
@@ -68,7 +69,7 @@ def summary_lines(
             cells = make(name, part.table)
             if name == "settings":
                 cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith((ENFORCED, LOST)))]
-            if name == "unmasked-reads" and part.table.notes:
+            if _may_lack(name, part.table):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)
         else:
@@ -78,6 +79,11 @@ def summary_lines(
             # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
             words = [] if notes else [part.words]
             yield SummaryLine(title, name, [Cell(" ".join([*words, *own[:1], *more]))])
+
+
+def _may_lack(name: str, table: Table) -> bool:
+    """Whether notes say that a part with rows does not have all, as the reader of its line has to know."""
+    return bool(table.notes) if name == "unmasked-reads" else any(NOT_BY_COLUMN in note for note in table.notes)
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

@@ -68,6 +68,34 @@ def test_views_over_what_is_known_as_a_whole_are_told(tmp_path: Path) -> None:
     assert "Over what the data went to, and not in the answer: D.S.V." in "\n".join(found.notes)
 
 
+@pytest.mark.parametrize("source", [STAGE, {"location": "s3://bucket/path/"}])
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ({}, 1), ({"since": "2026-01-02"}, 1), ({"until": "2026-01-04"}, 1), ({"until": "2026-01-02"}, 0),
+        ({"since": "2026-01-04"}, 0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_views_are_told_that_were_read_in_the_time_that_is_asked_for(
+    reads: str, given: dict[str, str], count: int, source: Json, tmp_path: Path
+) -> None:
+    """Whether what the view is over got the data in this time or before it."""
+    loaded = row(1, direct_objects_accessed=[source], base_objects_accessed=[source], objects_modified=[A])
+    seen = row(3, direct_objects_accessed=[VIEW], base_objects_accessed=[A])
+    name = source.get("objectName", source.get("location"))
+    found = asked([loaded, seen], tmp_path, reads, object_name=name, **given)
+    assert "\n".join(found.notes).count("and not in the answer: D.S.V.") == count
+
+
+def test_views_over_columns_that_the_data_did_not_go_to_are_not_told(tmp_path: Path) -> None:
+    """The view is over C, which was filled from another column of what the data went to."""
+    seen = row(4, direct_objects_accessed=[VIEW], base_objects_accessed=[{**C, "columns": []}])
+    rows = [copied(1, B, A), copied(2, A, C, "OTHER"), seen]
+    found = asked(rows, tmp_path, object_name="D.S.B", since="2026-01-03")
+    assert "not in the answer: D.S.V." not in "\n".join(found.notes)
+
+
 @pytest.mark.parametrize("reads", ["full", "daily"])
 @pytest.mark.parametrize("source", [STAGE, {**table(9, "D.S.ICE"), "columns": []}, {"location": "s3://bucket/path/"}])
 @pytest.mark.parametrize("of_files", [[], None])

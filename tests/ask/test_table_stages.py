@@ -55,6 +55,25 @@ def test_the_stage_is_asked_for_by_its_kind(tmp_path: Path) -> None:
     assert [cells[1] for cells in answer.rows] == ["q1"]
 
 
+@pytest.mark.parametrize(
+    ("question", "given", "count"),
+    [
+        ("sensitive-data-movement", {"domain": "Table Stage"}, 1),
+        ("sensitive-data-movement", {}, 0),
+        ("lineage-as-of", {"at": "2026-01-09"}, 1),
+        ("downstream-users", {"domain": "Table Stage"}, 1),
+        ("downstream-users", {}, 0),
+        ("end-up", {"domain": "Table Stage"}, 0),  # it has the kinds
+    ],
+)
+def test_an_answer_without_kinds_says_that_a_name_can_mean_the_stage(
+    question: str, given: Json, count: int, tmp_path: Path
+) -> None:
+    answer = ask(graph_of(tmp_path, copied(3, A, C)), find(question), {"object_name": "D.S.A", **given})
+    told = "Rows give the stage of a table (@%) the name of the table. In this answer, D.S.A can mean either."
+    assert answer.notes.count(told) == count
+
+
 def test_without_rows_of_the_table_the_name_means_its_stage(tmp_path: Path) -> None:
     told = exports.ndjson([PUT], tmp_path / "rows.ndjson")
     assert exports.export([told], tmp_path / "out", "--outputs", "graph") == 0

@@ -142,6 +142,18 @@ def test_the_page_of_a_column_says_which_reads_list_no_columns(client: FlaskClie
     assert "Rows list no columns" not in _text(client, "/column?name=D.S.A&column=C")
 
 
+def test_the_page_and_the_picture_of_a_column_say_what_rows_do_not_give_by_column(tmp_path: Path) -> None:
+    stage = thing("ST", 50, "Stage")
+    loaded = {**read(stage, "ETL"), "objects_modified": [B]}
+    with pages_of([copied(SOURCE, B), loaded, copied(B, C), read(C)], tmp_path) as client:
+        for path in ("/column?name=D.S.C&column=C", "/lineage/?name=D.S.C&column=C"):
+            told = "or what its data came from, do not say which column came from which: query q2."
+            assert told in client.get(path).text, path
+        text = _text(client, "/column?name=D.S.C&column=C")
+        assert "came fromD.S.B, D.S.SOURCE. Notes below say what is not among these." in text
+        assert "came from which" not in client.get("/lineage/?name=D.S.SOURCE&column=C").text
+
+
 NAMELESS: Final = {key: value for key, value in B.items() if key != "objectId"}
 HALVES: Final[list[Json]] = [
     copied(NAMELESS, A), read(B), {**read(C), "policies_referenced": [SENTINEL]},

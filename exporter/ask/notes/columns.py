@@ -6,16 +6,19 @@ object and wrote another, some rows give no source of any column, or none behind
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import LATE, Lookups, in_utc
 from exporter.ask.notes.asked import Asked, queries_in_words
+from exporter.ask.notes.mask_periods import columns_with_masks
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 # --- names of columns -------------------------------------------------------------------------------------------------
 
@@ -119,43 +122,233 @@ def letter_cases(asked: Asked) -> Iterator[str]:
 # --- sources of columns -----------------------------------------------------------------------------------------------
 
 _SHOWN: Final = 3
-_UP_BY_COLUMN: Final = ("column-lineage", "root-cause", "page-column-up", "page-column-up-at")
-OF_COLUMN_LINEAGE: Final = (*_UP_BY_COLUMN, "column-copies", "page-column-down", "tag-reach", "unmasked-copies")
+_COLUMN_LINEAGE, _TAG_REACH, _UNMASKED_COPIES = "column-lineage", "tag-reach", "unmasked-copies"
+_UP_BY_COLUMN: Final = (_COLUMN_LINEAGE, "root-cause", "page-column-up", "page-column-up-at")
+OF_COLUMN_LINEAGE: Final = (*_UP_BY_COLUMN, "column-copies", "page-column-down", _TAG_REACH, _UNMASKED_COPIES)
 """Questions that follow columns alone."""
 _SET_ON: Final = {
-    "tag-reach": {"ah:TagSetting": "ah:settingOn"},
-    "unmasked-copies": {"ah:PolicySetting": "ah:settingOn", "ah:PolicyEnforcement": "ah:protectedObject"},
+    _TAG_REACH: {"ah:TagSetting": "ah:settingOn"},
+    _UNMASKED_COPIES: {"ah:PolicySetting": "ah:settingOn", "ah:PolicyEnforcement": "ah:protectedObject"},
 }
-
+NOT_BY_COLUMN: Final = "do not say which column came from which"
+"""The part of a note that says that an answer may lack what rows do not give by column."""
+_NO_PLACES_OF_DATA: Final = ("Function", "Procedure", "Sequence")
+"""Ends of the kinds of objects that queries name without columns, and that no data comes from."""
+_COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
 
 
 def without_column_sources(asked: Asked) -> Iterator[str]:
-    """For an empty answer that follows columns: queries that read the object and wrote another one (or, upward, that
-    wrote it), and whose rows give no source of any column; upward also of the column that is asked for, if the query
-    read something of which rows give no columns at all, such as a stage.
+    """For answers that follow columns: queries that wrote on the way of the data, and whose rows do not say which
+    column came from which, as where they give no columns of what was written, or of what was read.
     """
-    graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
-    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects or _set_things(asked)}
-    states = (state for thing in sorted(things) for state in graph.subjects("prov:specializationOf", thing))
-    written = (
-        made for state in states for made in ([state] if is_up else graph.subjects("prov:wasDerivedFrom", state))
-    )
-    queries = {
-        query
-        for made in islice(written, _LOOKED_AT)
-        if any(graph.objects(made, "prov:wasDerivedFrom"))
-        and (not _has_sources(graph, made) or (is_up and _may_be_from_a_whole(asked, made)))
-        for query in graph.objects(made, "prov:wasGeneratedBy")
-        if asked.has_activity(query)
-    }
-    if queries:
-        did = "wrote what is asked for" if is_up else "read what is asked for and wrote other objects"
+    untold = _untold_up(asked) if asked.name in _UP_BY_COLUMN else _untold_down(asked)
+    things = {_object_of(asked.graph, thing) for thing in asked.asked_objects} or _set_things(asked)
+    found: dict[str, bool] = {}
+    for made, thing in untold:
+        for query in asked.graph.objects(made, "prov:wasGeneratedBy"):
+            if asked.has_activity(query) or (asked.name == _UNMASKED_COPIES and _is_by_then(asked, query)):
+                found[query] = found.get(query, False) or thing not in things
+    if found:
         yield (
-            f"Rows of queries that {did} do not say which column came from which: {queries_in_words(graph, queries)}. "
-            "The answer cannot have these; end-up and lineage-as-of follow whole objects."
+            f"Rows of queries that {_did(asked, is_further=any(found.values()))} {NOT_BY_COLUMN}: "
+            f"{queries_in_words(asked.graph, found)}. The answer cannot have these; end-up and lineage-as-of follow "
+            "whole objects."
         )
+
+
+def _did(asked: Asked, *, is_further: bool) -> str:
+    """What such queries did. ``is_further``: also at a further step of the way."""
+    if asked.name in _UP_BY_COLUMN:
+        return f"wrote what is asked for{', or what its data came from,' if is_further else ''}"
+    return f"read what is asked for{', or copies of it,' if is_further else ''} and wrote other objects"
+
+
+def _is_by_then(asked: Asked, query: str) -> bool:
+    return any(map(asked.is_by_then, asked.graph.objects(query, "prov:startedAtTime")))
+
+
+def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
+    """The versions that the data may have come through, and that were filled with what rows do not give by column; each
+    with its object.
+    """
+    graph, names = asked.graph, asked.match_names("column_name")
+    reached = (None if asked.name == _COLUMN_LINEAGE else asked.lineage.columns) or set()
+    for made in islice(_wholes(asked, reached), _LOOKED_AT):
+        parts = list(graph.subjects("dcterms:isPartOf", made))
+        if reached:
+            meant = [part for part in parts if part in reached]
+        else:
+            meant = [part for part in parts if not names or names & _names_of_column(graph, part)]
+        sources = list(graph.objects(made, "prov:wasDerivedFrom"))
+        is_all_untold = not parts or (not asked.answer.rows and not any(_has_source(graph, part) for part in parts))
+        is_untold = not all(_has_source(graph, part) for part in meant)
+        if sources and (is_all_untold or (is_untold and _reads_a_whole(graph, made, sources))):
+            yield made, graph.text(made, "prov:specializationOf") or ""
+
+
+def _wholes(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
+    """The versions of objects that the data may have been in: those of which versions of columns are a part, those that
+    were read for them, and those before.
+    """
+    graph = asked.graph
+    found = {asked.lineage.whole(part) for part in islice(sorted(columns), _LOOKED_AT)}
+    held = {thing for whole in found for thing in graph.objects(whole, "prov:specializationOf")}
+    read = {state for whole in found for state in graph.objects(whole, "prov:wasDerivedFrom")}
+    found.update(state for state in read if not held.isdisjoint(graph.objects(state, "prov:specializationOf")))
+    if not found or not asked.values("at"):  # also what was there before it was made anew or emptied
+        things = (_object_of(graph, thing) for thing in sorted(asked.asked_objects))
+        found.update(state for thing in things for state in graph.subjects("prov:specializationOf", thing))
+    return reachable(sorted(found), lambda one: graph.objects(one, "ah:priorVersion"))
+
+
+def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
+    """The versions that were filled from objects with the data, and of which rows do not say it by column; each with
+    the object that was read.
+    """
+    for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, _starts(asked))):
+        is_untold = not are_told or (not read and not all(are_told))
+        if is_untold or not (any(are_told) or asked.answer.rows):
+            yield made, thing
+
+
+def known_as_wholes(asked: Asked) -> set[str]:
+    """The objects that an ``end-up`` of any time until the one that is asked for knows as a whole (``known_by``)."""
+    graph, starts = asked.graph, set(asked.asked_objects)
+    holders = _holders(graph, _starts(asked))
+    for thing in starts - set(holders) if not asked.values("column_name") else ():  # which has no columns
+        holders[thing] = set(), set(graph.subjects("prov:specializationOf", thing))
+    filled = _filled(graph, holders, with_told=True)
+    first = {made for made, _, read, are_told in filled if not read or not any(are_told)}
+
+    def further(state: str) -> Iterator[str]:
+        return (other for term in ("prov:wasDerivedFrom", "ah:priorVersion") for other in graph.subjects(term, state))
+
+    return {
+        thing
+        for state in islice(reachable(sorted(first), further), _LOOKED_AT)
+        if any(_is_by_then(asked, query) for query in graph.objects(state, "prov:wasGeneratedBy"))
+        for thing in graph.objects(state, "prov:specializationOf")
+    } - starts
+
+
+class _Filled(NamedTuple):
+    """A version that was filled by a query that read an object with data that is followed. ``read``: the columns of it
+    that its rows list; ``are_told``: of each column of the version, whether rows give a source of it.
+    """
+
+    made: str
+    thing: str
+    read: set[str]
+    are_told: list[bool]
+
+
+_Holders = dict[str, tuple[set[str], set[str]]]
+"""Object -> its columns with data that is followed, and its versions that hold it first."""
+
+
+def _filled(graph: Lookups, holders: _Holders, *, with_told: bool = False) -> Iterator[_Filled]:
+    """What other objects were filled with by queries that read these columns, or of whose reads rows list no columns.
+    ``with_told``: also where rows give sources of all that was filled.
+    """
+    for thing, (columns, states) in sorted(holders.items()):
+        every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
+        filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
+        for made in dict.fromkeys(islice(filled, _LOOKED_AT)):
+            are_told = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
+            is_told = bool(are_told) and all(are_told) and not with_told
+            if is_told or graph.text(made, "prov:specializationOf") == thing:
+                continue
+            read = _columns_read(graph, made).get(thing)
+            if read is not None and (not read or not columns.isdisjoint(read)):
+                yield _Filled(made, thing, read, are_told)
+
+
+def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:
+    """What holds the data of columns, after any number of copies."""
+    found: _Holders = defaultdict(lambda: (set(), set()))
+    first = set[str]()
+    for column in starts:
+        first.update(graph.subjects("prov:specializationOf", column))
+        for thing in graph.objects(column, "ah:columnOf"):
+            found[thing][0].add(column)
+            found[thing][1].update(graph.subjects("prov:specializationOf", thing))
+    for part in islice(copies_of(graph, first), _LOOKED_AT):
+        for column in graph.objects(part, "prov:specializationOf"):
+            for thing in graph.objects(column, "ah:columnOf"):
+                found[thing][0].add(column)
+                found[thing][1].update(graph.objects(part, "dcterms:isPartOf"))
+    return found
+
+
+def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
+    """These versions of columns, and those that were filled from them, directly or by further copies."""
+
+    def filled(version: str) -> Iterator[str]:
+        return (other for term in _COPIED for other in graph.subjects(term, version))
+
+    return reachable(sorted(versions), filled)
+
+
+def _starts(asked: Asked) -> set[str]:
+    """The columns whose data is followed downward."""
+    graph = asked.graph
+    if asked.name == _TAG_REACH:
+        return _tagged_columns(asked)
+    if asked.name == _UNMASKED_COPIES:
+        return set(columns_with_masks(graph))
+    names = asked.match_names("column_name")
+    return {
+        column for thing in asked.asked_objects for column in graph.columns_of(_object_of(asked.graph, thing), names)
+    }
+
+
+def _tagged_columns(asked: Asked) -> set[str]:
+    """The columns that have a tag at the time that is asked for, of those that are."""
+    graph, names, times = asked.graph, asked.match_names("tag_name"), asked.times("at") or [LATE]
+    found = set[str]()
+    for setting in graph.of_class("ah:TagSetting"):
+        since, until = graph.text(setting, "ah:validFrom"), graph.text(setting, "ah:validUntil")
+        tags = graph.objects(setting, "ah:elementObject")
+        is_meant = not names or any(match_name(one.name) in names for tag in tags for one in graph.names_of(tag))
+        holds = since is not None and any(
+            in_utc(since) <= time and (until is None or time < in_utc(until)) for time in times
+        )
+        if is_meant and holds:
+            found.update(graph.objects(setting, "ah:onColumn"))
+    return found
+
+
+def _names_of_column(graph: Lookups, part: str) -> set[str]:
+    """The names, as they are compared, of the column that a version is one of."""
+    columns = graph.objects(part, "prov:specializationOf")
+    return {name for column in columns for name in graph.objects(column, "ah:matchName")}
+
+
+def _reads_a_whole(graph: Lookups, made: str, sources: Iterable[str]) -> bool:
+    """Whether a version was filled from something of which the rows of its query list no columns."""
+    read = _columns_read(graph, made)
+    things = {thing for state in sources for thing in graph.objects(state, "prov:specializationOf")}
+    return any(
+        read.get(thing) == set() and not (graph.text(thing, "ah:domain") or "").endswith(_NO_PLACES_OF_DATA)
+        for thing in things
+    )
+
+
+def _columns_read(graph: Lookups, made: str) -> dict[str, set[str]]:
+    """What the query that made a version read, each with the columns that its rows list."""
+    found = defaultdict[str, set[str]](set)
+    for query in graph.objects(made, "prov:wasGeneratedBy"):
+        for access in graph.accesses_of(query):
+            for thing in graph.objects(access, "ah:accessedObject"):
+                found[thing].update(graph.objects(access, "ah:readColumn"))
+    return dict(found)
+
+
+def _has_source(graph: Lookups, part: str) -> bool:
+    """Whether rows give a source of a version of a column."""
+    return any(graph.objects(part, "prov:wasDerivedFrom"))
 
 
 def through_shared_views(asked: Asked) -> Iterator[str]:
@@ -165,7 +358,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
     if asked.name == "column-lineage":
         return
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
-    things = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects or _set_things(asked)}
+    things = {_object_of(graph, thing) for thing in asked.asked_objects or _set_things(asked)}
     parts = sorted(asked.lineage.columns or ()) if is_up else _filled_over(graph, things)
     label = asked.label
     found = {
@@ -215,33 +408,14 @@ def _is_shared(graph: Lookups, thing: str) -> bool:
     return graph.is_of_other(thing) or graph.text(thing, "ah:domain") == "View"
 
 
+def _object_of(graph: Lookups, thing: str) -> str:
+    """The object that a page is about, which asks for a column of it, too."""
+    return graph.text(thing, "ah:columnOf") or thing
+
+
 def _set_things(asked: Asked) -> set[str]:
     """The objects that have tags or policies, of a question that is about these."""
     places = (
         (node, place) for name, place in _SET_ON.get(asked.name, {}).items() for node in asked.graph.of_class(name)
     )
     return {thing for node, place in islice(places, _LOOKED_AT) for thing in asked.graph.objects(node, place)}
-
-
-def _may_be_from_a_whole(asked: Asked, made: str) -> bool:
-    """Whether a column of a version that is asked for has no source, and the version was derived from something of
-    which rows give no columns.
-    """
-    graph, names = asked.graph, asked.match_names("column_name")
-    is_untold = any(
-        not any(graph.objects(part, "prov:wasDerivedFrom"))
-        for part in graph.subjects("dcterms:isPartOf", made)
-        for column in graph.objects(part, "prov:specializationOf")
-        if not names or names.intersection(graph.objects(column, "ah:matchName"))
-    )
-    return is_untold and any(
-        not any(graph.subjects("ah:columnOf", thing))
-        for state in graph.objects(made, "prov:wasDerivedFrom")
-        for thing in graph.objects(state, "prov:specializationOf")
-    )
-
-
-def _has_sources(graph: Lookups, made: str) -> bool:
-    """Whether a column of a version has a source."""
-    columns = graph.subjects("dcterms:isPartOf", made)
-    return any(any(graph.objects(column, "prov:wasDerivedFrom")) for column in columns)

@@ -21,6 +21,7 @@ from exporter.ask.notes import (
     lost_protection,
     no_policies,
     object_names,
+    places,
     policies,
     settings_without_id,
     shares,
@@ -92,6 +93,8 @@ _NOTES: Final = (
     Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
     Note(views.views_and_streams),
     Note(shares.shares_beyond, only=("end-up",)),
+    Note(places.stages_with_names_of_tables, only=places.OF_NAMES),
+    Note(places.same_places, _OURS, places.OF_PLACES),
     Note(columns.renamed_columns, _OURS),
     Note(columns.dropped_columns, _OURS),
     Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
@@ -99,6 +102,7 @@ _NOTES: Final = (
     Note(incomplete.within_queries_of_agents, only=("agent-reads",)),
     Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
     Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
+    Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(changes_without_id.with_and_without_id, _OURS),
     # why an answer is empty
@@ -107,7 +111,6 @@ _NOTES: Final = (
     Note(no_policies.tags_at_other_times, only=("policy-coverage", "tag-reach"), is_of_empty=True),
     Note(empty.kinds_without_record, _OURS, is_of_empty=True),
     Note(empty.not_as_base_object, _OURS, empty.OF_BASE_OBJECTS, is_of_empty=True),
-    Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE, is_of_empty=True),
     # what other accounts did, and what no row of the record says in full
     Note(shares.granted_to_share, _OURS),
     Note(container_changes.container_changes, _OURS),

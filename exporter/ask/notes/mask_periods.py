@@ -47,6 +47,13 @@ def masked_columns(asked: Asked, thing: str) -> set[str]:
     return found & columns if columns else found
 
 
+def columns_with_masks(graph: Lookups) -> Iterator[str]:
+    """The columns on which rows show a masking policy at any time; of an object with one as a whole, all."""
+    for thing in sorted(masked_things(graph)):
+        names = set(masks_of(graph, thing))
+        yield from graph.columns_of(thing, () if WHOLE in names else names)
+
+
 class Period(NamedTuple):
     """A time: ``begin``, and until before ``end``."""
 

@@ -16,12 +16,12 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
 from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
-from exporter.ask.notes.mask_periods import WHOLE, masked_things, masks_of
+from exporter.ask.notes.columns import copies_of
+from exporter.ask.notes.mask_periods import columns_with_masks, masked_things
 from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
-from exporter.system.reachable import reachable
 
 OF_READS: Final = (
     *("agent-reads", "column-readers", "columns-accessed", "downstream-users", "page-readers"),
@@ -31,7 +31,6 @@ OF_CLEAR_READS: Final = (UNMASKED_READS, "unmasked-copies")
 OF_READ_COLUMNS: Final = ("column-readers", "columns-accessed", "end-up", "unmasked-copies", "unmasked-reads")
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
-_COPIED: Final = ("prov:wasDerivedFrom", "ah:priorColumnVersion")
 _USES: Final = 5
 
 
@@ -216,14 +215,10 @@ def _things_with_columns(asked: Asked) -> set[str]:
 
 def _copies_of_masked(graph: Lookups) -> set[str]:
     """The objects with a column that was filled from a masked one, directly or by further copies."""
-    masked = ((thing, set(masks_of(graph, thing))) for thing in sorted(masked_things(graph)))
-    columns = (column for thing, names in masked for column in graph.columns_of(thing, () if WHOLE in names else names))
-    starts = {version for column in columns for version in graph.subjects("prov:specializationOf", column)}
-
-    def filled(version: str) -> Iterator[str]:
-        return (other for term in _COPIED for other in graph.subjects(term, version))
-
-    copies = set(islice(reachable(sorted(starts), filled), _LOOKED_AT)) - starts
+    starts = {
+        version for column in columns_with_masks(graph) for version in graph.subjects("prov:specializationOf", column)
+    }
+    copies = set(islice(copies_of(graph, starts), _LOOKED_AT)) - starts
     held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
     return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
 

@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import Row, first_of
 from exporter.ask.lookups import Lookups, Solution, in_utc, iris, literals
 from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.notes.columns import known_as_wholes
 from exporter.ask.notes.left_out import is_by_day
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import LOCATION_KIND, match_name
 from exporter.model.views import UNKNOWN_STREAM
 from exporter.system.reachable import reachable
 
@@ -188,18 +189,19 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
         )
     if asked.name != "end-up":
         return
+    by, column = (asked.answer.columns.index(name) for name in ("known_by", "target_column_name"))
+    rows = (row for row in asked.answer.rows if row[by] == "OBJECT" and row[column] is None)
+    # What the data went to before the time that is asked for is not in the answer, but views may be read later.
+    whole = _answered(asked, rows) | (known_as_wholes(asked) if asked.since else set())
     if is_by_day(graph):
         # A view is in the answer only where a query that also wrote or was cut read it.
-        if over := _reached(graph, things | answered, _SOURCE, period).certain - answered:
+        if over := _not_followed(asked, things | answered | whole, answered, period):
             yield (
                 f"Over what was asked for or what its data went to, and not in the answer: {_listed(asked, over)}. "
                 "Reads by day do not say which of them went through a view or stream, so the answer lacks these, and "
                 "shares that open them (exposure has the shares). downstream-users has who reads these."
             )
-        return
-    by, column = (asked.answer.columns.index(name) for name in ("known_by", "target_column_name"))
-    whole = _answered(asked, (row for row in asked.answer.rows if row[by] == "OBJECT" and row[column] is None))
-    if over := _reached(graph, whole, _SOURCE, period).certain - answered:
+    elif over := _not_followed(asked, whole, answered, period):
         yield (
             f"Over what the data went to, and not in the answer: {_listed(asked, over)}. Data is followed through "
             "views and streams from what was asked for and from columns, not from objects that are known as a whole "
@@ -207,13 +209,33 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
         )
 
 
+def _not_followed(asked: Asked, starts: Collection[str], answered: Collection[str], period: _Period) -> set[str]:
+    """The views that are certainly over these objects, and not in the answer; with a time, those that were read then,
+    as those in the answer.
+    """
+    over, has_time = _reached(asked.graph, starts, _SOURCE, period).certain, bool(asked.since or asked.until)
+    return {view for view in over.difference(answered) if not has_time or _is_read_then(asked, view)}
+
+
+def _is_read_then(asked: Asked, thing: str) -> bool:
+    accesses = asked.graph.subjects("ah:accessedObject", thing)
+    return any(asked.has_activity(read) for access in accesses for read in asked.graph.reads_with(access))
+
+
 def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
     """The objects in the rows of the same accounts that have a name in these rows of the answer."""
-    accounts = {holder.row_account for thing in asked.things for holder in asked.graph.names_of(thing)}
+    accounts = {account for thing in asked.things for account in _accounts_of(asked.graph, thing)}
     column = asked.answer.columns.index(_DOWNWARD[asked.name])
     names = {name for row in islice(rows, MOST) if (name := row[column])}
     holders = (holder for name in names for holder in asked.graph.holders(name))
     return {holder.iri for holder in holders if holder.row_account in accounts}
+
+
+def _accounts_of(graph: Lookups, thing: str) -> set[str]:
+    """The accounts of the rows that name an object; a location has no name, and may be in the rows of several."""
+    of_names = {holder.row_account for holder in graph.names_of(thing)}
+    states = graph.subjects("prov:specializationOf", thing) if not of_names else ()
+    return of_names | {state.partition(f"/{LOCATION_KIND}/")[0] for state in states}
 
 
 def _reached(graph: Lookups, starts: Collection[str], term: str, period: _Period) -> _Behind:

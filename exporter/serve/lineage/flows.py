@@ -16,16 +16,18 @@ from typing import Final, Literal, NamedTuple
 from exporter.ask.answers import listed
 from exporter.ask.notes.changes_without_id import WITH_AND_WITHOUT_ID
 from exporter.ask.notes.clones import INFERRED, NO_STEP, NOT_SAID
+from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.container_changes import UNLISTED
 from exporter.ask.notes.incomplete import LACKS
 from exporter.ask.notes.left_out import ADDED_UP
+from exporter.ask.notes.places import SAME_PLACE
 from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
 _NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID)
-_MAY_LACK: Final = (WITH_AND_WITHOUT_ID, LACKS, ADDED_UP)
+_MAY_LACK: Final = (WITH_AND_WITHOUT_ID, SAME_PLACE, NOT_BY_COLUMN, LACKS, ADDED_UP)
 """Parts of the notes on answers that are about the lineage, too: what was done, and what may be missing."""
 Direction = Literal["up", "down"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")
@@ -160,7 +162,8 @@ class Lineage:
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. Its notes on schemas that were renamed, dropped …, on clones, on what is known with an
-        id and without, and on queries that were cut become notes of the lineage.
+        id and without, on places with several names, on what rows do not give by column, and on queries that were cut
+        become notes of the lineage.
         """
         answer = self.site.ask(question, params, most)
         for found, parts in ((self.notes, _NOTES), (self.may_lack, _MAY_LACK)):
