@@ -15,7 +15,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
-from exporter.ask.notes.mask_periods import masked_without_tag
+from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag
 from exporter.ask.notes.successors import asked_things, names_in_time
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
@@ -91,13 +91,13 @@ def masked_and_untagged(asked: Asked) -> Iterator[str]:
     """What is masked and has no tag at the time that is asked for: policy-coverage does not list it."""
     if asked.values("tag_name"):
         return
-    graph, has_accounts = asked.graph, asked.has_several_accounts
+    graph, has_accounts, wholes = asked.graph, asked.has_several_accounts, masked_wholes(asked.graph)
     found = {
         ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
         + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
         for thing in asked_things(asked)
         for holder, period in names_in_time(asked, thing)
-        for column in masked_without_tag(graph, thing, period)
+        for column in masked_without_tag(graph, holder, period, wholes)
     }
     if found:
         yield (
