@@ -26,6 +26,7 @@ from exporter.ask.notes import (
     shares,
     uncounted_reads,
     views,
+    within_agents,
 )
 from exporter.ask.notes.asked import OF_USER, PAGE, SHIPPED, Asked
 
@@ -97,7 +98,7 @@ _NOTES: Final = (
     Note(columns.dropped_columns, _OURS),
     Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
     Note(incomplete.agents, only=("agent-reads",)),
-    Note(incomplete.within_queries_of_agents, only=("agent-reads",)),
+    Note(within_agents.within_queries_of_agents, only=("agent-reads",)),
     Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
     Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
