@@ -105,7 +105,8 @@ class VersionHistory:
         self._absences: list[Absence] = []
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
         kind, by_name, *_ = key.split("/", 2)
-        self._is_by_name = by_name == "name" and kind in HOLDERS  # what is created is another object of that name
+        # What is created is another object, also if its row gives the same id; COPY GRANTS is not recorded.
+        self._is_holder, self._is_by_name = kind in HOLDERS, by_name == "name"
         self._chain = 0  # increases when a new chain of versions begins, of the object or of a column
         self.continued(SavedHistory())
 
@@ -184,7 +185,9 @@ class VersionHistory:
             self._sources.ends(at, creates=True)
         elif self._now.dropped is not None:
             self._sources.undrop()
-        made = self._settings.make(requester, at, creates=done.creates, replaces=self._is_by_name)
+        made = self._settings.make(
+            requester, at, creates=done.creates, replaces=self._is_holder, keeps_grants=not self._is_by_name
+        )
         yield from self._of_settings(made)
         anew = done.creates or done.empties
         prior = None if anew else self._prior()

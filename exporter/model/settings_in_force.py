@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.answers import CarriedSetting, SettingKey, SettingOfQuery, Tag
-from exporter.model.grants import ends_grant, is_of_several
+from exporter.model.grants import GRANTED, ends_grant, is_of_several
 from exporter.model.identifiers import usable_id
 
 if TYPE_CHECKING:
@@ -186,14 +186,17 @@ class SettingsInForce:
         """When the object was dropped last, None if it was not dropped since its last version."""
         return self._drops[-1][0] if self._drops else None
 
-    def make(self, requester: Requester, at: int, *, creates: bool, replaces: bool = False) -> Iterator[SettingOutcome]:
+    def make(
+        self, requester: Requester, at: int, *, creates: bool, replaces: bool = False, keeps_grants: bool = False
+    ) -> Iterator[SettingOutcome]:
         """Apply a new version. If it is created anew after a drop, or ``replaces`` another object that was known by the
-        same name, gives the former settings, which end.
+        same name or id, gives the former settings, which end. ``keeps_grants``: but for grants, if it was not dropped.
         """
         if creates and (self._drops or replaces):
             for key, in_force in list(self._held.items()):
+                is_over = replaces and not (keeps_grants and in_force.setting.property_name.startswith(GRANTED))
                 if in_force.requester != requester and (
-                    replaces or _dropped(self._drops, in_force.since, at) is not None
+                    is_over or _dropped(self._drops, in_force.since, at) is not None
                 ):
                     yield from self._end(key, at)
         self._drops = []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import Answer, first_of, with_rows
 from exporter.ask.parameters import instant
+from exporter.model.identifiers import match_name
 from exporter.serve.site import cut
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def settings(site: Site, shown: PageSubject, column: str | None = None) -> Answe
     answer = site.ask("page-settings", {"object": shown.iris, **of_column}, shown.most)
     tags = sorted({row["set_iri"] for row in answer.dicts() if row["kind"] == "Tag" and row["set_iri"]})
     of_tags = site.rows("page-settings", {"object": tags}) if tags else []
-    held = _held(site, [*answer.dicts(), *of_tags])
+    held = _called_then(site, _held(site, [*answer.dicts(), *of_tags]))
     own = [row for row in held if row["object_iri"] in shown.iris]
     through = [
         setting
@@ -46,7 +47,8 @@ def settings(site: Site, shown: PageSubject, column: str | None = None) -> Answe
         if (setting := _policy_through_tag(tag, policy))
     ]
     rows = [*own, *through]
-    answer = cut(with_rows(answer, _latest_first(_of_name(rows, shown, "object_iri"))))
+    named = [{**row, "set_name": row["called"]} for row in rows]
+    answer = cut(with_rows(answer, _latest_first(_of_name(named, shown, "object_iri"))))
     return replace(answer, notes=[*answer.notes, *_enforced_alone(site, shown, rows, column)])
 
 
@@ -120,6 +122,24 @@ def _without(period: Row, gap: Row) -> Iterator[Row]:
         yield {**period, "valid_from": gap["restored"], "user_name": gap["user_name"], "query_id": gap["query_id"]}
 
 
+def _called_then(site: Site, settings: Sequence[Row]) -> list[Row]:
+    """Settings with what their tag or policy was ``called`` last in the period, and in brackets the name with which it
+    was set, if that is another one: a RENAME does not end the setting.
+    """
+    names: dict[str | None, list[Row]] = defaultdict(list)
+    iris = sorted({row["set_iri"] for row in settings if row["set_iri"]})
+    for name in site.rows("page-names", {"object": iris}, _MOST) if iris else ():  # the latest first
+        names[name["object_iri"]].append(name)
+    return [{**row, "called": _called(row, names[row["set_iri"]])} for row in settings]
+
+
+def _called(setting: Row, names: Sequence[Row]) -> str | None:
+    own, until = setting["set_name"], setting["valid_until"]
+    then = (one["name"] for one in names if until is None or _at(one["valid_from"] or "") < _at(until))
+    last = next(then, None)
+    return own if last is None or match_name(last) == match_name(own or "") else f"{last} (set as {own})"
+
+
 def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     """A policy that is set on a tag, as a setting of the object or column with the tag: while both settings hold, by
     the user who made the later one. None where they never held together.
@@ -128,7 +148,7 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     until = min((row["valid_until"] for row in (tag, policy) if row["valid_until"]), key=_at, default=None)
     if until is not None and _at(until) <= _at(later["valid_from"] or ""):
         return None
-    both = {"value": f"through {tag['set_name']}", "valid_from": later["valid_from"], "valid_until": until}
+    both = {"value": f"through {tag['called']}", "valid_from": later["valid_from"], "valid_until": until}
     target = {"object_iri": tag["object_iri"], "column_name": tag["column_name"]}
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
 

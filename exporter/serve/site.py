@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from exporter.ask import stores
 from exporter.ask.answers import Answer
 from exporter.ask.lookups import TABLE_STAGE
-from exporter.ask.notes.left_out import SINGLE_READS, has_no_single_reads, left_out, settings_of
+from exporter.ask.notes.left_out import QUERIES_OF_USERS, SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
 from exporter.ask.questions import Question, questions
 from exporter.errors import ExporterError
@@ -169,6 +169,7 @@ class Site:
         self.base = _base(graph)
         self.left_out = left_out(graph)
         self.on_queries = [SINGLE_READS] if has_no_single_reads(graph) else []
+        self.on_users = [QUERIES_OF_USERS] if has_no_single_reads(graph) else []
         self.sparql = sparql
         self.health = health or pages
         self._pages = pages

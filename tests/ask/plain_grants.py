@@ -102,7 +102,7 @@ def _until(history: History, grant: Grant, later: list[Grant]) -> datetime | Non
     same = next((one.query.start for one in later if _is_same(one, grant)), None)
     doing = Doing(grant.query, (grant.share, None), "grant", grant.key, None, sets=True)
     dropped = element_drop(history, doing, same) if grant.key != grant.share else None
-    return first(same, object_drop(history, doing, same), dropped)
+    return first(same, object_drop(history, doing, same, is_grant=True), dropped)
 
 
 def _is_same(later: Grant, grant: Grant) -> bool:

@@ -163,13 +163,13 @@ def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
             yield end
 
 
-def object_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
-    """What is brought back has again what it had; what is created in its place has not. Of what is known by its name
-    alone, all that is created under that name is another object.
+def object_drop(history: History, doing: Doing, last: datetime | None, *, is_grant: bool = False) -> datetime | None:
+    """What is brought back has again what it had; what is created in its place has not. All that is created is another
+    object, also under the same id, which the rows of a REPLACE may give; COPY GRANTS may keep its grants then.
     """
     found: datetime | None = None
     kind, by_name, *_ = doing.place[0].split("/")
-    is_by_name = kind in HOLDERS and by_name == "name"
+    is_holder = kind in HOLDERS and (by_name == "name" or not is_grant)
     for time, ident, rank in history.events(doing.place[0]):
         if time < doing.query.start or (last is not None and time > last):
             continue
@@ -178,7 +178,7 @@ def object_drop(history: History, doing: Doing, last: datetime | None) -> dateti
         elif (
             history.is_created(doing.place[0], ident)
             and ident != doing.query.query_id
-            and (found or (is_by_name and (time, ident) > (doing.query.start, doing.query.query_id)))
+            and (found or (is_holder and (time, ident) > (doing.query.start, doing.query.query_id)))
         ):
             return found or time
         else:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def told(stories: Mapping[str, Sequence[Json]], folder: Path) -> Store:
+def told(stories: Mapping[str, Sequence[Json]], folder: Path, *options: str) -> Store:
     """The graph of all stories. Query ``qN`` starts at minute N. A row with ``again`` is another row of the query
     before it.
     """
     rows = exports.ndjson(_rows(stories), folder / "rows.ndjson")
-    assert exports.export([rows], folder / "out", "--outputs", "graph") == 0
+    assert exports.export([rows], folder / "out", "--outputs", "graph", *options) == 0
     assert exports.report(folder / "out")["violations"] == {}
     return load(folder / "out")
 

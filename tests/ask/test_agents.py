@@ -233,5 +233,44 @@ def test_what_the_call_of_an_agent_ran_is_told(tmp_path: Path) -> None:
     graph = exported(tmp_path, rows)
     (note,) = [note for note in asked(graph).notes if note.startswith("Within queries of agents")]
     assert "whose own rows name no agent: queries q2, q3. The answer lacks what they read" in note
+    assert "statements-of-request with query_id=q1, q2 lists them" in note
     for given in ({"until": "2026-03-02T00:00:00Z"}, {"agent_name": "D.S.OTHER"}):
         assert not any("Within queries" in note for note in asked(graph, **given).notes)
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_what_the_call_of_an_agent_read_is_not_among_reads_by_day(tmp_path: Path, reads: str) -> None:
+    """It only read, so it has no node: the note is about the CALL. Nobody knows how long that took."""
+    call = {"objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR"}
+    rows = [
+        read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]),
+        read(2, [call]),
+        read(4, [call], agents_info=[CORTEX]),
+        read(5, [of(TABLE, "MAIL")], parent_query_id="q4", root_query_id="q4"),
+    ]
+    graph = exported(tmp_path, rows, "--reads", reads)
+    said = "what ran within a CALL of an agent, only read something, and does not name the agent itself"
+    for given, is_told in (
+        ({}, True),
+        ({"agent_name": "D.S.HELPER"}, True),
+        ({"agent_name": "D.S.OTHER"}, False),
+        ({"until": "2026-03-03"}, False),
+        ({"since": "2026-03-05"}, True),
+        ({"since": "2026-03-07"}, False),
+    ):
+        notes = [note for note in asked(graph, **given).notes if said in note]
+        assert [": query q4. " in note for note in notes] == [True] * (is_told and reads == "daily"), given
+
+
+def test_no_call_of_an_agent_is_told_where_there_is_none(tmp_path: Path) -> None:
+    """The CALL names no agent, and what reads for one calls nothing."""
+    call = {"objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR"}
+    rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [call])]
+    graph = exported(tmp_path, rows, "--reads", "daily")
+    assert not any("CALL" in note for note in asked(graph).notes)
+
+
+def test_statements_of_which_the_root_alone_is_known_are_listed_by_another_question(tmp_path: Path) -> None:
+    rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [of(TABLE, "MAIL")], root_query_id="q1")]
+    notes = asked(exported(tmp_path, rows)).notes
+    assert any("query q2. The answer lacks what they read; ancestors lists them." in note for note in notes)

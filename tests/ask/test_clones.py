@@ -20,7 +20,8 @@ from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
 from tests.ask.stories import days, days_of_all, exported, exported_once, flat
-from tests.ask.test_names import changed, copied, read
+from tests.ask.stories import told as told_by
+from tests.ask.test_names import SET_MASK, changed, copied, read
 from tests.ask.test_names import swapped as swap_of_tables
 from tests.engines.test_updates import UPDATE, triples
 
@@ -634,3 +635,19 @@ def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -
     for piece in pieces:
         out = exported(piece, [], tmp_path / "updated", *UPDATE)
     assert triples(out) == triples(once)
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_what_a_clone_of_a_schema_brought_is_a_copy_that_was_read(tmp_path: Path, reads: str) -> None:
+    """The first row of the table itself comes after the CLONE, and the reads are of the version that it found."""
+    mask = {"objectId": {"value": 900}, "subOperationType": "DROP"}
+    rows = [
+        changed(A, columns=SET_MASK),
+        CLONE,
+        changed(X, columns={"C": {"maskingPolicies": {"D.S.MASK": mask}}}),
+        read(A, "ANA", masked=True),
+        read(X, "BEN"),
+    ]
+    graph = told_by({"cloned": rows}, tmp_path, "--reads", reads)
+    copied_to = {row[0:2] + row[3:] for row in ask(graph, find("unmasked-copies"), {}).rows}
+    assert copied_to == {("D.S.A", "C", "D2.S.A", "C")}

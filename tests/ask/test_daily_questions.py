@@ -340,6 +340,32 @@ def _one_read() -> Store:
     return store
 
 
+@pytest.mark.parametrize("mode", ["full", "daily"])
+def test_a_query_that_read_masked_and_other_columns_is_one_row_of_its_table(mode: str, tmp_path: Path) -> None:
+    """The reads of the day have a part for each; later ones are alike with one of these, or with neither."""
+    table = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+    policy = {"policyName": "D.S.M", "policyId": 9, "policyKind": "MASKING_POLICY"}
+    masked = {"policies_referenced": [{**table, "columns": [{"columnName": "A", "policies": [policy]}]}]}
+
+    def read(hour: int, columns: str, more: Json) -> Json:
+        what = [{**table, "columns": [{"columnName": name} for name in columns]}]
+        time = f"2026-10-02T{hour:02}:00:00Z"
+        arrays = {"direct_objects_accessed": what, "base_objects_accessed": what}
+        return {"query_id": f"q{hour}", "query_start_time": time, "user_name": "SAM", **arrays, **more}
+
+    rows = [read(10, "AB", masked), read(11, "AB", {}), read(12, "B", {})]
+    given = ("--outputs", "graph", "--reads", mode, "--account", "ACME-PROD")
+    assert export([ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", *given) == 0
+    store = load(tmp_path / "out")
+
+    def times(**asked: str) -> list[str]:
+        answer = ask(store, found("when-accessed"), {"object_name": "D.S.T", **asked})
+        return [str(row[1])[11:13] for row in answer.rows]
+
+    assert times() == (["10", "11", "12"] if mode == "full" else ["10"])
+    assert times(since="2026-10-02T10:30:00Z") == (["11", "12"] if mode == "full" else ["11"])
+
+
 def test_a_query_of_several_tables_with_one_name_counts_once_for_each(tmp_path: Path) -> None:
     """Tables that were swapped: one query reads both, of which a day keeps that each was read."""
     one, other = (

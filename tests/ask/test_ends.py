@@ -137,6 +137,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(E_OF_A, columns={"G": {"maskingPolicies": {"D.S.MASK": {"subOperationType": "DROP", **ID_900}}}}),
         changed(E_OF_A, columns={"E": {"subOperationType": "ADD", "tags": SET_TAG}}),
     ],
+    # A is replaced, and the row gives the id that A had; what else it has is set later, or goes on
+    "same-id": [
+        changed(A, columns={"C": SET_BOTH}), granted(A), changed(A, "REPLACE", tags=SET_OWNER), read(A, "BEN"),
+        changed(A, columns={"C": SET_MASK["C"]}), read(A, "CLEO"),
+    ],
     # A is replaced and covered again; then another table is dropped
     "covered-again": [
         changed(A, columns={"C": SET_BOTH}), changed(A2, "REPLACE"), changed(A2, columns={"C": SET_BOTH}),
@@ -398,6 +403,24 @@ def test_a_tag_that_is_replaced_marks_nothing_any_more(told: Callable[[str], Pat
     out = told("tag-replaced")
     assert cells(out, "policy-coverage", 2, at=at(2)) == {"D.S.PII=high"}
     assert asked(out, "policy-coverage") == set()
+
+
+@pytest.mark.parametrize(
+    ("day", "covered"),
+    [
+        (1, {("D.S.A", "C", "D.S.PII=high", "D.S.MASK")}),
+        (3, {("D.S.A", None, "D.S.OWNER=ops", None)}),
+        (5, {("D.S.A", None, "D.S.OWNER=ops", None)}),
+    ],
+)
+def test_what_is_replaced_under_its_own_id_loses_tags_and_policies(
+    day: int, covered: set[Any], told: Callable[[str], Path]
+) -> None:
+    """CREATE OR REPLACE makes another object; COPY GRANTS may keep what was granted."""
+    out = told("same-id")
+    assert asked(out, "policy-coverage", at=at(day)) == covered
+    assert {(row[0], row[-1]) for row in asked(out, "unmasked-reads")} == {("BEN", "AFTER"), ("CLEO", "WHILE")}
+    assert asked(out, "exposure", object_name="D.S.A")
 
 
 def test_another_spelling_begins_no_new_period(told: Callable[[str], Path]) -> None:

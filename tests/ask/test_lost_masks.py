@@ -514,6 +514,58 @@ def test_a_mask_without_a_tag_is_told_beside_rows_and_while_the_object_is_there(
     assert not any(UNTAGGED in note for note in asked("policy-coverage", graph, at=at(4.5), tag_name="G.T.PII").notes)
 
 
+ON_SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectId": 30, "objectName": "D.S"}
+TAGGED_SCHEMA: Final = (ON_TAG, changed(ON_SCHEMA, **TAG), read(X101, masked=True))
+UNSET_BY_ID: Final[Json] = {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}
+OF_POLICY: Final[Json] = {"objectDomain": "Masking Policy", "objectId": 900, "objectName": "D.S.MASK"}
+OTHER_ON_TAG: Final[Json] = {"maskingPolicies": {"D.S.M2": {"objectId": {"value": 901}, "subOperationType": "ADD"}}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_masked"),
+    [
+        ([*TAGGED_SCHEMA], True),
+        ([*TAGGED_SCHEMA, changed(ON_SCHEMA, **UNTAG)], False),
+        ([*TAGGED_SCHEMA, changed(PII, **UNSET_BY_ID)], False),
+        ([*TAGGED_SCHEMA, changed(PII, "DROP")], False),
+        ([*TAGGED_SCHEMA, changed(ON_SCHEMA, **UNTAG), changed(ON_SCHEMA, **TAG), read(X101, masked=True)], True),
+        ([read(X101, masked=True), changed(OF_POLICY, "DROP")], False),
+        ([read(X101, masked=True), changed(OF_POLICY, "DROP"), changed(OF_POLICY, "UNDROP")], True),
+        ([read(X101, masked=True), read(X101)], False),
+        ([read(X101), read(X101, masked=True)], True),
+        ([read(X101, masked=True), {**read(X101), "policies_referenced": [{**X101, "columns": [
+            {"columnName": "D", "policies": [MASK]}]}]}], False),
+        # Not known: it may be on the column; or the policies were cut; or the column was not read.
+        ([read(X101, masked=True), {**read(X101), "policies_referenced": [{**thing("X", 101), "columns": [],
+          "policies": [MASK]}]}], True),
+        ([read(X101, masked=True), {**read(X101), "policies_referenced": [{"objectName": "TRUNCATED"}]}], True),
+        ([read(X101, masked=True), read(thing("X", 101, columns=("D",)))], True),
+        # The tag of the schema has another mask: this one is set on the column itself, before the record.
+        ([changed(PII, **OTHER_ON_TAG), *TAGGED_SCHEMA[1:], changed(ON_SCHEMA, **UNTAG)], True),
+        # A row sets it: that it was not enforced is told by unmasked-reads (WHILE).
+        ([changed(X101, columns=SET_MASK), read(X101)], True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["full", "daily"])
+def test_what_is_masked_no_more_is_not_called_so(
+    rows: list[Json],
+    is_masked: bool,  # noqa: FBT001 - what is expected
+    mode: str,
+    tmp_path: Path,
+) -> None:
+    graph = stories.told({"over": [*rows, read(SOURCE)]}, tmp_path, "--reads", mode)
+    for given in ({}, {"object_name": "D.S.X"}):
+        said = " ".join(asked("policy-coverage", graph, **given).notes)
+        assert ("D.S.X.C." in said.partition(UNTAGGED)[2]) == is_masked
+
+
+def test_what_was_masked_then_is_told_as_of_then(tmp_path: Path) -> None:
+    rows = [*TAGGED_SCHEMA, changed(ON_SCHEMA, **UNTAG), read(X101), read(X101, masked=True), read(X101)]
+    graph = stories.told({"then": rows}, tmp_path)
+    told = [any(UNTAGGED in one for one in asked("policy-coverage", graph, at=at(n + 0.5)).notes) for n in range(2, 8)]
+    assert told == [False, True, False, False, True, False]
+
+
 # --- as it was called -------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,8 @@ from tests.ask.test_lost_masks import FIRST, SECOND, SOURCE
 from tests.ask.test_names import asked, at, changed, copied, read, swapped, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -89,3 +91,15 @@ def test_it_is_told_only_of_the_time_that_is_asked_for(whole: Store) -> None:
     graph = stories.of("replaced", whole)
     for question, given in {"changes": {"since": at(2.5)}, "policy-coverage": {"at": at(1.5)}}.items():
         assert not any("one that had" in note for note in asked(question, graph, **given).notes), question
+
+
+@pytest.mark.parametrize("by_clone", [True, False])
+def test_what_a_clone_in_its_place_may_have_is_told(tmp_path: Path, *, by_clone: bool) -> None:
+    """A CLONE has the policies and tags of its source, which no row sets on it."""
+    of = {f"source{part}": {"value": FIRST[f"object{part}"]} for part in ("Domain", "Id", "Name")}
+    made = {**copied(FIRST, NEXT), **changed(NEXT, "CREATE", **(of if by_clone else {}))}
+    graph = stories.told({"cloned": [SET, made, *swapped(FIRST, NEXT), changed(thing("A_NEXT", 1), "DROP")]}, tmp_path)
+    (lost,) = [note for note in asked("changes", graph, since=at(0)).notes if _HAD.format("a row access") in note]
+    assert lost.endswith(" Made by CLONE or LIKE, and no row records what came with that: D.S.A.") == by_clone
+    (lost,) = [note for note in asked("policy-coverage", graph).notes if _HAD.format("a row access") in note]
+    assert "Made by CLONE" not in lost, "it has a note of its own"

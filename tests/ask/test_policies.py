@@ -173,3 +173,50 @@ def test_data_that_ended_up_where_all_tables_of_the_schema_were_granted_is_told(
     answer = answered(rows, tmp_path, "end-up", object_name="D.OTHER.T", **given)
     assert "D.S.B" in {row["target_name"] for row in answer.dicts()}
     assert any("SELECT ON ALL TABLE in D.S" in note for note in answer.notes) == is_told
+
+
+PII: Final[Json] = {"objectDomain": "Tag", "objectId": 80, "objectName": "G.T.PII"}
+TAGGED: Final = changed(T, columns={"C": {"tags": {"G.T.PII": {"objectId": {"value": 80}, "subOperationType": "ADD"}}}})
+EXCHANGED: Final[list[Json]] = [TAGGED, changed(PII, **SET_MASK["C"]), changed(PII, **OTHER["C"])]
+BY_OTHER: Final[Json] = {
+    **read(T),
+    "policies_referenced": [
+        {**T, "columns": [{"columnName": "C", "policies": [{**MASK, "policyName": "D.S.OTHER", "policyId": 901}]}]}
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "said"),
+    [
+        ([*EXCHANGED, BY_OTHER], {}, ["D.S.MASK"]),
+        ([*EXCHANGED, BY_OTHER, changed(PII, **UNSET_OTHER["C"])], {"object_name": "D.S.T"}, ["D.S.MASK"]),
+        ([*EXCHANGED, BY_OTHER], {"at": "2026-01-01T00:02:30Z"}, []),
+        # Enforced since, it is of another data type.
+        ([*EXCHANGED, BY_OTHER, read(T, masked=True)], {}, []),
+        # Unset before, or since; or both set by one statement; or on the column, which has one at a time.
+        ([TAGGED, EXCHANGED[1], changed(PII, maskingPolicies={"D.S.MASK": {"objectId": {"value": 900},
+            "subOperationType": "DROP"}}), EXCHANGED[2], BY_OTHER], {}, []),
+        ([*EXCHANGED, changed(PII, maskingPolicies={"D.S.MASK": {"objectId": {"value": 900},
+            "subOperationType": "DROP"}}), BY_OTHER], {}, []),
+        ([TAGGED, changed(PII, maskingPolicies={**SET_MASK["C"]["maskingPolicies"],
+            **OTHER["C"]["maskingPolicies"]})], {}, []),
+        ([TAGGED, changed(T, columns=SET_MASK), changed(T, columns=OTHER)], {}, []),
+    ],
+)  # fmt: skip
+def test_a_mask_on_a_tag_that_another_one_may_have_replaced_is_told(
+    rows: list[Json], given: dict[str, str], said: list[str], tmp_path: Path
+) -> None:
+    words, end = "no query enforced them since: ", " on G.T.PII"
+    notes = answered([*rows, read(thing("SOURCE", 4))], tmp_path, "policy-coverage", **given).notes
+    assert [note.partition(words)[2].partition(end)[0] for note in notes if words in note] == said
+
+
+def test_a_mask_on_a_tag_that_may_have_been_replaced_is_told_of_reads_and_copies(tmp_path: Path) -> None:
+    graph = stories.told({"one": [*EXCHANGED, BY_OTHER, changed(PII, **UNSET_OTHER["C"]), read(T, "BEN")]}, tmp_path)
+    for question in ("unmasked-reads", "unmasked-copies"):
+        for given in ({}, {"object_name": "D.S.T"} if question == "unmasked-reads" else {}):
+            notes = ask(graph, find(question), given).notes
+            assert any("these count as set, though another one may have taken their place" in note for note in notes)
+    notes = ask(graph, find("unmasked-reads"), {"object_name": "D.S.T", "until": "2026-01-01T00:02:30Z"}).notes
+    assert not any("these count as set" in note for note in notes)

@@ -181,3 +181,16 @@ def test_pages_and_the_tool_object_tell_it_of_the_tags_and_policies_that_they_li
 def test_a_tag_of_its_schema_that_ends_in_the_other_form_is_told(story: str, question: str, whole: Store) -> None:
     told = notes(question, story, whole, object_name="D.S.A")
     assert ("Rows name a tag or policy with its id and without" in told) == (story != "other-schema")
+
+
+def test_a_note_on_many_tags_and_policies_says_how_many_it_leaves_out(tmp_path: Path) -> None:
+    """Seven tags are set by name alone, and dropped with their ids."""
+    rows: list[Json] = []
+    for number in range(1, 8):
+        name = f"D.S.P{number}"
+        tag = {"objectDomain": "TAG", "objectId": 100 + number, "objectName": name}
+        rows += [changed(thing("A", 5), tags={name: {"subOperationType": "ADD"}}), changed(tag, "DROP")]
+    graph = stories.told({"many": rows}, tmp_path)
+    told = "\n".join(ask(graph, find("policy-coverage"), {}).notes)
+    assert "Rows name a tag or policy with its id and without: D.S.P3 was dropped" in told
+    assert "and 2 more before. The answer does not count" in told

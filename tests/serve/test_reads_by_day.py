@@ -47,3 +47,34 @@ def test_the_record_of_the_pages_ends_with_the_last_read(tmp_path: Path, reads: 
     assert "D.S.R" in first, "the table that nobody read in the last 14 days"
     is_told = "cannot be found by their ids"
     assert (is_told in first) == (is_told in query) == (reads == "daily")
+
+
+MASKED = {"columnName": "C", "policies": [{"policyName": "D.S.M", "policyId": 9, "policyKind": "MASKING_POLICY"}]}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_a_query_of_one_table_counts_once_for_its_user(tmp_path: Path, reads: str) -> None:
+    """EVE: a mask on one of two columns, which makes parts of a day. LEO: two queries of one table."""
+    both = {**TABLE, "columns": [{"columnName": "C"}, {"columnName": "E"}]}
+    masked = {"policies_referenced": [{**TABLE, "columns": [MASKED]}]}
+    other = {**TABLE, "columns": [{"columnName": "E"}]}
+    rows = [
+        row("w1", "06-01", "LOAD", OLD, TABLE),
+        json.dumps({**json.loads(row("r1", "06-02", "EVE", both, None)), **masked}),
+    ]
+    rows += [row("r2", "06-02", "LEO", TABLE, None), row("r3", "06-02", "LEO", other, None).replace("08:00", "09:00")]
+    given = tmp_path / "rows.ndjson"
+    given.write_text("\n".join(rows), encoding="utf-8")
+    export(str(given), str(tmp_path / "out"), engine="local", account="ACME-TEST", reads=reads)
+    expected = {"EVE": ("1", "2026-06-02T08:00:00Z"), "LEO": ("2", "2026-06-02T09:00:00Z")}
+    time = {"since": "2026-06-02T00:00:00Z", "until": "2026-06-03T00:00:00Z"}
+    with sited(tmp_path / "out") as site:
+        users, readers = site.ask("page-users"), site.ask("page-top-readers", time)
+        counted = {one["user_name"]: (one["queries"], one["last"]) for one in users.dicts()}
+        assert {name: counted[name] for name in expected} == expected
+        assert {one["user_name"]: (one["queries"], one["last_read"]) for one in readers.dicts()} == expected
+        page = server.make(site, "127.0.0.1").test_client().get("/user?name=EVE").text
+    assert "1 quer" in page
+    is_told = "one that read several objects counts once for each"
+    said = [is_told in " ".join(answer.notes) for answer in (users, readers)]
+    assert {*said, is_told in page} == {reads == "daily"}

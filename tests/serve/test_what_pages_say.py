@@ -12,11 +12,12 @@ import pytest
 from exporter.ask.notes.clones import INFERRED
 from exporter.serve import server
 from exporter.serve.objects import FORMER
-from exporter.serve.periods import ENFORCED
+from exporter.serve.periods import ENFORCED, settings
+from exporter.serve.site import PageSubject
 from tests import exports
 from tests.ask.test_any_array import STORIES
 from tests.ask.test_clones import cloned
-from tests.ask.test_names import changed, copied, read, thing
+from tests.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
 from tests.hard_rows import SENTINEL
 from tests.mcp.asked import asked
 from tests.serve.conftest import pages_of, sited
@@ -305,3 +306,45 @@ def test_the_first_lines_of_a_stage_or_file_do_not_say_flatly_that_nothing_was_d
                 assert f"{title}{note}" in first
             assert "shows a write" not in first + rest
             assert "Who reads itETL" in first
+
+
+PII: Final[Json] = {"objectDomain": "TAG", "objectId": 80, "objectName": "D.S.PII"}
+OF_MASK: Final[Json] = {"objectDomain": "MASKING_POLICY", "objectId": 900, "objectName": "D.S.MASK"}
+SET_PII: Final[Json] = {"tags": {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD"}}}
+UNSET_PII: Final[Json] = {"tags": {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "DROP"}}}
+
+
+def test_a_tag_or_policy_that_was_renamed_is_called_by_its_present_name(tmp_path: Path) -> None:
+    """It is the same one, so its period goes on; a period that was over before keeps the name of its time."""
+    told = [
+        changed(B, columns={"C": SET_PII}),
+        changed(B, columns={"C": UNSET_PII}),
+        changed(A, columns=SET_MASK),
+        changed(A, columns={"D": SET_PII}),
+        changed(PII, **SET_MASK["C"]),
+        renamed(OF_MASK, "M2"),
+        renamed(PII, "SENS"),
+        changed(A, "DROP"),
+        changed(A, "UNDROP"),
+        read(A),
+    ]
+    with sited(_exported(told, tmp_path)) as site:
+        of_a, of_b = (_periods(site, name) for name in ("D.S.A", "D.S.B"))
+        page = server.make(site, "127.0.0.1").test_client().get("/object?name=D.S.A").text.replace("<wbr>", "")
+    mask, tag = "D.S.M2 (set as D.S.MASK)", "D.S.SENS (set as D.S.PII)"
+    assert of_b == {("D.S.PII", None, "2026-01-02")}
+    assert of_a == {
+        (mask, None, "2026-01-08"), (mask, None, None),
+        (tag, None, "2026-01-08"), (tag, None, None),
+        (mask, f"through {tag}", "2026-01-08"), (mask, f"through {tag}", None),
+    }  # fmt: skip
+    columns = {row[0]: row[1:3] for row in Page(page).rows if row[0] in ("C", "D")}
+    assert columns == {"C": ["", "D.S.M2"], "D": ["D.S.SENS", "D.S.M2"]}
+
+
+def _periods(site: Site, name: str) -> set[tuple[str | None, ...]]:
+    """The tags and policies of an object, each with what it is through, and the day of its end."""
+    thing, _ = site.by_name(name)
+    assert thing is not None
+    rows = settings(site, PageSubject(thing)).dicts()
+    return {(row["set_name"], row["value"], (row["valid_until"] or "")[:10] or None) for row in rows}

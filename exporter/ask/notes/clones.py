@@ -25,7 +25,7 @@ from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
 _MOMENT: Final = timedelta.resolution
-_OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
+OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
     *("changes", "column-lineage", "writers"),
@@ -97,7 +97,7 @@ def clones(asked: Asked) -> Iterator[str]:
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
         for note in _inferred(asked, _with_sources(_shown(asked), asked.containers)):
             yield note + (_DIRECT if asked.name == "column-lineage" else "")
-    if asked.name in _OF_SETTINGS:
+    if asked.name in OF_SETTINGS:
         yield from _brought(asked)
 
 

@@ -15,11 +15,11 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups, in_utc, literals
 from exporter.ask.notes import changes_without_id
-from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked, queries_in_words
+from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked
 from exporter.ask.shipped import is_shipped
 from exporter.input.properties import is_of_source, read
 from exporter.model.effects import CREATES
-from exporter.model.identifiers import FUNCTIONS, TRUNCATED, match_name, normal_domain
+from exporter.model.identifiers import FUNCTIONS, TRUNCATED, normal_domain
 from exporter.model.incomplete import ACCOUNTS, KNOWN_DOMAINS, NOT_UNDERSTOOD, OF_ALL_ANSWERS, REQUESTS, UNNAMED
 
 ACCESSES: Final = frozenset({"reads", "writes", "lineage"})
@@ -240,8 +240,6 @@ def _is_cut(graph: Lookups, change: str, is_meant: Callable[[str], bool]) -> boo
 
 _REQUESTS: Final = "requests"  # what a question about requests needs (``Question.needs``)
 _PARENT, _ROOT = REQUESTS
-_WITHIN: Final = ("dcterms:isPartOf", "ah:rootQuery")
-"""From a query to its parent and its root."""
 
 
 def agents(asked: Asked) -> Iterator[str]:
@@ -262,29 +260,6 @@ def agents(asked: Asked) -> Iterator[str]:
         yield (
             f"{count:,} {'query has' if count == 1 else 'queries have'} an agent of which the row gives no type, id or "
             "name: the answer lacks it."
-        )
-
-
-def within_queries_of_agents(asked: Asked) -> Iterator[str]:
-    """A note on statements that read something within the query of an agent, such as what its CALL ran, and whose own
-    rows name no agent.
-    """
-    graph, names = asked.graph, asked.match_names("agent_name")
-    every = set(graph.of_class("ah:SoftwareAgent"))
-    wanted = {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
-    todo = [query for agent in wanted for query in islice(graph.subjects("prov:wasAssociatedWith", agent), MOST)]
-    within = set[str]()
-    while todo and len(within) < MOST:
-        outer = todo.pop()
-        inner = (query for relation in _WITHIN for query in graph.subjects(relation, outer))
-        of_none = {query for query in inner if every.isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))}
-        todo += of_none - within
-        within |= of_none
-    reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
-    if reading:
-        yield (
-            "Within queries of agents, such as a CALL, others ran whose own rows name no agent: "
-            f"{queries_in_words(graph, reading)}. The answer lacks what they read; statements-of-request lists them."
         )
 
 

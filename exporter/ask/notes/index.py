@@ -27,6 +27,7 @@ from exporter.ask.notes import (
     shares,
     uncounted_reads,
     views,
+    within_agents,
 )
 from exporter.ask.notes.asked import OF_USER, PAGE, SHIPPED, Asked
 
@@ -59,11 +60,13 @@ _NOTES: Final = (
     Note(empty.outside_of_record, _ANY),
     # what an export left out or counted otherwise
     Note(left_out.reads_by_day, _NOT_OF_PAGES),
+    Note(left_out.queries_of_users, (PAGE,), ("page-users", "page-top-readers")),
     Note(left_out.short_queries, _NOT_OF_PAGES),
     Note(left_out.within_intervals, _ANY),
     # tags, policies and grants
     Note(policies.enforced_but_not_set, only=("policy-coverage",)),
     Note(policies.masked_and_untagged, only=("policy-coverage",)),
+    Note(policies.perhaps_replaced, only=("policy-coverage", "unmasked-copies", "unmasked-reads")),
     Note(policies.inherited_tags, only=policies.OF_INHERITED_TAGS),
     Note(policies.unknown_bodies, only=("enforced-policy",)),
     Note(no_policies.nothing_set, is_of_empty=True),
@@ -99,7 +102,7 @@ _NOTES: Final = (
     Note(columns.dropped_columns, _OURS),
     Note(columns.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
     Note(incomplete.agents, only=("agent-reads",)),
-    Note(incomplete.within_queries_of_agents, only=("agent-reads",)),
+    Note(within_agents.within_queries_of_agents, only=("agent-reads",)),
     Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
     Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
     Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE),

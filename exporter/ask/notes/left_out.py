@@ -63,6 +63,11 @@ SINGLE_READS: Final = (
     "be found by their ids."
 )
 
+QUERIES_OF_USERS: Final = (
+    "This graph has reads by day (export --reads daily): in the numbers of queries of users, one that read several "
+    "objects counts once for each."
+)
+
 
 def has_no_single_reads(graph: Path) -> bool:
     """Whether the export in the folder ``graph`` has reads by day, by its manifest."""
@@ -160,6 +165,12 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
             f"{_BY_DAY} since and until are exact for reads at midnight (UTC) only; within a day all reads that are "
             "alike count at the time of the first."
         )
+
+
+def queries_of_users(asked: Asked) -> Iterator[str]:
+    """A note on pages that count the queries of users, where the graph has daily reads."""
+    if is_by_day(asked.graph):
+        yield QUERIES_OF_USERS
 
 
 def _is_midnight(time: str) -> bool:

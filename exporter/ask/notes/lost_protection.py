@@ -4,14 +4,16 @@ which no row says. The masks and reads of the former one are not its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, Lookups, NameHolder
 from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.clones import OF_SETTINGS
 from exporter.ask.notes.mask_periods import (
     WHOLE,
     Held,
@@ -44,6 +46,7 @@ LOST: Final = "Another object got the name of one that "
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
+_SHOWN: Final = 3
 _LOOKED_AT: Final = 100_000
 """Of the reads of a column, at most: of more, a late one is late enough for an order."""
 _BY_TIME: Final = "column-readers has them, by the id, or of several objects by the name with since (and until) as here"
@@ -136,7 +139,7 @@ def lost_masks(asked: Asked) -> Iterator[str]:
         yield (
             f"{LOST}was masked (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
-            f"{entries_in_words(asked, ordered_entries(found))}.{lack}"
+            f"{entries_in_words(asked, ordered_entries(found))}.{lack}{_came_by_clone(asked, found)}"
         )
     before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
     if before:
@@ -211,6 +214,24 @@ def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[st
             yield time
 
 
+def _came_by_clone(asked: Asked, found: Iterable[Succession]) -> str:
+    """A sentence on those that may have what was lost, since they were made by CLONE or LIKE. Other questions have a
+    note on all of these.
+    """
+    graph = asked.graph
+    names = {one.holder.name for one in found if asked.name not in OF_SETTINGS and _is_clone(graph, one.holder.iri)}
+    if not names:
+        return ""
+    return f" Made by CLONE or LIKE, and no row records what came with that: {first_of(sorted(names), _SHOWN)}."
+
+
+def _is_clone(graph: Lookups, thing: str) -> bool:
+    changes, versions = (graph.subjects(term, thing) for term in ("ah:changedObject", "prov:specializationOf"))
+    return any(any(graph.objects(one, "ah:madeFromName")) for one in changes) or any(
+        any(graph.objects(one, "ah:inferredFrom")) for one in versions
+    )
+
+
 # --- tags and other policies ------------------------------------------------------------------------------------------
 
 _SETTINGS_LOOKED_AT: Final = 10_000
@@ -249,7 +270,7 @@ def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Itera
         yield (
             f"{LOST}had {what} (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows {which} on it{time_in_words(asked)}: "
-            f"{entries_in_words(asked, ordered_entries(found))}."
+            f"{entries_in_words(asked, ordered_entries(found))}.{_came_by_clone(asked, found)}"
         )
 
 

@@ -104,8 +104,7 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     """When rows show a masking policy on the columns of an object: by a tag, while the column has the tag, and the tag
     the policy. None stands for the object as a whole.
     """
-    settings = [*_set_on(graph, [thing], "maskingPolicies"), *_by_tags(graph, thing)]
-    by_rows = [(graph.text(setting, "ah:onColumn"), held) for setting, held in settings]
+    by_rows = _set_by_rows(graph, thing)
     enforced = [
         (column, held)
         for enforcement in graph.subjects("ah:protectedObject", thing)
@@ -116,10 +115,88 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     return by_rows + enforced
 
 
-def masked_without_tag(graph: Lookups, thing: str, period: Period) -> set[str | None]:
-    """What has a mask and no tag in a period: columns; None for the object as a whole."""
+def _set_by_rows(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
+    """The same without what only queries enforced."""
+    settings = [
+        *_set_on(graph, [thing], "maskingPolicies"),
+        *((mark, held) for mark, _, held in _by_tags(graph, thing)),
+    ]
+    return [(graph.text(setting, "ah:onColumn"), held) for setting, held in settings]
+
+
+def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, wholes: Collection[str]) -> set[str | None]:
+    """What has a mask and no tag in a period: columns; None for the object as a whole. Not what was only enforced, if
+    queries read it without a mask later, or the mask came by a tag of a schema or database, or was dropped, and that
+    had ended. ``wholes``: schemas and databases with tags that mask.
+    """
+    thing = holder.iri
     tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
-    return {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
+    found = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
+    by_rows = {column for column, held in _set_by_rows(graph, thing) if held.overlaps(period)}
+    return {one for one in found if one in by_rows or not _is_over(graph, holder, one, period, wholes)}
+
+
+def _is_over(graph: Lookups, holder: NameHolder, column: str | None, period: Period, wholes: Collection[str]) -> bool:
+    """Whether a mask that queries enforced on a column had ended by a period, as far as rows tell."""
+    enforced = [
+        (time, enforcement)
+        for enforcement in graph.subjects("ah:protectedObject", holder.iri)
+        if graph.is_mask(enforcement) and graph.text(enforcement, "ah:protectedColumn") == column
+        for query in graph.subjects("ah:enforced", enforcement)
+        for time in _times(graph, query)
+        if time < period.end
+    ]
+    if not enforced:
+        return False
+    last, enforcement = max(enforced)
+    policy = graph.text(enforcement, "ah:policy") or ""
+    around = (held for place in wholes for held in _around(graph, holder, place, policy))
+    return (
+        any(held.since <= last < held.until <= period.begin for held in around)
+        or (graph.was_dropped(policy, period.begin) and not graph.was_dropped(policy, last))
+        or (column is not None and _is_read_in_clear(graph, holder.iri, column, Period(last + MOMENT, period.end)))
+    )
+
+
+def _around(graph: Lookups, holder: NameHolder, place: str, policy: str) -> Iterator[Held]:
+    """The times in which a mask was on a tag of a schema or database, while an object was in it."""
+    forms = {policy, *graph.same_names(policy)}
+    held = [held for _, mask, held in _by_tags(graph, place) if forms & _elements(graph, mask)]
+    periods = periods_inside(graph, holder.iri, place) if held else ()
+    for since, until in periods:
+        yield from (one.together(Held(since, until or LATE, until or LATE)) for one in held)
+
+
+def _is_read_in_clear(graph: Lookups, thing: str, column: str, period: Period) -> bool:
+    """Whether a query read a column in a period without a mask."""
+    reads = (read for access in graph.subjects("ah:readColumn", column) for read in graph.reads_with(access))
+    return any(
+        any(period.begin <= time < period.end for time in _times(graph, read))
+        and not _may_mask(graph, read, thing, column)
+        for read in islice(reads, _LOOKED_AT)
+    )
+
+
+def _may_mask(graph: Lookups, read: str, thing: str, column: str) -> bool:
+    """Whether a read enforced a mask on a column, or on an object as a whole, in any form of it; or its policies were
+    cut.
+    """
+    forms, name = {thing, *graph.same_names(thing)}, graph.text(column, "ah:matchName")
+    masks = (
+        one
+        for one in graph.objects(read, "ah:enforced")
+        if graph.is_mask(one) and not forms.isdisjoint(graph.objects(one, "ah:protectedObject"))
+    )
+    protected = (graph.text(one, "ah:protectedColumn") for one in masks)
+    return any(text.startswith("policies_referenced ") for text in graph.objects(read, "ah:incomplete")) or any(
+        one is None or graph.text(one, "ah:matchName") == name for one in protected
+    )
+
+
+def _times(graph: Lookups, read: str) -> Iterator[datetime]:
+    """When a query started; of reads by day, the first and the last."""
+    for term in ("prov:startedAtTime", "ah:lastStartedAtTime"):
+        yield from map(in_utc, graph.objects(read, term))
 
 
 def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
@@ -159,15 +236,15 @@ def _enforced(graph: Lookups, enforcement: str, known: Sequence[Held]) -> Iterat
         yield Held(first, until, until)
 
 
-def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, Held]]:
-    """The times in which tags masked: each with what set the tag."""
-    on_tags = dict[frozenset[str], list[Held]]()
+def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, str, Held]]:
+    """The times in which tags masked: each with what set the tag, and what set the mask on it."""
+    on_tags = dict[frozenset[str], list[tuple[str, Held]]]()
     for setting, held in _set_on(graph, [thing], "tags"):
         tags = _elements(graph, setting)
         if tags not in on_tags:
-            on_tags[tags] = [on_tag for _, on_tag in _set_on(graph, tags, "maskingPolicies")]
-        both = (held.together(on_tag) for on_tag in on_tags[tags])
-        yield from ((setting, one) for one in both if one.since < one.until)
+            on_tags[tags] = list(_set_on(graph, tags, "maskingPolicies"))
+        both = ((mask, held.together(on_tag)) for mask, on_tag in on_tags[tags])
+        yield from ((setting, mask, one) for mask, one in both if one.since < one.until)
 
 
 def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator[tuple[str, Held]]:
@@ -226,7 +303,7 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
     for place in wholes:
         if holder.account not in {around.account for around in graph.names_of(place)}:
             continue
-        masked = [held for _, held in _by_tags(graph, place)]
+        masked = [held for *_, held in _by_tags(graph, place)]
         periods = periods_inside(graph, holder.iri, place) if masked else ()
         for since, until in periods:
             there = Period(max(since, period.begin), min(until or LATE, period.end))

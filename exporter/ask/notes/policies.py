@@ -15,7 +15,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups, Solution, iris, literals
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
-from exporter.ask.notes.mask_periods import masked_without_tag
+from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag
 from exporter.ask.notes.successors import asked_things, names_in_time
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
@@ -91,13 +91,13 @@ def masked_and_untagged(asked: Asked) -> Iterator[str]:
     """What is masked and has no tag at the time that is asked for: policy-coverage does not list it."""
     if asked.values("tag_name"):
         return
-    graph, has_accounts = asked.graph, asked.has_several_accounts
+    graph, has_accounts, wholes = asked.graph, asked.has_several_accounts, masked_wholes(asked.graph)
     found = {
         ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
         + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
         for thing in asked_things(asked)
         for holder, period in names_in_time(asked, thing)
-        for column in masked_without_tag(graph, thing, period)
+        for column in masked_without_tag(graph, holder, period, wholes)
     }
     if found:
         yield (
@@ -116,6 +116,56 @@ SELECT DISTINCT ?label WHERE {
 }
 ORDER BY ?label
 """
+
+# --- masks of one tag -------------------------------------------------------------------------------------------------
+
+_EXCHANGED: Final = """\
+SELECT DISTINCT ?tag ?label ?former ?since ?until ?later ?later_since WHERE {
+  ?before ah:property "maskingPolicies" ; ah:settingOn ?tag ; ah:elementObject ?former_mask ; ah:validFrom ?since .
+  ?tag ah:domain "Tag" ; rdfs:label ?label .
+  ?after ah:property "maskingPolicies" ; ah:settingOn ?tag ; ah:elementObject ?later_mask ; ah:validFrom ?later_since .
+  OPTIONAL { ?before ah:validUntil ?until }
+  FILTER(?former_mask != ?later_mask && ?since < ?later_since && COALESCE(?later_since < ?until, true))
+  # Enforced later, it is still there.
+  FILTER NOT EXISTS {
+    ?enforcement ah:policy ?former_mask .
+    ?query ah:enforced ?enforcement ; prov:startedAtTime|ah:lastStartedAtTime ?time
+    FILTER(?time > ?later_since)
+  }
+  ?former_mask rdfs:label ?former . ?later_mask rdfs:label ?later .
+}
+ORDER BY ?label ?former ?later_since
+"""
+"""Masks on tags that had another one already."""
+
+
+def perhaps_replaced(asked: Asked) -> Iterator[str]:
+    """A note on masks in the answer that another one on their tag may have replaced: a tag has one for each data type,
+    and SET MASKING POLICY … FORCE replaces that of its type, which rows do not tell.
+    """
+    is_of_one_time = asked.name == POLICY_COVERAGE
+    found = [
+        f"{row['former']} on {row['label']} ({row['later']} was set {row['later_since']})"
+        for row in asked.graph.select(_EXCHANGED)
+        if holds(row, asked.times("at")) or not is_of_one_time
+        if asked.until is None or datetime.fromisoformat(row["later_since"]) <= asked.until
+        if not asked.things or _is_tag_of(asked, row["tag"])
+    ]
+    if found:
+        yield (
+            "A tag has a masking policy for each data type, and SET MASKING POLICY … FORCE replaces the one of its "
+            "type. Rows do not tell types, so these count as set, though another one may have taken their place, and "
+            f"no query enforced them since: {first_of(found, _SHOWN_TAGS)}."
+        )
+
+
+def _is_tag_of(asked: Asked, tag: str) -> bool:
+    """Whether what is asked for has a tag, or is in a schema or database that has it."""
+    graph = asked.graph
+    marks = (mark for form in (tag, *graph.same_names(tag)) for mark in graph.subjects("ah:elementObject", form))
+    tagged = {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
+    return not tagged.isdisjoint(asked.things) or not tagged.isdisjoint(row["whole"] for row in tagged_wholes(asked))
+
 
 # --- tags that objects and columns have from what they are in ---------------------------------------------------------
 

@@ -188,9 +188,10 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
         if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
+        more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
         yield (
-            f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}. The answer does not "
-            "count this for what was set before in the other form, though it may be the same."
+            f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}{more}. The answer does "
+            "not count this for what was set before in the other form, though it may be the same."
         )
 
 

@@ -1,0 +1,82 @@
+"""Notes on what ran within queries of agents, such as a CALL: its parent and root alone tell of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+from exporter.ask.answers import first_of
+from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.notes.asked import MOST, Asked, queries_in_words
+from exporter.ask.notes.left_out import is_by_day
+from exporter.model.identifiers import match_name
+
+_SHOWN: Final = 3
+_WITHIN: Final = ("dcterms:isPartOf", "ah:rootQuery")
+"""From a query to its parent and its root."""
+_LONGEST: Final = timedelta(days=2)
+"""A statement whose end is not known may run as long: Snowflake's default (STATEMENT_TIMEOUT_IN_SECONDS)."""
+
+
+def within_queries_of_agents(asked: Asked) -> Iterator[str]:
+    """Notes on statements that read something within the query of an agent, such as what its CALL ran, and whose own
+    rows name no agent; of reads by day, on the CALLs that may have run some.
+    """
+    graph, names = asked.graph, asked.match_names("agent_name")
+    every = set(graph.of_class("ah:SoftwareAgent"))
+    wanted = {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
+    own = {query for agent in wanted for query in islice(graph.subjects("prov:wasAssociatedWith", agent), MOST)}
+    within = _ran_by(graph, own, every)
+    reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
+    if reading:
+        yield (
+            "Within queries of agents, such as a CALL, others ran whose own rows name no agent: "
+            f"{queries_in_words(graph, reading)}. The answer lacks what they read; {_listed_by(graph, reading)} lists "
+            "them."
+        )
+    if is_by_day(graph):
+        calls = {query for query in own | within if _may_run_others(asked, query)}
+        if calls:
+            yield (
+                "This graph has reads by day (export --reads daily): what ran within a CALL of an agent, only read "
+                "something, and does not name the agent itself, is not in the answer: "
+                f"{queries_in_words(graph, calls)}. A graph of --reads full tells."
+            )
+
+
+def _ran_by(graph: Lookups, own: Iterable[str], agents: set[str]) -> set[str]:
+    """What ran within queries of agents, and within that, and names no agent."""
+    todo, within = list(own), set[str]()
+    while todo and len(within) < MOST:
+        outer = todo.pop()
+        inner = (query for relation in _WITHIN for query in graph.subjects(relation, outer))
+        of_none = {query for query in inner if agents.isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))}
+        todo += of_none - within
+        within |= of_none
+    return within
+
+
+def _is_asked_for(asked: Asked, query: str) -> bool:
+    times = [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
+    return not times or asked.has(*times)
+
+
+def _listed_by(graph: Lookups, queries: Iterable[str]) -> str:
+    """The question that lists queries, and what to ask it with: their parents. What has a root alone has none."""
+    parents = {parent for query in queries for parent in graph.objects(query, "dcterms:isPartOf")}
+    ids = sorted({ident for parent in parents for ident in graph.objects(parent, "ah:queryId")})
+    return f"statements-of-request with query_id={first_of(ids, _SHOWN)}" if ids else "ancestors"
+
+
+def _may_run_others(asked: Asked, query: str) -> bool:
+    """Whether a query called a procedure, which may have run others in the time that is asked for."""
+    graph = asked.graph
+    called = (thing for access in graph.accesses_of(query) for thing in graph.objects(access, "ah:accessedObject"))
+    if not any(graph.text(query, "ah:queryId") and graph.is_of_kind(thing, "Procedure") for thing in called):
+        return False
+    starts, ends = (
+        [in_utc(time) for time in graph.objects(query, term)] for term in ("prov:startedAtTime", "prov:endedAtTime")
+    )
+    return not starts or asked.has(*starts, *(ends or [max(starts) + _LONGEST]))
