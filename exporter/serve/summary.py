@@ -10,6 +10,7 @@ from flask import url_for
 from exporter.ask.notes.clones import INFERRED
 from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.lost_protection import LOST
+from exporter.ask.notes.policies import FORCED
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
@@ -49,6 +50,8 @@ OF_COLUMN: Final = {
 """The lines at the beginning of a page, by the part that answers each, if the page has it."""
 _FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
 """The columns with the names that a line has, the first one that there is."""
+_OF_PROTECTION: Final = (ENFORCED, FORCED, LOST)
+"""How the notes begin that the line on what protects something has, too."""
 _NAMED: Final = 4
 """How many names a line has."""
 
@@ -68,7 +71,8 @@ def summary_lines(
             make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
             cells = make(name, part.table)
             if name == "settings":
-                cells = [*cells, *(Cell(f". {note}") for note in part.table.notes if note.startswith((ENFORCED, LOST)))]
+                said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
+                cells = [*cells, *(Cell(f". {note}") for note in said)]
             if _may_lack(name, part.table):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.policies import FORCED
 from exporter.serve import server
 from exporter.serve.objects import FORMER
 from exporter.serve.periods import ENFORCED, settings
@@ -348,3 +349,13 @@ def _periods(site: Site, name: str) -> set[tuple[str | None, ...]]:
     assert thing is not None
     rows = settings(site, PageSubject(thing)).dicts()
     return {(row["set_name"], row["value"], (row["valid_until"] or "")[:10] or None) for row in rows}
+
+
+def test_a_page_says_that_another_mask_on_the_tag_may_have_taken_the_place_of_one(tmp_path: Path) -> None:
+    """By FORCE, which rows do not tell."""
+    other = {"maskingPolicies": {"D.S.M2": {"objectId": {"value": 901}, "subOperationType": "ADD"}}}
+    told = [changed(A, columns={"C": SET_PII}), changed(PII, **SET_MASK["C"]), changed(PII, **other), read(A)]
+    with pages_of(told, tmp_path) as client:
+        first = _text(client, "/object?name=D.S.A").partition("What cannot be known")[0]
+        assert f"{FORCED} Rows do not tell types" in first
+        assert "D.S.MASK on D.S.PII (D.S.M2 was set 2026-01-01" in first

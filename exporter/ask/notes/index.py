@@ -66,7 +66,7 @@ _NOTES: Final = (
     # tags, policies and grants
     Note(policies.enforced_but_not_set, only=("policy-coverage",)),
     Note(policies.masked_and_untagged, only=("policy-coverage",)),
-    Note(policies.perhaps_replaced, only=("policy-coverage", "unmasked-copies", "unmasked-reads")),
+    Note(policies.perhaps_replaced, _OURS, policies.OF_MASKS_BY_TAG),
     Note(policies.inherited_tags, only=policies.OF_INHERITED_TAGS),
     Note(policies.unknown_bodies, only=("enforced-policy",)),
     Note(no_policies.nothing_set, is_of_empty=True),

@@ -137,6 +137,11 @@ SELECT DISTINCT ?tag ?label ?former ?since ?until ?later ?later_since WHERE {
 ORDER BY ?label ?former ?later_since
 """
 """Masks on tags that had another one already."""
+OF_MASKS_BY_TAG: Final = ("page-settings", "policy-coverage", "unmasked-copies", "unmasked-reads")
+FORCED: Final = (
+    "A tag has a masking policy for each data type, and SET MASKING POLICY … FORCE replaces the one of its type."
+)
+"""How the note on them begins."""
 
 
 def perhaps_replaced(asked: Asked) -> Iterator[str]:
@@ -153,9 +158,8 @@ def perhaps_replaced(asked: Asked) -> Iterator[str]:
     ]
     if found:
         yield (
-            "A tag has a masking policy for each data type, and SET MASKING POLICY … FORCE replaces the one of its "
-            "type. Rows do not tell types, so these count as set, though another one may have taken their place, and "
-            f"no query enforced them since: {first_of(found, _SHOWN_TAGS)}."
+            f"{FORCED} Rows do not tell types, so these count as set, though another one may have taken their place, "
+            f"and no query enforced them since: {first_of(found, _SHOWN_TAGS)}."
         )
 
 
