@@ -112,3 +112,24 @@ def test_a_note_on_a_column_names_no_other_one(tmp_path: Path) -> None:
     graph = stories.told({"one": rows}, tmp_path)
     (note,) = [one for one in asked("tag-history", graph, object_name="D.S.A", column_name="D").notes if "a tag" in one]
     assert "D.S.A.D (object_id=2" in note
+
+
+def test_a_tag_that_was_dropped_is_told_to_its_history(tmp_path: Path) -> None:
+    """Not of one that was brought back, nor of another one of the name that was set since."""
+    again = {**PII, "objectId": 82}
+    on_b = changed(thing("B", 7), columns={"C": {"tags": {"G.T.PII": {"objectId": {"value": 82}}}}})
+    given = {
+        "dropped": [changed(PII, "CREATE"), TAGGED, changed(PII, "DROP"), changed(again, "CREATE"), on_b],
+        "undropped": [changed(PII, "CREATE"), TAGGED, changed(PII, "DROP"), changed(PII, "UNDROP")],
+    }
+    whole = stories.told(given, tmp_path)
+    for story, name, until, is_told in (
+        ("dropped", "D.S.A", {}, True),
+        ("dropped", "D.S.A", {"until": at(2.5)}, False),
+        ("dropped", "D.S.B", {}, False),
+        ("undropped", "D.S.A", {}, False),
+    ):
+        answer = asked("tag-history", stories.of(story, whole), object_name=name, column_name="C", **until)
+        assert len(answer.rows) == 1
+        told = [note for note in answer.notes if f"G.T.PII at {at(3)}" in note]
+        assert len(told) == is_told, (story, name, until)

@@ -68,6 +68,7 @@ _NOTES: Final = (
     Note(policies.masked_and_untagged, only=("policy-coverage",)),
     Note(policies.perhaps_replaced, _OURS, policies.OF_MASKS_BY_TAG),
     Note(policies.inherited_tags, only=policies.OF_INHERITED_TAGS),
+    Note(policies.dropped_tags, only=("tag-history",)),
     Note(policies.unknown_bodies, only=("enforced-policy",)),
     Note(no_policies.nothing_set, is_of_empty=True),
     Note(enforced_masks.reads_perhaps_masked, only=("agent-reads", "unmasked-reads")),

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import Lookups, Solution, iris, literals
-from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
+from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris, literals
+from exporter.ask.notes.asked import MOST, POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag
 from exporter.ask.notes.successors import asked_things, names_in_time
+from exporter.ask.parameters import as_text
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
 
@@ -169,6 +171,24 @@ def _is_tag_of(asked: Asked, tag: str) -> bool:
     marks = (mark for form in (tag, *graph.same_names(tag)) for mark in graph.subjects("ah:elementObject", form))
     tagged = {thing for mark in marks for thing in graph.objects(mark, "ah:settingOn")}
     return not tagged.isdisjoint(asked.things) or not tagged.isdisjoint(row["whole"] for row in tagged_wholes(asked))
+
+
+def dropped_tags(asked: Asked) -> Iterator[str]:
+    """For ``tag-history``, whose rows are what was set and unset: when tags of the answer were dropped, which ends them
+    on all that has them.
+    """
+    graph, found = asked.graph, dict[str, datetime]()
+    accounts = {holder.account for thing in asked.asked_objects for holder in graph.names_of(thing)}
+    for row in islice(asked.answer.dicts(), MOST):
+        time, name = in_utc(row["query_start_time"] or ""), row["tag_name"] or ""
+        for holder in graph.holders(name) if row["operation"] != "DROP" else ():
+            if holder.domain == "Tag" and holder.account in accounts and holder.holds(time):
+                dropped = graph.dropped_at(holder.iri, asked.until or LATE)
+                if dropped is not None and dropped > time:
+                    found[name] = dropped
+    if found:
+        tags = [f"{name} at {as_text(time)}" for name, time in sorted(found.items())]
+        yield f"A tag that is dropped ends on all that has it, without a row here: {first_of(tags, _SHOWN_TAGS)}."
 
 
 # --- tags that objects and columns have from what they are in ---------------------------------------------------------
