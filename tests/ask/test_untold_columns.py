@@ -59,6 +59,8 @@ STORIES: Final[dict[str, list[Json]]] = {
                        copied(TWO, D), read(B)],
     "without-read-columns": [PROTECTED, copied(A, C), wrote({**A, "columns": []}, B), read(C)],
     "deleted": [PROTECTED, copied(A, C), {**read(A), "objects_modified": [{**A, "columns": []}]}, read(C)],
+    # DELETE FROM B WHERE …
+    "emptied": [copied(A, B), {**read(B, "ETL"), "objects_modified": [BARE]}, copied(B, C)],
     "every-column": [PROTECTED, copied(A, B), copied(A, C), read(B)],
 }  # fmt: skip
 OF_A: Final = {"object_name": "D.S.A", "column_name": "C"}
@@ -105,6 +107,8 @@ def test_a_single_step_is_told(whole: Store) -> None:
         ("constant", {"object_name": "D.S.B", "column_name": "C"}),
         ("other-column", {"object_name": "D.S.B", "column_name": "C"}),
         ("later", {"object_name": "D.S.C", "column_name": "C"}),
+        ("emptied", {"object_name": "D.S.B", "column_name": "C"}),
+        ("emptied", {"object_name": "D.S.C", "column_name": "C"}),
         ("loaded", {"object_name": "D.S.B", "column_name": "C", "at": at(0.5)}),
     ],
 )

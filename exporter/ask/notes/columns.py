@@ -181,11 +181,16 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
             meant = [part for part in parts if part in reached]
         else:
             meant = [part for part in parts if not names or names & _names_of_column(graph, part)]
-        sources = list(graph.objects(made, "prov:wasDerivedFrom"))
+        thing = graph.text(made, "prov:specializationOf") or ""
+        sources = [  # what a DELETE reads of its own table fills no column
+            one
+            for one in graph.objects(made, "prov:wasDerivedFrom")
+            if thing not in graph.objects(one, "prov:specializationOf")
+        ]
         is_all_untold = not parts or (not asked.answer.rows and not any(_has_source(graph, part) for part in parts))
         is_untold = not all(_has_source(graph, part) for part in meant)
         if sources and (is_all_untold or (is_untold and _reads_a_whole(graph, made, sources))):
-            yield made, graph.text(made, "prov:specializationOf") or ""
+            yield made, thing
 
 
 def _wholes(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
