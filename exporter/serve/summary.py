@@ -10,6 +10,7 @@ from flask import url_for
 from exporter.ask.notes.clones import INFERRED
 from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.lost_protection import LOST
+from exporter.ask.notes.made_anew import MADE_ANEW
 from exporter.ask.notes.policies import FORCED
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
@@ -50,7 +51,7 @@ OF_COLUMN: Final = {
 """The lines at the beginning of a page, by the part that answers each, if the page has it."""
 _FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
 """The columns with the names that a line has, the first one that there is."""
-_OF_PROTECTION: Final = (ENFORCED, FORCED, LOST)
+_OF_PROTECTION: Final = (ENFORCED, FORCED, LOST, MADE_ANEW)
 """How the notes begin that the line on what protects something has, too."""
 _NAMED: Final = 4
 """How many names a line has."""

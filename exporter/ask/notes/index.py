@@ -19,6 +19,7 @@ from exporter.ask.notes import (
     incomplete,
     left_out,
     lost_protection,
+    made_anew,
     no_policies,
     object_names,
     places,
@@ -82,6 +83,7 @@ _NOTES: Final = (
     Note(lost_protection.lost_masks, _OURS, lost_protection.OF_MASKS),
     Note(lost_protection.lost_tags, _OURS, lost_protection.OF_TAGS),
     Note(lost_protection.lost_policies, _OURS, lost_protection.OF_POLICIES),
+    Note(made_anew.made_anew, _OURS, made_anew.OF_SETTINGS),
     # what the names, queries and reads in an answer mean
     Note(object_names.several_accounts),
     Note(incomplete.nested_statements, only=("statements-of-request",)),

@@ -262,7 +262,7 @@ def lost_policies(asked: Asked) -> Iterator[str]:
 
 def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Iterator[str]:
     columns = asked.match_names("column_name")
-    things = _things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
+    things = things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
     every = (one for holders in holders_by_name(asked, things) for one in _without(asked, holders, property_))
     found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
     found = [one for one in found if one.columns]
@@ -274,7 +274,7 @@ def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Itera
         )
 
 
-def _things_with(asked: Asked, class_: str) -> set[str]:
+def things_with(asked: Asked, class_: str) -> set[str]:
     """The objects that are asked for; if it is all, what has or had such a setting, or an enforced policy."""
     if asked.values("object_name", "object_id", "object"):
         return asked.asked_objects
