@@ -145,10 +145,10 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
             f"{_BY_DAY} {asked.name} leaves out queries that only read. They are in the events, and in a graph of "
             "--reads full." + _LATE * (asked.name == "end-up")
         )
-    elif asked.question.daily_reads == "rows by day":
+    elif asked.question.daily_reads == "rows by day" and asked.answer.rows:
         yield (
-            f"{_BY_DAY} a row without query_id stands for a user's reads of an object on a day, at the time of the "
-            "first."
+            f"{_BY_DAY} a row without query_id stands for reads of an object on a day by a user in one role, at the "
+            "time of the first."
         )
     if asked.name == AGENT_READS:
         yield (
