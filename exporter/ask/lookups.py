@@ -188,8 +188,12 @@ class Lookups:
     def starts(self, accesses: Iterable[str]) -> Iterator[datetime]:
         """When the reads with these accesses started; of reads by day, the first and the last one."""
         for read in {read for access in accesses for read in self.reads_with(access)}:
-            for time in ("prov:startedAtTime", "ah:lastStartedAtTime"):
-                yield from map(in_utc, self.objects(read, time))
+            yield from self.starts_of(read)
+
+    def starts_of(self, reads: str) -> list[datetime]:
+        """When a query started; of reads by day, the first and the last one."""
+        terms = ("prov:startedAtTime", "ah:lastStartedAtTime")
+        return [in_utc(time) for term in terms for time in self.objects(reads, term)]
 
     def read_times(self, thing: str) -> Iterator[datetime]:
         """When the reads of an object started; of reads by day, the first and the last one."""

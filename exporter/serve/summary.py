@@ -11,6 +11,7 @@ from exporter.ask.notes.clones import INFERRED
 from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.lost_protection import LOST
 from exporter.ask.notes.made_anew import MADE_ANEW
+from exporter.ask.notes.places import SAME_PLACE
 from exporter.ask.notes.policies import FORCED
 from exporter.serve.periods import ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
@@ -49,6 +50,8 @@ OF_COLUMN: Final = {
     "settings": "What protects it",
 }
 """The lines at the beginning of a page, by the part that answers each, if the page has it."""
+_OF_DATA: Final = ("behind", "end-up", "readers", "sources", "writers")
+"""The lines on where data came from and went."""
 _FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
 """The columns with the names that a line has, the first one that there is."""
 _OF_PROTECTION: Final = (ENFORCED, FORCED, LOST, MADE_ANEW)
@@ -74,7 +77,7 @@ def summary_lines(
             if name == "settings":
                 said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
                 cells = [*cells, *(Cell(f". {note}") for note in said)]
-            if _may_lack(name, part.table):
+            if _may_lack(name, part.table.notes, common):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)
         else:
@@ -86,9 +89,12 @@ def summary_lines(
             yield SummaryLine(title, name, [Cell(" ".join([*words, *own[:1], *more]))])
 
 
-def _may_lack(name: str, table: Table) -> bool:
+def _may_lack(name: str, own: Sequence[str], common: Sequence[str]) -> bool:
     """Whether notes say that a part with rows does not have all, as the reader of its line has to know."""
-    return bool(table.notes) if name == "unmasked-reads" else any(NOT_BY_COLUMN in note for note in table.notes)
+    if name == "unmasked-reads":
+        return bool(own)
+    is_elsewhere = name in _OF_DATA and any(note.startswith(SAME_PLACE) for note in [*own, *common])
+    return is_elsewhere or any(NOT_BY_COLUMN in note for note in own)
 
 
 def _settings_in_force(_: str, table: Table) -> list[Cell]:

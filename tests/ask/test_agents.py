@@ -238,18 +238,25 @@ def test_what_the_call_of_an_agent_ran_is_told(tmp_path: Path) -> None:
         assert not any("Within queries" in note for note in asked(graph, **given).notes)
 
 
+CALLED: Final = {
+    "objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("called", [[CALLED], []], ids=["call", "request of several statements"])
 @pytest.mark.parametrize("reads", ["full", "daily"])
-def test_what_the_call_of_an_agent_read_is_not_among_reads_by_day(tmp_path: Path, reads: str) -> None:
+def test_what_the_call_of_an_agent_read_is_not_among_reads_by_day(
+    tmp_path: Path, reads: str, called: list[Json]
+) -> None:
     """It only read, so it has no node: the note is about the CALL. Nobody knows how long that took."""
-    call = {"objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR"}
     rows = [
         read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]),
-        read(2, [call]),
-        read(4, [call], agents_info=[CORTEX]),
+        read(2, called),
+        read(4, called, agents_info=[CORTEX]),
         read(5, [of(TABLE, "MAIL")], parent_query_id="q4", root_query_id="q4"),
     ]
     graph = exported(tmp_path, rows, "--reads", reads)
-    said = "what ran within a CALL of an agent, only read something, and does not name the agent itself"
+    said = "what ran within a CALL, block or request of an agent, only read something, and does not name the agent"
     for given, is_told in (
         ({}, True),
         ({"agent_name": "D.S.HELPER"}, True),
@@ -264,8 +271,7 @@ def test_what_the_call_of_an_agent_read_is_not_among_reads_by_day(tmp_path: Path
 
 def test_no_call_of_an_agent_is_told_where_there_is_none(tmp_path: Path) -> None:
     """The CALL names no agent, and what reads for one calls nothing."""
-    call = {"objectDomain": "Procedure", "objectName": "D.S.LOAD", "argumentSignature": "()", "dataType": "VARCHAR"}
-    rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [call])]
+    rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [CALLED])]
     graph = exported(tmp_path, rows, "--reads", "daily")
     assert not any("CALL" in note for note in asked(graph).notes)
 

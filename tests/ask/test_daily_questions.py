@@ -24,10 +24,11 @@ from exporter.ask.parameters import bind
 from exporter.ask.questions import ask, find, questions, select, with_objects_found
 from exporter.cli import main
 from exporter.graph.store import load
-from tests.ask import dense_histories
+from tests.ask import dense_histories, stories
 from tests.ask.drawn import together
 from tests.ask.drawn_parameters import ASKED_TOGETHER, PLANNED_LONG, found, given_of, values_of, whose
 from tests.ask.plain_history import History
+from tests.ask.test_names import SET_MASK, asked, changed, copied, read, thing
 from tests.exports import export, ndjson
 
 if TYPE_CHECKING:
@@ -394,3 +395,34 @@ def test_a_query_of_several_tables_with_one_name_counts_once_for_each(tmp_path: 
         alone = ask(store, found("column-readers"), {"object_id": "1", "column_name": "C"})
         assert [row[:2] for row in alone.rows] == [("ANA", "2")]
         assert said not in " ".join(alone.notes)
+
+
+# --- masks that change within a day -----------------------------------------------------------------------------------
+
+_UNMASK: Final = {"C": {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}}
+_A, _COPY = thing("A", 1), thing("COPY", 2)
+_AROUND: Final = {
+    # none at the first and the last read
+    "set-between": [read(_A), changed(_A, columns=SET_MASK), read(_A), changed(_A, columns=_UNMASK), read(_A)],
+    "set-before": [changed(_A, columns=SET_MASK), read(_A), read(_A), changed(_A, columns=_UNMASK)],
+    "set-after": [read(_A), read(_A), changed(_A, columns=SET_MASK)],
+    "enforced": [read(_A, masked=True), changed(_A, columns=SET_MASK), read(_A, masked=True)],
+    "on-the-copy": [
+        changed(_A, columns=SET_MASK), copied(_A, _COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
+        changed(_COPY, columns=_UNMASK), read(_COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", _AROUND)
+def test_reads_between_the_first_and_the_last_of_a_day_are_told_where_masks_changed(story: str, tmp_path: Path) -> None:
+    """Each query of a story is a minute later, on one day: alike reads of a user are one node with two times."""
+    rows = _AROUND[story]
+    full, daily = (stories.told({"one": rows}, tmp_path, "--replace", "--reads", mode) for mode in ("full", "daily"))
+    name = "COPY" if story == "on-the-copy" else "A"
+    for question in ("unmasked-reads", "unmasked-copies"):
+        assert not any("masks were set or ended" in note for note in asked(question, full).notes)
+        notes = [note for note in asked(question, daily).notes if "masks were set or ended" in note]
+        assert [f": D.S.{name} on 2026-01-01. A graph" in note for note in notes] == [True] * (
+            story in {"set-between", "on-the-copy"}
+        )

@@ -16,6 +16,7 @@ from exporter.model.identifiers import match_name
 _SHOWN: Final = 3
 _WITHIN: Final = ("dcterms:isPartOf", "ah:rootQuery")
 """From a query to its parent and its root."""
+_DONE: Final = ("ah:hasChange", "ah:madeVersion")
 _LONGEST: Final = timedelta(days=2)
 """A statement whose end is not known may run as long: Snowflake's default (STATEMENT_TIMEOUT_IN_SECONDS)."""
 
@@ -40,8 +41,8 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
         calls = {query for query in own | within if _may_run_others(asked, query)}
         if calls:
             yield (
-                "This graph has reads by day (export --reads daily): what ran within a CALL of an agent, only read "
-                "something, and does not name the agent itself, is not in the answer: "
+                "This graph has reads by day (export --reads daily): what ran within a CALL, block or request of an "
+                "agent, only read something, and does not name the agent itself, is not in the answer: "
                 f"{queries_in_words(graph, calls)}. A graph of --reads full tells."
             )
 
@@ -71,10 +72,15 @@ def _listed_by(graph: Lookups, queries: Iterable[str]) -> str:
 
 
 def _may_run_others(asked: Asked, query: str) -> bool:
-    """Whether a query called a procedure, which may have run others in the time that is asked for."""
+    """Whether a query called a procedure, or its row says nothing of it, as of a block or a request of several
+    statements: it may have run others in the time that is asked for.
+    """
     graph = asked.graph
-    called = (thing for access in graph.accesses_of(query) for thing in graph.objects(access, "ah:accessedObject"))
-    if not any(graph.text(query, "ah:queryId") and graph.is_of_kind(thing, "Procedure") for thing in called):
+    accesses = list(graph.accesses_of(query))
+    called = (thing for access in accesses for thing in graph.objects(access, "ah:accessedObject"))
+    says_nothing = not accesses and not any(any(graph.objects(query, term)) for term in _DONE)
+    may_run = says_nothing or any(graph.is_of_kind(thing, "Procedure") for thing in called)
+    if not may_run or graph.text(query, "ah:queryId") is None:
         return False
     starts, ends = (
         [in_utc(time) for time in graph.objects(query, term)] for term in ("prov:startedAtTime", "prov:endedAtTime")
