@@ -39,7 +39,7 @@ def same_places(asked: Asked) -> Iterator[str]:
     own = {thing: set(map(_folder, graph.objects(thing, "ah:locationUrl"))) for thing in sorted(things)}
     places = _Places(graph.every("ah:locationUrl") if any(own.values()) else ())
     for thing, folders in own.items():
-        for url, how in places.near(folders):
+        for url, how in islice(places.near(folders), MOST):
             for other in sorted(set(graph.with_text("ah:locationUrl", url)) - things - found.keys()):
                 if _has_use(asked, thing, other):
                     found[other] = f"{asked.label(other)} ({how} {asked.label(thing)})"
