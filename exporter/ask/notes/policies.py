@@ -7,10 +7,11 @@ which it was enforced show that it was in force.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from itertools import islice
-from typing import Final
+from itertools import islice, product
+from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
@@ -121,24 +122,6 @@ ORDER BY ?label
 
 # --- masks of one tag -------------------------------------------------------------------------------------------------
 
-_EXCHANGED: Final = """\
-SELECT DISTINCT ?tag ?label ?former ?since ?until ?later ?later_since WHERE {
-  ?before ah:property "maskingPolicies" ; ah:settingOn ?tag ; ah:elementObject ?former_mask ; ah:validFrom ?since .
-  ?tag ah:domain "Tag" ; rdfs:label ?label .
-  ?after ah:property "maskingPolicies" ; ah:settingOn ?tag ; ah:elementObject ?later_mask ; ah:validFrom ?later_since .
-  OPTIONAL { ?before ah:validUntil ?until }
-  FILTER(?former_mask != ?later_mask && ?since < ?later_since && COALESCE(?later_since < ?until, true))
-  # Enforced later, it is still there.
-  FILTER NOT EXISTS {
-    ?enforcement ah:policy ?former_mask .
-    ?query ah:enforced ?enforcement ; prov:startedAtTime|ah:lastStartedAtTime ?time
-    FILTER(?time > ?later_since)
-  }
-  ?former_mask rdfs:label ?former . ?later_mask rdfs:label ?later .
-}
-ORDER BY ?label ?former ?later_since
-"""
-"""Masks on tags that had another one already."""
 OF_MASKS_BY_TAG: Final = ("page-settings", "policy-coverage", "unmasked-copies", "unmasked-reads")
 FORCED: Final = (
     "A tag has a masking policy for each data type, and SET MASKING POLICY … FORCE replaces the one of its type."
@@ -150,19 +133,54 @@ def perhaps_replaced(asked: Asked) -> Iterator[str]:
     """A note on masks in the answer that another one on their tag may have replaced: a tag has one for each data type,
     and SET MASKING POLICY … FORCE replaces that of its type, which rows do not tell.
     """
-    is_of_one_time = asked.name == POLICY_COVERAGE
-    found = [
-        f"{row['former']} on {row['label']} ({row['later']} was set {row['later_since']})"
-        for row in asked.graph.select(_EXCHANGED)
-        if holds(row, asked.times("at")) or not is_of_one_time
-        if asked.until is None or datetime.fromisoformat(row["later_since"]) <= asked.until
-        if not asked.things or _is_tag_of(asked, row["tag"])
-    ]
+    times = asked.times("at") if asked.name == POLICY_COVERAGE else []
+    found = sorted(
+        f"{one.former} on {one.tag} ({one.later} was set {one.since})"
+        for one in _exchanged(asked.graph)
+        if asked.name != POLICY_COVERAGE or holds({"since": one.since, "until": one.until}, times)
+        if asked.until is None or in_utc(one.since) <= asked.until
+        if not asked.things or _is_tag_of(asked, one.iri)
+    )
     if found:
         yield (
             f"{FORCED} Rows do not tell types, so these count as set, though another one may have taken their place, "
             f"and no query enforced them since: {first_of(found, _SHOWN_TAGS)}."
         )
+
+
+class _Exchanged(NamedTuple):
+    """A mask on a tag that was set when the tag had another one: the names, since when the tag has both, and until when
+    the former one counts, empty if it still does. ``iri``: of the tag.
+    """
+
+    iri: str
+    tag: str
+    former: str
+    later: str
+    since: str
+    until: str
+
+
+def _exchanged(graph: Lookups) -> Iterator[_Exchanged]:
+    """The masks that count though another one was set on their tag, and that no query enforced since."""
+    on_tags = defaultdict[str, list[tuple[str, str, str]]](list)
+    for setting in graph.with_text("ah:property", "maskingPolicies"):
+        since, until = (graph.text(setting, term) or "" for term in ("ah:validFrom", "ah:validUntil"))
+        for thing in graph.objects(setting, "ah:settingOn") if since else ():
+            if graph.text(thing, "ah:domain") == "Tag":
+                on_tags[thing] += [(mask, since, until) for mask in graph.objects(setting, "ah:elementObject")]
+    for tag, masks in on_tags.items():
+        for (former, begin, until), (later, since, _) in product(masks, masks):
+            is_set_between = in_utc(begin) < in_utc(since) and (not until or in_utc(since) < in_utc(until))
+            if former != later and is_set_between and not _is_enforced_after(graph, former, in_utc(since)):
+                yield _Exchanged(tag, graph.label(tag), graph.label(former), graph.label(later), since, until)
+
+
+def _is_enforced_after(graph: Lookups, mask: str, time: datetime) -> bool:
+    """Whether a query enforced a mask later, so that it was still there."""
+    enforcements = graph.subjects("ah:policy", mask)
+    queries = (query for one in enforcements for query in graph.subjects("ah:enforced", one))
+    return any(start > time for query in queries for start in graph.starts_of(query))
 
 
 def _is_tag_of(asked: Asked, tag: str) -> bool:
