@@ -107,7 +107,7 @@ def _edit(text: str, prop: ContractColumn, names: list[str]) -> _Edit:
         begin, end = value.start_mark.index, value.end_mark.index
         return begin, end, flow if text[begin - 1 : begin].isspace() else f" {flow}"
     if prop.node.flow_style:
-        return _before_closing(text, prop.node, f"{SOURCES}: {flow}", bool(prop.node.value))
+        return _before_closing(text, prop.node, f"{SOURCES}: {flow}", has_more=bool(prop.node.value))
     indent = " " * prop.node.value[0][0].start_mark.column
     line = _line_end(text)
     block = f"{SOURCES}:{line}" + f"{line}".join(f"{indent}  - {name}" for name in names)
@@ -123,13 +123,13 @@ def _edit(text: str, prop: ContractColumn, names: list[str]) -> _Edit:
 def _longer(text: str, value: yaml.SequenceNode, names: list[str]) -> _Edit:
     """A list with more names."""
     if value.flow_style:
-        return _before_closing(text, value, ", ".join(names), bool(value.value))
+        return _before_closing(text, value, ", ".join(names), has_more=bool(value.value))
     indent = " " * value.start_mark.column
     position = _end_of_line(text, value.value[-1].end_mark.index)
     return position, position, "".join(f"{_line_end(text)}{indent}- {name}" for name in names)
 
 
-def _before_closing(text: str, node: yaml.CollectionNode, new: str, has_more: bool) -> _Edit:  # noqa: FBT001
+def _before_closing(text: str, node: yaml.CollectionNode, new: str, *, has_more: bool) -> _Edit:
     """Before the bracket that ends a list or mapping that is written in one line."""
     position = node.end_mark.index - 1
     before = text[:position].rstrip()

@@ -100,7 +100,7 @@ def notes(store: Store, question: str, **given: str) -> str:
         ({}, False),
     ],
 )
-def test_times_outside_of_the_record(store: Store, given: dict[str, str], is_outside: bool) -> None:  # noqa: FBT001
+def test_times_outside_of_the_record(store: Store, given: dict[str, str], *, is_outside: bool) -> None:
     told = notes(store, "when-accessed", object_name="D.S.A", **given)
     wanted = "The record covers 2026-03-01T06:00:00Z to 2026-03-07T06:00:00Z: "
     assert (wanted in told) == is_outside

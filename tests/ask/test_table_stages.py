@@ -110,7 +110,7 @@ def test_the_stage_is_found_by_the_later_name_of_its_table(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("hour", "is_told"), [("05", True), ("07", False)])
-def test_a_table_whose_stage_was_read_may_be_in_use(hour: str, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_a_table_whose_stage_was_read_may_be_in_use(hour: str, *, is_told: bool, tmp_path: Path) -> None:
     """Who drops the table drops the files in its stage."""
     got = row(5, direct_objects_accessed=[STAGE], base_objects_accessed=[STAGE], objects_modified=[FILE])
     answer = ask(graph_of(tmp_path, got), find("unused-objects"), {"since": f"2026-01-05T{hour}:00:00Z"})
@@ -153,7 +153,7 @@ def test_names_of_the_stage_are_not_told_of_the_table(tmp_path: Path) -> None:
         ("lineage-as-of", {"object_name": "D.S.A2", "at": str(GOT["query_start_time"])}, True),
     ],
 )
-def test_the_stage_lost_a_name_when_its_table_did(question: str, given: Json, is_told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_the_stage_lost_a_name_when_its_table_did(question: str, given: Json, *, is_told: bool, tmp_path: Path) -> None:
     store = graph_of(tmp_path, RENAMED, MADE, GOT)
     answer = ask(store, find(question), {**given, "domain": "Stage"})
     told = [note for note in answer.notes if note.startswith("The stage of a table")]

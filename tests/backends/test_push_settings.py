@@ -184,7 +184,7 @@ def test_redirects_are_not_followed(events: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("append", [True, False])
-def test_file(append: bool, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
+def test_file(*, append: bool, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings(tmp_path, type="file", log_file_path=str(tmp_path / "lineage"), append=append)
     assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
     files = sorted(tmp_path.glob("lineage*"))

@@ -174,9 +174,7 @@ def without_id_of(name: str, row: Json) -> Json:
 
 @pytest.mark.parametrize(("name", "with_history"), [(loads.TEMPORARY, True), (loads.HELPERS[0], False)])
 def test_helpers_of_one_name_without_ids_are_not_bridged_into_each_other(
-    name: str,
-    with_history: bool,  # noqa: FBT001
-    tmp_path: Path,
+    name: str, *, with_history: bool, tmp_path: Path
 ) -> None:
     rows, lines = of_two_sessions(name, with_history=with_history)
     rows = [without_id_of(name, row) for row in rows]
@@ -423,7 +421,7 @@ def test_names_of_dbt_fivetran_and_airbyte(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("toml", "holds"), [("off", False), ("PL*N", True), ("M.PLAIN", True), ("X.PLAIN", False)])
-def test_the_setting(toml: str, holds: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_the_setting(toml: str, *, holds: bool, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text(f'[lineage]\nhelpers = "{toml}"\n', encoding="utf-8")
     assert is_bridged(of_night(tmp_path, [], night(), "--config", str(settings))) == holds
