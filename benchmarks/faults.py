@@ -12,7 +12,6 @@ import argparse
 import os
 import re
 import resource
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.kills import EXPORTER, ROOT, backend, export, must, output, promise, pushing, rows, writing
-from benchmarks.victims import DAEMON, JAVA, seen
+from benchmarks.victims import DAEMON, JAVA, kill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,7 +178,7 @@ def spark(given: Path, out: Path, victim: str) -> str:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = export(given, out, "--replace", engine="spark")
     with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        os.kill(seen(process.pid, victim, out), signal.SIGKILL)
+        kill(process.pid, victim, out)
         words = process.communicate()[1]
     promise(process.returncode == 4, f"exit {process.returncode}: {words}")
     told = said(subprocess.CompletedProcess(command, 4, "", words))

@@ -1,7 +1,10 @@
-"""Finds the processes that work for an export on Spark by their role, to kill one of them."""
+"""Kills one of the processes that work for an export on Spark, by their role."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,25 +17,31 @@ _WAIT: Final = 120.0
 """Seconds in which such a process has to appear."""
 
 
-def seen(above: int, what: str, out: Path) -> int:
-    """The number of a process below another: Spark's own (JAVA), or a worker (DAEMON), a child of the daemon that makes
-    them; once the outputs of the export to ``out`` are being made.
+def kill(above: int, what: str, out: Path) -> None:
+    """Kills a process below another: Spark's own (JAVA), or a worker (DAEMON), a child of the daemon that makes them;
+    once the outputs of the export to ``out`` are being made.
     """
     until = time.monotonic() + _WAIT
     while time.monotonic() < until:
-        found = [number for number in _below(above) if what in _name(number)]
         # A program that Java starts is called Java, too, until it runs: Java itself is not below a Java.
-        workers = [number for number in found if (what in _name(_parent(number))) == (what == DAEMON)]
+        workers = [
+            number
+            for number, parent in _below(above)
+            if what in _name(number) and (what in _name(parent)) == (what == DAEMON)
+        ]
         if workers and list(out.parent.glob(f".{out.name}.*/.work/outputs*")):
-            return workers[-1]
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself: another one
+                os.kill(workers[-1], signal.SIGKILL)
+                return
         time.sleep(0.02)
     raise TimeoutError(f"no {what} was seen")
 
 
-def _below(above: int) -> Iterator[int]:
+def _below(above: int) -> Iterator[tuple[int, int]]:
+    """Processes below another, each with its parent at that moment: one that ends has none any more."""
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and _parent(int(path.name)) == above:
-            yield int(path.name)
+            yield int(path.name), above
             yield from _below(int(path.name))
 
 
