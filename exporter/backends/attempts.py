@@ -141,7 +141,8 @@ class AttemptResult:
 class Attempts:
     """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
     an event is tried again while the backend does not answer. ``on_silent``: called with the reason when it no longer
-    answers, once until it does again.
+    answers, once until it does again. ``taken_late``: the fingerprints of events that an earlier push had set aside,
+    and that were taken now: for the ledger they are still being sent, until it has what has to follow them.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
@@ -150,6 +151,7 @@ class Attempts:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
         self._patience, self._on_silent = patience, on_silent
         self._taken, self._is_silent = 0, False
+        self.taken_late: list[str] = []
 
     def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
         """Sends one event until it is accepted or the tries are used up; ``line``: its text. The ledger records it as
@@ -170,7 +172,10 @@ class Attempts:
         except Stopped:
             return AttemptResult()
         finally:
-            self._ledger.write(sign, item.mark)
+            if sign == WAS_TAKEN and item.mark in self._ledger.refused:
+                self.taken_late.append(item.mark)
+            else:
+                self._ledger.write(sign, item.mark)
         for record in fitted.records:
             self._ledger.write(*record)
         if fitted.lost:

@@ -306,6 +306,11 @@ class _Push:
             say(f"{name} did not accept all events: {why}; {self.counts.left:,} are left for the next push")
         if self._problem:
             say(f"{name}: {self._problem}")
+        if self._delivery.resent:
+            say(
+                f"{self._delivery.resent:,} delivered events were sent again: events that were set aside before, and "
+                "are accepted now, belong before them"
+            )
         if self._delivery.reduced:
             say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
         return interrupted

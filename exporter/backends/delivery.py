@@ -15,7 +15,7 @@ import json
 import queue
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.backends.attempts import AttemptResult, Attempts, Pace
 from exporter.backends.event import Json, facet, thing_of
-from exporter.backends.ledger import Ledger
+from exporter.backends.ledger import SENDING, TAKEN, Ledger
 from exporter.backends.secrecy import AnswerKind, BackendAnswer
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class _Failure(NamedTuple):
 
 class Delivery:
     """Sends the events of an index. ``why``: the reason why it stopped before the end, None if it did not. ``fault``:
-    of the program, which ended it.
+    of the program, which ended it. ``resent``: how many delivered events had to follow others that earlier pushes
+    had set aside, and that were taken now.
     """
 
     def __init__(self, index: Index, attempts: Attempts, ledger: Ledger, pace: Pace, *, is_parallel: bool) -> None:
@@ -124,12 +125,13 @@ class Delivery:
         self.why: str | None = None
         self.fault: Exception | None = None
         self.refusals: Counter[str] = Counter()
-        self.reduced = 0
+        self.reduced, self.resent = 0, 0
         self._order, self._done = Order(), queue.SimpleQueue[Future[AttemptResult]]()
         self._waiting: dict[OrderNode, tuple[Item, bytes, Json]] = {}
         self._running: dict[Future[AttemptResult], tuple[OrderNode, Item]] = {}
         self._unfinished, self._bytes = 0, 0
         self._suspects: list[_Failure] = []
+        self._marks_set_aside = set[str]()
         self._last_success = time.monotonic()
 
     def run(self, counts: PushCounts, show: Callable[[PushCounts, Index], None], concurrency: int) -> None:
@@ -160,8 +162,23 @@ class Delivery:
             counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
     def _send_all(self) -> None:
+        self._send(self._index.items())
+        late = self._attempts.taken_late
+        if late and not self._pace.stopped.is_set():
+            refused = {*self._marks_set_aside, *(suspect.item.mark for suspect in self._suspects)}
+            again, before = self._index.follow({*late}, refused)
+            for sign, marks in ((SENDING, again), (TAKEN, late)):  # in this order: a stopped push continues
+                for mark in marks:
+                    self._ledger.write(sign, mark)
+            self.resent = len(again)
+            self._counts.already_delivered -= before
+            self._counts.delivered -= len(again) - before
+            self._send(self._index.items())
+
+    def _send(self, items: Iterable[Item]) -> None:
+        """Starts each of the events when its time has come, and waits for all."""
         was_run: bool | None = None
-        for item in self._index.items():
+        for item in items:
             self._await_results(0 if item.is_run != was_run else _WINDOW - 1, _WINDOW_BYTES)
             was_run = item.is_run
             if self._pace.stopped.is_set():
@@ -172,7 +189,7 @@ class Delivery:
             self._unfinished += 1
             self._bytes += item.size
             self._waiting[node] = (item, line, event)
-            if self._order.add(node):
+            if not self._is_parallel or self._order.add(node):  # one after the other is in order by itself
                 self._start(node)
         self._await_results(0, 0)
 
@@ -205,7 +222,7 @@ class Delivery:
         if result.answer is not None:
             self._classify(_Failure(item, result.answer, result.tries))
         self._show(self._counts, self._index)
-        for follower in self._order.done(node):
+        for follower in self._order.done(node) if self._is_parallel else ():
             if not self._pace.stopped.is_set():
                 self._start(follower)
 
@@ -252,6 +269,7 @@ class Delivery:
 
     def _set_aside(self, failed: _Failure) -> None:
         self._counts.set_aside += 1
+        self._marks_set_aside.add(failed.item.mark)
         self.refusals[failed.answer.text[:100]] += 1
         event = json.loads(self._index.line(failed.item))
         record = {"answer": failed.answer.text, "tries": failed.tries, "event": event}

@@ -8,7 +8,9 @@ Backends take the last event to arrive for the present state, and a parent that 
 
 So a row that comes late makes an event that belongs before others that were delivered. Sent alone, it would bring back
 a table that was dropped since, or remove columns that were added since. Therefore, for each dataset that such an event
-names, the last event that writes it, and the last that names it, are sent again after it.
+names, the last event that writes it, and the last that names it, are sent again after it, and the last run of its job.
+So are they after an event
+that the backend refused at first, once it takes it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from itertools import dropwhile
@@ -311,28 +313,62 @@ class Index(AbstractContextManager["Index"]):
 
     def send_again(self, delivered: Delivered) -> list[str]:
         """Unmarks delivered events that one still to be sent would overtake; returns their fingerprints. Events that
-        were set aside overtake nothing, since otherwise each push would send the same events again.
+        were set aside overtake nothing as long as they are refused, since otherwise each push would send the same
+        events again: see :meth:`follow`.
+        """
+        marks = self._followers(lambda mark, is_settled: None if mark in delivered.refused else bool(is_settled))
+        self._unmark(marks)
+        return marks
+
+    def follow(self, taken: Collection[str], refused: Collection[str]) -> tuple[list[str], int]:
+        """For the end of a push that has delivered all but ``refused``: leaves only those events to be sent that have
+        to follow ``taken``, which earlier pushes had set aside. Returns their fingerprints, and how many of them were
+        delivered by earlier pushes.
+        """
+        marks = self._followers(lambda mark, is_settled: bool(is_settled) if is_settled or mark in taken else None)
+        if marks:  # what earlier pushes delivered: the last ones can be of this push
+            marks = self._followers(lambda mark, _: None if mark in refused else mark not in taken)
+        before = self._unmark(marks)
+        self._db.execute("INSERT OR IGNORE INTO ledger SELECT '+', mark FROM chosen WHERE NOT is_settled")
+        self._unmark(marks)
+        return marks, before
+
+    def _followers(self, is_delivered: Callable[[str, int], bool | None]) -> list[str]:
+        """The fingerprints of the delivered events that have to follow those that are not. ``is_delivered``: by its
+        fingerprint, and whether the ledger has it; None if an event does not count.
         """
 
-        def tail() -> Iterator[tuple[int, int, int, str, int]]:
+        def tail() -> Iterator[tuple[int, int, int, str, bool]]:
             """The events from the first one on that is not delivered."""
-            rows = (row for row in self._db.execute(_TAIL) if row[3] not in delivered.refused)
-            return dropwhile(itemgetter(4), rows)
+            return dropwhile(itemgetter(4), counted())
+
+        def counted() -> Iterator[tuple[int, int, int, str, bool]]:
+            for file, at, size, mark, is_settled in self._db.execute(_TAIL):
+                is_done = is_delivered(mark, is_settled)
+                if is_done is not None:
+                    yield file, at, size, mark, is_done
 
         if not any(is_settled for *_, is_settled in tail()):
             return []
+        self._db.execute("DELETE FROM named")
         self._db.executemany("INSERT INTO named VALUES (?, ?, ?, ?, ?, ?)", self._named(tail()))
         while self._db.execute(_FOLLOW).rowcount > 0:
             pass
         query = "SELECT DISTINCT mark FROM named WHERE sent AND is_settled ORDER BY mark"
-        marks = [mark for (mark,) in self._db.execute(query)]
-        self._db.executemany("DELETE FROM ledger WHERE sign = ? AND mark = ?", ((TAKEN, mark) for mark in marks))
-        return marks
+        return [mark for (mark,) in self._db.execute(query)]
 
-    def _named(self, rows: Iterable[tuple[int, int, int, str, int]]) -> Iterator[tuple[Any, ...]]:
-        """One row for each dataset of each event."""
+    def _unmark(self, marks: Iterable[str]) -> int:
+        """From here on these events are to be sent; returns how many of them the ledger has."""
+        rows = ((TAKEN, mark) for mark in marks)
+        return self._db.executemany("DELETE FROM ledger WHERE sign = ? AND mark = ?", rows).rowcount
+
+    def _named(self, rows: Iterable[tuple[int, int, int, str, bool]]) -> Iterator[tuple[Any, ...]]:
+        """One row for each dataset of each event, and for the job of a run."""
         for place, (file, at, size, mark, is_settled) in enumerate(rows):
             event = json.loads(self._text(file, at, size))
+            if "run" in event:
+                job = json.dumps(["job", *thing_of(event["job"])])
+                yield place, mark, job, True, is_settled, not is_settled
             for side, writes in (("inputs", False), ("outputs", True), ("dataset", True)):
                 for dataset in datasets({side: event[side]} if side in event else {}):
                     yield place, mark, json.dumps(thing_of(dataset)), writes, is_settled, not is_settled

@@ -126,15 +126,18 @@ def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
     assert all(words in one["answer"] for one in kept(events))
 
 
-def test_events_that_were_set_aside_are_sent_again_and_no_others(
+def test_events_that_were_set_aside_are_sent_again_and_what_has_to_follow(
     events: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The last event about the table that the run wrote is a later run of its job (test_push_overtaken.py)."""
     is_ill = True
     with Hostile(lambda asked: Reply(422) if is_ill and asked.run == POISON else Reply()) as server:
         push(events, server.url, capsys)
         is_ill, before = False, len(server.asked)
-        assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL - 2, delivered=2))
-        assert len(server.asked) == before + 2
+        assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL - 3, delivered=3))
+        *again, follower = server.taken[before - 2 :]
+        assert [one["run"]["runId"] for one in again] == [POISON, POISON]
+        assert follower == next(one for one in EVENTS if one.get("outputs") == again[1]["outputs"]), "newest first"
         assert kept(events) == []
 
 

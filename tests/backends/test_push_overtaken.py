@@ -1,14 +1,18 @@
-"""Events that are sent again after a late one: the last one about each of its datasets, and no others."""
+"""Events that are sent again after one that was late, or refused at first: the last one about each of its datasets, and
+no others.
+"""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from exporter.backends.index import Index
 from exporter.backends.ledger import TAKEN, Ledger, fingerprint
-from tests.backends.hostile import dataset, folder, run
+from tests.backends.hostile import Asked, Hostile, Reply, dataset, folder, run, run_id
+from tests.backends.pushing import counted, kept, push
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +21,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def ended(number: int, *, reads: str = "", writes: str = "") -> Json:
+def ended(number: int, *, reads: str = "", writes: str = "", job: str | None = None) -> Json:
     """The end of a run; datasets are letters."""
-    return run(f"e{number}", number, reads=list(reads), writes=list(writes))[1]
+    return run(f"e{number}", number, reads=list(reads), writes=list(writes), job=job)[1]
 
 
 @pytest.fixture
@@ -56,10 +60,88 @@ def test_what_follows_is_followed_by_what_it_overtakes_itself(again: Callable[..
     assert again(*history, late=ended(0, reads="t")) == history[:2]
 
 
+def test_the_last_run_of_its_job_follows(again: Callable[..., list[Json]]) -> None:
+    """The edges of a job are those of the run that came last."""
+    history = [ended(1, reads="t", job="j"), ended(2, reads="t", job="j"), ended(3, reads="t", job="k")]
+    assert again(*history, late=ended(0, reads="t", job="j")) == history[1:]
+
+
 def test_before_an_event_nothing_is_overtaken(again: Callable[..., list[Json]]) -> None:
     assert again(ended(0, writes="t"), ended(1, writes="t"), late=ended(2, writes="t")) == []
 
 
 def test_an_event_of_a_dataset_counts_as_one_that_writes_it(again: Callable[..., list[Json]]) -> None:
     history = [dataset("t", second=86_400), ended(86_401, reads="t")]
-    assert again(ended(1, writes="t"), *history, late=ended(0, writes="t")) == history
+    assert again(ended(1, writes="t"), *history, late=ended(0, writes="t", job="j")) == history
+
+
+# --- refused at first -------------------------------------------------------------------------------------------------
+
+REFUSED = run_id("e2")
+AT_FIRST = [ended(1, writes="t"), ended(2, writes="t"), ended(3, writes="t"), ended(4, reads="t"), ended(5, writes="u")]
+
+
+class Backend:
+    """One that refuses a run, and later, perhaps, everything else."""
+
+    def __init__(self) -> None:
+        self.refuses, self.denies = True, False
+
+    def __call__(self, asked: Asked) -> Reply:
+        if asked.run == REFUSED:
+            return Reply(422) if self.refuses else Reply()
+        return Reply(401) if self.denies else Reply()
+
+
+def test_what_is_taken_after_it_was_refused_is_followed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a table would be shown as it was before: dropped ones would be there again."""
+    where, backend = folder(tmp_path / "out", AT_FIRST), Backend()
+    with Hostile(backend) as server:
+        assert push(where, server.url, capsys)[:2] == (3, counted(delivered=4, set_aside=1))
+        assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=4, set_aside=1)), "still refused"
+        backend.refuses, before = False, len(server.taken)
+        code, counts, said = push(where, server.url, capsys)
+        assert (code, counts) == (0, counted(already_delivered=2, delivered=3))
+        assert server.taken[before:] == [AT_FIRST[1], AT_FIRST[2], AT_FIRST[3]]
+        assert "2 delivered events were sent again: events that were set aside before" in said
+        assert push(where, server.url, capsys)[:2] == (0, counted(already_delivered=5))
+        assert kept(where) == []
+
+
+def test_what_has_to_follow_is_not_forgotten_if_the_push_ends_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, backend = folder(tmp_path / "out", AT_FIRST), Backend()
+    with Hostile(backend) as server:
+        push(where, server.url, capsys)
+        backend.refuses, backend.denies = False, True
+        assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=2, delivered=1, left=2))
+        backend.denies, before = False, len(server.taken)
+        assert push(where, server.url, capsys)[0] == 0
+        assert server.taken[before:] == AT_FIRST[2:4]
+        assert push(where, server.url, capsys)[:2] == (0, counted(already_delivered=5))
+
+
+def test_what_follows_can_be_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the next export a new event comes, which is the last to write."""
+    where, backend, new = folder(tmp_path / "out", AT_FIRST), Backend(), ended(9, writes="t")
+    with Hostile(backend) as server:
+        push(where, server.url, capsys)
+        shutil.rmtree(where / "events")
+        folder(tmp_path / "next", [*AT_FIRST, new]).joinpath("events").rename(where / "events")
+        backend.refuses, before = False, len(server.taken)
+        assert push(where, server.url, capsys)[:2] == (0, counted(already_delivered=4, delivered=2))
+        assert server.taken[before:] == [AT_FIRST[1], new, new]
+
+
+def test_what_is_still_refused_follows_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where, backend = folder(tmp_path / "out", [*AT_FIRST[:3], *run("e9", 9, writes=["t"])[1:]]), Backend()
+    bad = [REFUSED, run_id("e9")]
+    with Hostile(lambda asked: Reply(422) if asked.run in bad else backend(asked)) as server:
+        assert push(where, server.url, capsys)[1] == counted(delivered=2, set_aside=2)
+        backend.refuses = False
+        bad.remove(REFUSED)
+        assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=1, delivered=2, set_aside=1))
+        assert server.taken[-2:] == AT_FIRST[1:3]

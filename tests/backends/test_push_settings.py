@@ -25,7 +25,7 @@ from exporter.backends import backend
 from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, seconds
 from exporter.backends.transports import KafkaSender, as_event
 from exporter.cli import main
-from tests.backends.hostile import Hostile, Reply, dataset, folder, run
+from tests.backends.hostile import Hostile, Reply, dataset, folder, history, run
 from tests.backends.pushing import counted, kept, push, settings, texts
 from tests.stores.servers import free_port
 
@@ -191,6 +191,16 @@ def test_file(*, append: bool, events: Path, tmp_path: Path, capsys: pytest.Capt
     assert len(files) == (1 if append else 6)
     assert texts(json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()) == texts(EVENTS)
     assert push(events, None, capsys)[:2] == (0, counted(already_delivered=6))
+
+
+def test_a_file_is_in_the_order_of_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where events of one dataset follow each other: a START waits for none of them."""
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / "lineage"), append=True)
+    assert push(folder(tmp_path / "out", history(30, jobs=2)), None, capsys)[0] == 0
+    lines = [json.loads(line) for line in (tmp_path / "lineage").read_text("utf-8").splitlines()]
+    ends = [(line["eventTime"], line["eventType"] == "COMPLETE") for line in lines if "run" in line]
+    assert len(ends) == 60
+    assert ends == sorted(ends)
 
 
 def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
