@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,7 +25,7 @@ def in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(pool, "answer", _answer)
 
 
-def _answer(  # noqa: PLR0913 - as the function that it stands for
+def _answer(
     question: str, graph: Path, params: ParameterValues, seconds: float, rows: int, *, of_page: bool = False
 ) -> Answer:
     assert seconds > 0
