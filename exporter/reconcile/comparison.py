@@ -110,7 +110,7 @@ class _Classifier:
         """Why the record cannot be asked for an end."""
         for end in (edge.target, edge.source):
             if isinstance(end.resolution, Unresolved):
-                reason, why = end.resolution
+                reason, why, _ = end.resolution
                 if end.dataset in self._declared.views and reason == "no-row":
                     return "view", f"{why}; it is a view, which rows show only when it is read"
                 stages = self._stages(edge.target) if end is edge.source and reason == "other-platform" else []

@@ -82,6 +82,11 @@ class End(NamedTuple):
         """The IRIs of the objects that it is; none where it is not known which."""
         return self.line.members if self.line else frozenset()
 
+    @property
+    def doubtful(self) -> frozenset[str]:
+        """The IRIs of objects that it may be or not."""
+        return self.resolution.doubtful if isinstance(self.resolution, ObjectLine) else self.resolution.candidates
+
 
 @dataclass
 class ComparedEdge:
@@ -133,8 +138,10 @@ class ComparedEdge:
 
     @property
     def doubtful_pairs(self) -> Iterator[tuple[str, str]]:
-        """The IRIs of possible sources and targets: one of them is in rows without an id, and may be another object."""
-        doubtful = [end.line.doubtful if end.line else frozenset[str]() for end in self.ends]
+        """The IRIs of possible sources and targets: one of them is in rows without an id, and may be another object, or
+        is one of several that a declared name may mean.
+        """
+        doubtful = [end.doubtful for end in self.ends]
         pairs = product(*(end.members | more for end, more in zip(self.ends, doubtful, strict=True)))
         return ((source, target) for source, target in pairs if source in doubtful[0] or target in doubtful[1])
 

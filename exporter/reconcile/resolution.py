@@ -72,10 +72,13 @@ class Move(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """A dataset that is no object of the record. ``reason``: a word for programs; ``why``: a sentence for people."""
+    """A dataset that is no object of the record, or of which it is not known which one. ``reason``: a word for programs;
+    ``why``: a sentence for people; ``candidates``: the IRIs of the objects that it may be.
+    """
 
     reason: str
     why: str
+    candidates: frozenset[str] = frozenset()
 
 
 Resolution = ObjectLine | Unresolved
@@ -126,7 +129,8 @@ class Resolver:
         if not places:
             return Unresolved("no-row", f"{declared.name} is in no row of the record")
         if len(places) > 1:
-            return Unresolved("ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record")
+            several = frozenset(holder.iri for place in places for holder in by_place[place])
+            return Unresolved("ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record", several)
         return self._line(name, by_place[places[0]], time)
 
     def _places(self, namespace: str, by_place: Mapping[str, list[NameHolder]]) -> list[str] | Unresolved:
@@ -159,9 +163,10 @@ class Resolver:
         """The objects in whose place the one came that had the name at a time. ``holders``: in the order of time."""
         in_force = [holder for holder in holders if _holds(holder, time)]
         in_force = [holder for holder in in_force if not any(self._gave_way(holder, other) for other in in_force)]
-        if len({holder.iri for holder in in_force}) > 1:
+        several = frozenset(holder.iri for holder in in_force)
+        if len(several) > 1:
             things = ", ".join(sorted(holder.thing for holder in in_force))
-            return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}")
+            return Unresolved("ambiguous", f"{name} is the name of several objects at that time: {things}", several)
         later = [holder for holder in holders if time is not None and since(holder) > time]
         # Nobody has the name: it is that of the object that got it next, else of the one that had it last.
         meant = in_force[-1] if in_force else later[0] if later else holders[-1]

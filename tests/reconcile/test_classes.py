@@ -187,6 +187,20 @@ def test_rows_that_give_no_id_of_an_end(end: str, tmp_path: Path, capsys: Capsys
     assert classes(compared(made(rows, both), capsys, declared)) == {("A", "T"): "unknown ambiguous"}
 
 
+def test_a_name_in_two_accounts_is_not_known_and_not_undeclared(tmp_path: Path, capsys: Capsys) -> None:
+    """A manifest of dbt gives no account."""
+    other = row("q2", 3, [A]) | {"organization_name": "ACME", "account_name": "TEST"}
+    rows = [filled("q1", 2, T, A), other]
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "manifest.json")
+    found = compared(made(rows, tmp_path, "--account", "acme-prod"), capsys, declared)
+    assert classes(found) == {("A", "T"): "unknown ambiguous"}
+    rows.append(filled("q3", 4, T, B))
+    both = tmp_path / "both"
+    both.mkdir()
+    found = compared(made(rows, both, "--account", "acme-prod"), capsys, declared)
+    assert classes(found) == {("A", "T"): "unknown ambiguous", ("B", "T"): "undeclared"}
+
+
 def test_views_are_known_by_reads_alone(tmp_path: Path, capsys: Capsys) -> None:
     rows = [row("q1", 2, [VIEW], [A]), row("q2", 3, [B]), row("q3", 4, [thing(31, "W", domain="View"), X], [B, X])]
     nodes = {
