@@ -72,7 +72,7 @@ class Move(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """A dataset that is no object of the record, or of which it is not known which one. ``reason``: a word for programs;
+    """A dataset that is no object of the record, or it is not known which one. ``reason``: a word for programs;
     ``why``: a sentence for people; ``candidates``: the IRIs of the objects that it may be.
     """
 
@@ -130,7 +130,9 @@ class Resolver:
             return Unresolved("no-row", f"{declared.name} is in no row of the record")
         if len(places) > 1:
             several = frozenset(holder.iri for place in places for holder in by_place[place])
-            return Unresolved("ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record", several)
+            return Unresolved(
+                "ambiguous", f"{declared.name} is a name in {len(places)} accounts of the record", several
+            )
         return self._line(name, by_place[places[0]], time)
 
     def _places(self, namespace: str, by_place: Mapping[str, list[NameHolder]]) -> list[str] | Unresolved:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyshacl
 import pytest
@@ -12,8 +12,10 @@ from rdflib import DCAT, RDF, RDFS, Graph, Namespace
 
 from exporter.cli import main
 from exporter.graph.store import load
+from tests import exports
 from tests.shared import DPROD, needs
 
+Json = dict[str, Any]
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 QUERY: Final = EXAMPLES / "data-products" / "product.rq"
 TERMS: Final = Namespace("https://ekgf.github.io/dprod/")
@@ -52,6 +54,46 @@ def test_the_inputs_are_what_rows_show_and_nothing_of_the_product(product: Graph
 def test_datasets_have_the_iris_of_the_catalog(product: Graph, month: Path) -> None:
     catalog = Graph().parse(next(month.rglob("catalog.ttl")))
     assert set(product.subjects(RDF.type, DCAT.Dataset)) <= set(catalog.subjects(RDF.type, DCAT.Dataset))
+
+
+def test_what_was_replaced_or_was_a_helper_is_no_dataset(tmp_path: Path) -> None:
+    """As dbt builds: each night the source is another object, and the target is filled from a table that is dropped."""
+    orders, rows = "MART.SALES.FCT_ORDERS", []
+    for day in (1, 2):
+        source, made = thing(10 + day, "RAW.SHOP.ORDERS"), thing(20 + day, orders)
+        helper = thing(30 + day, f"{orders}__DBT_TMP")
+        rows += [
+            row(f"s{day}", day, 1, [thing(1, "RAW.SHOP.LOADED")], source),
+            row(f"h{day}", day, 2, [source], helper),
+            row(f"c{day}", day, 3, [helper], made),
+            row(f"d{day}", day, 4, [], None, object_modified_by_ddl={**helper, "operationType": "DROP"}),
+        ]
+    out = tmp_path / "out"
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    assert exports.export([given], out, "--outputs", "graph,catalog") == 0
+    answer = load(out).query(QUERY.read_text(encoding="utf-8"))
+    assert isinstance(answer, QueryTriples)
+    found = {(str(one.predicate).rpartition("/")[2], str(one.object).rpartition("/")[2]) for one in answer}
+    assert {one for one in found if "Dataset>" in one[0]} == {("outputDataset>", "22>"), ("inputDataset>", "12>")}
+
+
+def thing(number: int, name: str) -> Json:
+    return {"objectDomain": "Table", "objectId": number, "objectName": name}
+
+
+def row(query: str, day: int, hour: int, read: list[Json], made: Json | None, **columns: Any) -> Json:
+    sources = [{**one, "columnName": "A"} for one in read]
+    column = {"columnName": "A", "directSources": sources, "baseSources": sources}
+    return {
+        "query_id": query,
+        "query_start_time": f"2026-03-{day:02} {hour:02}:00:00Z",
+        "user_name": "DBT",
+        "direct_objects_accessed": read,
+        "base_objects_accessed": read,
+        "objects_modified": [{**made, "columns": [column]}] if made else [],
+        "object_modified_by_ddl": {**made, "operationType": "REPLACE", "properties": {}} if made else None,
+        **columns,
+    }
 
 
 @needs(DPROD)
