@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from exporter.backends.index import Item
     from exporter.backends.transports import Sender
 
+_GAP: Final = 60.0
+"""Seconds between two reports that the backend does not answer: one that answers now and then would give many."""
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 20.0
 
@@ -141,8 +143,9 @@ class AttemptResult:
 class Attempts:
     """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
     an event is tried again while the backend does not answer. ``on_silent``: called with the reason when it no longer
-    answers, once until it does again. ``taken_late``: the fingerprints of events that an earlier push had set aside,
-    and that were taken now: for the ledger they are still being sent, until it has what has to follow them.
+    answers, once until it does again, and once a minute at most. ``taken_late``: the fingerprints of events that an
+    earlier push had set aside, and that were taken now: for the ledger they are still being sent, until it has what has
+    to follow them.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
@@ -150,7 +153,7 @@ class Attempts:
     ) -> None:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
         self._patience, self._on_silent = patience, on_silent
-        self._taken, self._is_silent = 0, False
+        self._taken, self._is_silent, self._told = 0, False, -_GAP
         self.taken_late: list[str] = []
 
     def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
@@ -197,7 +200,8 @@ class Attempts:
                 self._taken += 1
                 self._pace.ease()
             was_silent, self._is_silent = self._is_silent, answer.kind is AnswerKind.SILENT
-            if self._is_silent and not was_silent:
+            if self._is_silent and not was_silent and time.monotonic() - self._told > _GAP:
+                self._told = time.monotonic()
                 self._on_silent(answer.text)
             wait = retries.wait(answer)
             if wait is None or (answer.wait or 0) > LONGEST_WAIT_ASKED:

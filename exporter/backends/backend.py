@@ -165,10 +165,13 @@ def client() -> Client:
         file = os.environ.get("OPENLINEAGE_CONFIG")
         if file and not Path(file).is_file():
             texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
+        if settings:
+            texts.append("The transport of openlineage.yml has no type, such as http, so it is not used")
         raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.shown(line)}" for line in texts))
     secrets = Secrets.of(parts, os.environ)
-    addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none of them
-    backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
+    with _quiet_client():
+        addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none
+        backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
     return Client(openlineage_client, tuple(backends))
 
 

@@ -40,6 +40,16 @@ def test_events_are_sent_again_until_a_backend_is_back(
     assert "trying again for 1 min (--patience)" in said
 
 
+def test_a_backend_that_answers_now_and_then_is_told_of_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = folder(tmp_path / "out", EVENTS[:6])
+    with Hostile(lambda asked: Reply(resets=True) if asked.tries == 1 else Reply()) as server:
+        code, counts, said = push(where, server.url, capsys, "--patience", "60")
+    assert (code, counts) == (0, counted(delivered=6))
+    assert said.count("does not answer") == 1
+
+
 def test_patience_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = folder(tmp_path / "out", EVENTS)
     with Hostile(lambda _: Reply(resets=True)) as server:

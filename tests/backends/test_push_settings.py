@@ -365,7 +365,7 @@ def test_kafka_without_its_library(
             "cannot be used",
         ),
         ({"type": "composite", "transports": [{"url": "http://x"}]}, "settings cannot be used"),
-        ({"url": "http://x"}, "no backend is set up"),
+        ({"url": "http://x"}, "The transport of openlineage.yml has no type, such as http, so it is not used"),
     ],
 )
 def test_settings_that_send_nowhere(
