@@ -132,7 +132,7 @@ class Retries:
 @dataclass(frozen=True)
 class AttemptResult:
     """``answer``: the last one, None where the push ended before; ``tries``: the number of requests; ``is_reduced``:
-    delivered without some of its facets.
+    delivered without some of its facets, or not taken in full.
     """
 
     answer: BackendAnswer | None = None
@@ -164,13 +164,14 @@ class Attempts:
         if fitted.refused:
             return AttemptResult(BackendAnswer(AnswerKind.REFUSED, f"not sent: {fitted.refused}"))
         self._ledger.write(SENDING, item.mark)
-        all_tries, sign = 0, NOT_TAKEN
+        all_tries, sign, lost = 0, NOT_TAKEN, [*fitted.lost]
         try:
             for body in fitted.bodies:
                 answer, tries = self._try(body)
                 all_tries += tries
                 if answer.kind is not AnswerKind.TAKEN:
                     return AttemptResult(answer, all_tries)
+                lost += [f"by the backend: {answer.text}"] if answer.text else []
             sign = WAS_TAKEN
         except Stopped:
             return AttemptResult()
@@ -181,10 +182,10 @@ class Attempts:
                 self._ledger.write(sign, item.mark)
         for record in fitted.records:
             self._ledger.write(*record)
-        if fitted.lost:
+        if lost:
             names = {"job": event.get("job", {}).get("name"), "run": event.get("run", {}).get("runId")}
-            self._ledger.append_record("reduced.ndjson", {**names, "left_away": list(fitted.lost)})
-        return AttemptResult(TAKEN, all_tries, is_reduced=bool(fitted.lost))
+            self._ledger.append_record("reduced.ndjson", {**names, "left_away": lost})
+        return AttemptResult(TAKEN, all_tries, is_reduced=bool(lost))
 
     def _try(self, body: bytes) -> tuple[BackendAnswer, int]:
         """The last answer, and the number of requests."""

@@ -312,7 +312,9 @@ class _Push:
                 "are accepted now, belong before them"
             )
         if self._delivery.reduced:
-            say(f"{self._delivery.reduced:,} events were sent without some parts: see reduced.ndjson in DIR/push")
+            say(
+                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full: see reduced.ndjson in DIR/push"
+            )
         return interrupted
 
     def _say_silent(self, why: str) -> None:

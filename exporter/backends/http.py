@@ -156,9 +156,11 @@ class HttpSender:
         if 200 <= status < 300 and is_page:
             return BackendAnswer(AnswerKind.MISPLACED, f"{status} and a web page: give the address of the API")
         if 200 <= status < 300:
-            status = _related_code(text)
-            if status < 400:
-                return TAKEN
+            related, outcome = _in_body(text)
+            if related < 400:
+                told = f"{status} {self.secrets.shown(text)}"
+                return BackendAnswer(outcome, told) if outcome else TAKEN
+            status = related
         return self._of_status(response, status, text)
 
     def _of_status(self, response: BaseHTTPResponse, status: int, text: str) -> BackendAnswer:
@@ -309,17 +311,28 @@ def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
     return {**certificate, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
 
 
-def _related_code(text: str) -> int:
-    """The status that Egeria gives in the body of its answers, which are all 200; 200 where there is none
-    (docs/backends/egeria.md).
+def _in_body(text: str) -> tuple[int, AnswerKind | None]:
+    """What a body says that comes with a status of success: the status that Egeria gives in it (its answers are all
+    200; 200 where there is none; docs/backends/egeria.md), and of OpenMetadata whether the event made no edge, or not
+    all, as it does not know some dataset; None where it says no such thing (docs/backends/openmetadata.md).
     """
-    if '"relatedHTTPCode"' in text:
+    told = _STATUS.match(text)  # also where the rest of a long list of datasets is missing
+    outcome = _OUTCOMES.get(told[1].lower()) if told else None
+    if '"relatedHTTPCode"' in text or '"status"' in text:
         with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(text)
-            code = body.get("relatedHTTPCode") if isinstance(body, dict) else None
-            if isinstance(code, int):
-                return code
-    return 200
+            if isinstance(body, dict):
+                code = body.get("relatedHTTPCode")
+                outcome = _OUTCOMES.get(str(body.get("status")).lower())
+                return code if isinstance(code, int) else 200, outcome
+    return 200, outcome
+
+
+_STATUS: Final = re.compile(r'\s*\{\s*"status"\s*:\s*"(\w+)"')
+_OUTCOMES: Final = {
+    **dict.fromkeys(("failure", "failed", "error"), AnswerKind.REFUSED),
+    "partial_success": AnswerKind.TAKEN,
+}
 
 
 def _document(content: bytes, is_whole: bool) -> tuple[BackendAnswer, Any]:  # noqa: FBT001 - as of _content

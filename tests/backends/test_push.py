@@ -141,6 +141,39 @@ def test_events_that_were_set_aside_are_sent_again_and_what_has_to_follow(
         assert kept(events) == []
 
 
+UNRESOLVED: Final = '"unresolvedDatasets": [{"namespace": "snowflake://ORG-ACC", "name": "S7", "reason": "notFound"}]'
+"""As OpenMetadata says it since 2026."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{{"status": "failure", "message": "No lineage edges created", {UNRESOLVED}}}',
+        '{"status": "failure", "unresolvedDatasets": [' + '{"name": "S"}, ' * 5_000 + "]}",
+        '{"message": "not kept", "status": "ERROR"}',
+    ],
+    ids=["short", "long", "another"],
+)
+def test_what_a_backend_did_not_take_though_it_answers_200_is_set_aside(
+    body: str, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(lambda asked: Reply(200, body) if asked.run == POISON else Reply()) as server:
+        assert push(events, server.url, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
+        assert all(one["answer"].startswith("200 ") for one in kept(events))
+        assert len(server.asked) == ALL
+
+
+def test_what_a_backend_took_in_part_is_delivered_and_told(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = f'{{"status": "partial_success", "message": "Created 1 lineage edge(s)", {UNRESOLVED}}}'
+    with Hostile(lambda asked: Reply(200, body) if asked.run == POISON else Reply()) as server:
+        code, counts, said = push(events, server.url, capsys)
+        assert (code, counts) == (0, counted(delivered=ALL))
+        assert "2 events were sent without some parts, or not taken in full: see reduced.ndjson" in said
+    left = [one["left_away"] for one in kept(events, "reduced.ndjson")]
+    assert len(left) == 2
+    assert all("partial_success" in text and "S7" in text for (text,) in left)
+
+
 def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It would turn a run that is over back to a running one."""
 
@@ -256,7 +289,18 @@ def test_a_backend_that_takes_nothing_ends_the_push_in_bounded_time(
 
 @pytest.mark.parametrize(
     "text",
-    ['{"relatedHTTPCode": 200}', '{"relatedHTTPCode": "no"}', '["relatedHTTPCode"]', '{"relatedHTTPCode"', "", "ok"],
+    [
+        '{"relatedHTTPCode": 200}',
+        '{"relatedHTTPCode": "no"}',
+        '["relatedHTTPCode"]',
+        '{"relatedHTTPCode"',
+        '{"status": "success", "unresolvedDatasets": []}',
+        '{"run": {"status": "failure"}}',
+        '{"status": ["failure"]}',
+        '"status": "failure"',
+        "",
+        "ok",
+    ],
 )
 def test_an_answer_of_200_that_says_nothing_else_is_a_delivery(
     text: str, events: Path, capsys: pytest.CaptureFixture[str]
