@@ -313,7 +313,8 @@ class _Push:
             )
         if self._delivery.reduced:
             say(
-                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full: see reduced.ndjson in DIR/push"
+                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full: see "
+                "reduced.ndjson in DIR/push"
             )
         return interrupted
 
