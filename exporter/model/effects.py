@@ -204,8 +204,8 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
     """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``, ``replaces``: as
-    in :class:`Effect`. ``is_changed``: whether it is an object that holds data or shows it, and is written or changed by
-    DDL. ``renamed``: former names of columns; ``carries``: their renames.
+    in :class:`Effect`. ``is_changed``: whether it is an object that holds data or shows it, and is written or changed
+    by DDL. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
 

@@ -104,7 +104,8 @@ CASES: Final[dict[str, tuple[list[Json], list[tuple[int, int | None]]]]] = {
         [ddl(1, "ALTER", TAG, maskingPolicies=element(MASK)), drop(4, TAG, "REPLACE")], [(1, 4)],
     ),
     "the tag with a mask is created if it is not there": (
-        [tagged(1), ddl(2, "ALTER", TAG, maskingPolicies=element(MASK)), drop(4, TAG, "CREATE")], [(1, None), (2, None)],
+        [tagged(1), ddl(2, "ALTER", TAG, maskingPolicies=element(MASK)), drop(4, TAG, "CREATE")],
+        [(1, None), (2, None)],
     ),
     "the schema is replaced": ([ddl(1, "ALTER", SCHEMA, tags=element(TAG)), drop(4, SCHEMA, "REPLACE")], [(1, 4)]),
     "the schema is created if it is not there": (
