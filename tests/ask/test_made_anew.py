@@ -196,6 +196,18 @@ def test_a_tag_that_is_replaced_ends_on_all_that_has_it(number: int, tmp_path: P
     assert not any("without a row here" in one for one in before)
 
 
+def test_the_mask_of_a_tag_is_lost_with_it(tmp_path: Path) -> None:
+    """The row gives another id."""
+    rows = [ON_TAG, TAGGED, copied(A, B), changed({**PII, "objectId": 81}, "REPLACE"), read(B)]
+    graph = stories.told({"one": rows}, tmp_path)
+    told = f"G.T.PII (object_id=81 since {at(4)}; D.S.MASK: object_id=80)"
+    for question, given in (("changes", {"since": at(3.5)}), ("policy-coverage", {}), ("unmasked-copies", {})):
+        (one,) = lost(question, graph, **given)
+        assert one.startswith("had a masking policy")
+        assert told in one
+    assert not lost("changes", graph, since=at(4.5))
+
+
 # --- set without an id, made anew with one ----------------------------------------------------------------------------
 
 

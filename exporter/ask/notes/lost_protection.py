@@ -144,6 +144,7 @@ def lost_masks(asked: Asked) -> Iterator[str]:
             f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
             f"{entries_in_words(asked, ordered_entries(found))}.{lack}{_came_by_clone(asked, found)}"
         )
+    yield from _lost_settings(asked, "maskingPolicies", "a masking policy", "one", ("Tag",))
     before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
     if before:
         ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
@@ -252,7 +253,7 @@ def lost_tags(asked: Asked) -> Iterator[str]:
     rows says of policy-coverage which tags ended.
     """
     if asked.name != POLICY_COVERAGE or asked.answer.rows:
-        yield from _lost_settings(asked, _TAGS, "a tag", "the tag")
+        yield from _lost_settings(asked, _TAGS, "a tag", "the tag", (*DATA, *CONTAINERS))
 
 
 def lost_policies(asked: Asked) -> Iterator[str]:
@@ -263,10 +264,11 @@ def lost_policies(asked: Asked) -> Iterator[str]:
         yield from _lost_settings(asked, property_, words, "one")
 
 
-def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Iterator[str]:
+def _lost_settings(
+    asked: Asked, property_: str, what: str, which: str, domains: tuple[str, ...] = DATA
+) -> Iterator[str]:
     columns = asked.match_names("column_name")
     things = things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
-    domains = (*DATA, *CONTAINERS) if property_ == _TAGS else DATA
     every = (
         one
         for holders in holders_by_name(asked, things, domains)

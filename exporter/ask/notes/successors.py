@@ -40,9 +40,9 @@ def tables_of_name(graph: Lookups, name: str, account: str, domains: tuple[str, 
     ]
 
 
-def _by_name_alone(graph: Lookups, name: str, account: str) -> list[NameHolder]:
+def _by_name_alone(graph: Lookups, name: str, account: str, domains: tuple[str, ...]) -> list[NameHolder]:
     """The same where no row gives an id: a table and a view of one name are two objects all the same."""
-    every = [one for one in graph.holders(name) if one.account == account and one.domain.endswith(DATA)]
+    every = [one for one in graph.holders(name) if one.account == account and one.domain.endswith(domains)]
     return [] if any(one.ident for one in every) or len({one.iri for one in every}) == 1 else every
 
 
@@ -81,7 +81,7 @@ def holders_by_name(asked: Asked, things: Iterable[str], domains: tuple[str, ...
     graph = asked.graph
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
     for name, account in sorted(names):
-        yield tables_of_name(graph, name, account, domains) or _by_name_alone(graph, name, account)
+        yield tables_of_name(graph, name, account, domains) or _by_name_alone(graph, name, account, domains)
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
