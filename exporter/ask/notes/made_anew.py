@@ -171,10 +171,10 @@ def _enforced(
     """The times in which queries enforced policies that rows do not set then (``known``: when they set some), each with
     the policy and the name of a column: until the object was made anew, or rows set one.
     """
-    graph = masking.graph
+    graph, starts_of = masking.graph, cache(masking.graph.starts_of)  # a query enforces policies on many columns
     for enforcement in graph.subjects("ah:protectedObject", thing) if kind in _ENFORCED_KINDS else ():
         if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS[kind]:
-            times = {time for query in graph.subjects("ah:enforced", enforcement) for time in graph.starts_of(query)}
+            times = {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
             for column in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
                 set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
                 for held in _periods(sorted(times), creations, set_then):
