@@ -258,6 +258,14 @@ class Lookups:
         last = max((time for time in dropped if time <= by), default=None)
         return None if last is None or any(last < time <= by for time in generated) else last
 
+    def replacements(self, thing: str, by: datetime | None) -> list[datetime]:
+        """When REPLACEs made an object anew under its own id or name, by a time; all if it is None."""
+        changes = (
+            one for one in self.subjects("ah:changedObject", thing) if self.text(one, "ah:operation") == "REPLACE"
+        )
+        starts = (in_utc(start) for change in changes for start in self.objects(change, "prov:startedAtTime"))
+        return sorted(start for start in starts if by is None or start <= by)
+
     def called(self, name: str, account: str, time: datetime, thing: str = "") -> str:
         """A name by which to ask for the object ``thing``, or for that which had the name at a time, or got it first
         after that: with its id where the name alone means another one, or none; without an id, with the time from which

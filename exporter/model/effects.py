@@ -49,6 +49,7 @@ class Effect(Struct, gc=False):
     ``drops``           the object is dropped
     ``makes``           a new version of it is made
     ``creates``         the object is made anew: that version has no former version
+    ``replaces``        the same, by a REPLACE: whatever had its name or id is another object
     ``empties``         the object is truncated: that version has no former version and no sources, the object stays
     ``policy_body``     the body in that version, if the object is a policy and the row gives it
     ``written``         its columns that were written -> whether it is new: added or renamed; sorted
@@ -62,6 +63,7 @@ class Effect(Struct, gc=False):
     drops: bool = False
     makes: bool = False
     creates: bool = False
+    replaces: bool = False
     empties: bool = False
     policy_body: str | None = None
     source_columns: set[str] = field(default_factory=set)
@@ -138,6 +140,7 @@ def _change(change: Change, by_key: dict[str, Effect]) -> None:
         effect = by_key[change.thing.key]
         effect.makes = True
         effect.creates = effect.creates or creates
+        effect.replaces = effect.replaces or change.operation == "REPLACE"
         effect.policy_body = max(effect.policy_body or "", change.policy_body or "") or None
     if change.operation == "DROP":
         by_key[change.thing.key].drops = True
@@ -200,9 +203,9 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
 
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
-    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``: as in
-    :class:`Effect`. ``is_changed``: whether it is an object that holds data or shows it, and is written or changed by
-    DDL. ``renamed``: former names of columns; ``carries``: their renames.
+    """The use of an object at the end of a query. ``drops``, ``makes``, ``creates``, ``empties``, ``replaces``: as
+    in :class:`Effect`. ``is_changed``: whether it is an object that holds data or shows it, and is written or changed
+    by DDL. ``renamed``: former names of columns; ``carries``: their renames.
     ``written``: columns, and whether they are new. ``lost``: columns that are dropped.
     """
 
@@ -215,6 +218,7 @@ class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
     empties: bool = False
     carries: tuple[Rename, ...] = ()
     is_changed: bool = False
+    replaces: bool = False
 
 
 def uses_in_time(content: Content, names: Mapping[str, SeenNames]) -> list[tuple[str, UseAtStart, UseAtEnd | None]]:
@@ -263,4 +267,5 @@ def _at_end(effect: Effect, *, is_changed: bool) -> UseAtEnd | None:
         effect.empties,
         tuple([(former, new, change) for (former, new), change in effect.renamed.items()]),
         is_changed,
+        effect.replaces,
     )

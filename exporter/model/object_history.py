@@ -105,7 +105,8 @@ class VersionHistory:
         self._absences: list[Absence] = []
         self._restored: dict[str, Restored] = {}  # by query id: its versions that are new, or have ended, on this day
         kind, by_name, *_ = key.split("/", 2)
-        # What is created is another object, also if its row gives the same id; COPY GRANTS is not recorded.
+        # What is created is another object, also if its row gives the same id; COPY GRANTS is not recorded. A CREATE of
+        # what holds no data can be one IF NOT EXISTS, as tools run it each night: only a REPLACE makes that anew.
         self._is_holder, self._is_by_name = kind in HOLDERS, by_name == "name"
         self._chain = 0  # increases when a new chain of versions begins, of the object or of a column
         self.continued(SavedHistory())
@@ -186,7 +187,11 @@ class VersionHistory:
         elif self._now.dropped is not None:
             self._sources.undrop()
         made = self._settings.make(
-            requester, at, creates=done.creates, replaces=self._is_holder, keeps_grants=not self._is_by_name
+            requester,
+            at,
+            creates=done.creates,
+            replaces=self._is_holder or done.replaces,
+            keeps_grants=not (self._is_holder and self._is_by_name),
         )
         yield from self._of_settings(made)
         anew = done.creates or done.empties

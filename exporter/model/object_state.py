@@ -133,7 +133,7 @@ class Comment(NamedTuple):
 
 
 Drop = tuple[int, str, str]
-"""Time (microseconds since 1970), query id, DROP or UNDROP."""
+"""Time (microseconds since 1970), query id, DROP or UNDROP; of a tag or policy also REPLACE."""
 Take = tuple[int, str]
 """Time (microseconds since 1970) and query id of the CREATE or REPLACE of another object that took a name."""
 
@@ -230,9 +230,9 @@ class Profile(Struct, gc=False):
     query that names it: its start, its id, whether it creates the object.
 
     In an update these are of the current day only: ``signs``: its CREATEs and DROPs; ``drops`` and UNDROPs of the
-    object; ``elements``: keys of tags and policies set on it, of what was granted to it, and of its grantees;
-    ``takes``: each CREATE or REPLACE of the object: its end, query id, and the name that it took; ``remade``: of a
-    schema or database.
+    object, and REPLACEs of a tag or policy; ``elements``: keys of tags and policies set on it, of what was granted to
+    it, and of its grantees; ``takes``: each CREATE or REPLACE of the object: its end, query id, and the name that it
+    took; ``remade``: of a schema or database.
     """
 
     account: str

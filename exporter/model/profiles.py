@@ -115,7 +115,7 @@ def _add_change(change: Change, attributes: Attributes) -> None:
     attributes.changes = True
     if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
         attributes.takes = _with(attributes.takes, change.thing.name)
-    if change.operation in DROPS:
+    if change.operation in DROPS or (change.operation == "REPLACE" and _is_element(change.thing.kind)):
         attributes.drops = _with(attributes.drops, change.operation)
     _add_new_names(change, attributes)
     for grant in change.grants:
@@ -123,6 +123,11 @@ def _add_change(change: Change, attributes: Attributes) -> None:
     for setting in change.settings:
         attributes.elements = _with(attributes.elements, setting.element_key)
         _add_column_of_setting(setting, attributes)
+
+
+def _is_element(kind: str) -> bool:
+    """Whether things of this kind are set on others, and end there when they are made anew: tags and policies."""
+    return kind == "tag" or kind.endswith("policy")
 
 
 def _containers(names: Mapping[str, SeenNames]) -> tuple[Thing, ...]:

@@ -272,9 +272,15 @@ def _first(*times: int | None) -> int | None:
 
 
 def _dropped(drops: Iterable[Drop], since: int, until: int | None = None) -> int | None:
-    """The time of a drop between ``since`` and ``until`` that no UNDROP reverted by then; None if there is none."""
+    """The time of a drop between ``since`` and ``until`` that no UNDROP reverted by then; None if there is none. What a
+    REPLACE ended, nothing brings back.
+    """
     number: int | None = None
     for at, _, operation in drops:
+        if operation == "REPLACE":
+            if since < at and (until is None or at <= until):
+                return at if number is None else number
+            continue
         if since <= at and (until is None or at <= until):
             number = None if operation == "UNDROP" else at if number is None else number
     return number

@@ -293,7 +293,7 @@ def alter_columns(world: Warehouse) -> None:
 
 
 def policy(world: Warehouse) -> None:
-    operation = world.rng.choice(("CREATE", "ALTER", "ALTER", "ALTER", "DROP", "UNDROP"))
+    operation = world.rng.choice(("CREATE", "ALTER", "ALTER", "REPLACE", "DROP", "UNDROP"))
     said = {} if operation in {"DROP", "UNDROP"} else {"policyBody": {"value": f"val || '{world.rng.randint(1, 3)}'"}}
     world.tell(object_modified_by_ddl=_change(world.one("MR"), operation, said))
 
@@ -371,13 +371,14 @@ def mask_tag(world: Warehouse) -> None:
 
 
 def withdraw(world: Warehouse) -> None:
-    """A tag or a masking policy is dropped and, most times, brought back after other statements."""
+    """A tag or a masking policy is dropped and, most times, brought back after other statements; or made anew."""
     thing = world.one("GM")
     world.tell(object_modified_by_ddl=_change(thing, "DROP", {}))
     for _ in range(world.rng.randint(1, 4)):
         world.rng.choice((select, insert, unmask))(world)
-    if world.rng.random() < 0.8:
-        world.tell(object_modified_by_ddl=_change(thing, "UNDROP", {}))
+    ends = world.rng.random()
+    if ends < 0.9:
+        world.tell(object_modified_by_ddl=_change(thing, "UNDROP" if ends < 0.8 else "REPLACE", {}))
 
 
 def unmask(world: Warehouse) -> None:

@@ -165,11 +165,17 @@ def _column_drops(history: History, doing: Doing) -> Iterator[datetime]:
 
 def object_drop(history: History, doing: Doing, last: datetime | None, *, is_grant: bool = False) -> datetime | None:
     """What is brought back has again what it had; what is created in its place has not. All that is created is another
-    object, also under the same id, which the rows of a REPLACE may give; COPY GRANTS may keep its grants then.
+    object, also under the same id, which the rows of a REPLACE may give; COPY GRANTS may keep its grants then. Of what
+    holds no data, a CREATE may be one IF NOT EXISTS.
     """
     found: datetime | None = None
     kind, by_name, *_ = doing.place[0].split("/")
     is_holder = kind in HOLDERS and (by_name == "name" or not is_grant)
+    replaces = (
+        set()
+        if is_grant
+        else {ident for _, ident, operation in _operations(history, doing.place[0]) if operation == "REPLACE"}
+    )
     for time, ident, rank in history.events(doing.place[0]):
         if time < doing.query.start or (last is not None and time > last):
             continue
@@ -178,7 +184,10 @@ def object_drop(history: History, doing: Doing, last: datetime | None, *, is_gra
         elif (
             history.is_created(doing.place[0], ident)
             and ident != doing.query.query_id
-            and (found or (is_holder and (time, ident) > (doing.query.start, doing.query.query_id)))
+            and (
+                found
+                or ((is_holder or ident in replaces) and (time, ident) > (doing.query.start, doing.query.query_id))
+            )
         ):
             return found or time
         else:
@@ -186,14 +195,23 @@ def object_drop(history: History, doing: Doing, last: datetime | None, *, is_gra
     return found
 
 
-def element_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
-    found: datetime | None = None
-    events = [
+def _operations(history: History, of: str) -> list[tuple[datetime, str, str]]:
+    """What was done to an object, in order: the end and id of each query, and the operation."""
+    return sorted(
         (history.queries[ident].end, ident, (change.get("operationType") or "").upper())
         for ident, key, change in history.changes
-        if key == doing.element
-    ]
-    for time, _, operation in sorted(events):
+        if key == of
+    )
+
+
+def element_drop(history: History, doing: Doing, last: datetime | None) -> datetime | None:
+    """When a tag or policy was dropped, and not brought back, or replaced, which nothing takes back."""
+    found: datetime | None = None
+    is_element = doing.element.startswith("tag/") or doing.element.partition("/")[0].endswith("policy")
+    for time, _, operation in _operations(history, doing.element):
+        is_then = time > doing.query.start and (last is None or time <= last)
+        if is_element and is_then and operation == "REPLACE":
+            return found or time
         if time >= doing.query.start and (last is None or time <= last) and operation in ("DROP", "UNDROP"):
             found = None if operation == "UNDROP" else found or time
     taken = history.taken.get(doing.element)

@@ -192,7 +192,7 @@ def test_a_former_object_need_not_lose_its_name_in_a_row(story: str, tmp_path: P
     graph = stories.told({story: rows}, tmp_path)
     for question, given in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", {"since": at(0)})):
         notes = asked(question, graph, **given).notes
-        assert [said in note for note in notes if "got the name" in note] == [True] * bool(said)
+        assert [said in note for note in notes if "name of one that was masked" in note] == [True] * bool(said)
     told = "\n".join(asked("unmasked-reads", graph, object_name="D.S.A").notes)
     assert ("not apply" in told) == (story == "of-another-account"), "no other one of that account is masked"
 

@@ -34,7 +34,7 @@ _LOST: Final = f"D.S.A (object_id=2 since {at(2)}; G.P.EU: object_id=1)"
 _NAMED: Final = {"policyName": "G.P.EU", "policyId": 90, "policyKind": "ROW_ACCESS_POLICY"}
 
 
-def _filtered(source: Json) -> Json:
+def filtered(source: Json) -> Json:
     """A read for which the policy was enforced."""
     protected = {key: value for key, value in source.items() if key != "columns"}
     return {**read(source), "policies_referenced": [{**protected, "policies": [_NAMED]}]}
@@ -46,7 +46,7 @@ STORIES: Final[dict[str, tuple[list[Json], str, str]]] = {
         [SET, copied(SOURCE, NEXT, "CREATE"), *swapped(FIRST, NEXT), changed(thing("A_NEXT", 1), "DROP")],
         "a row access", f"D.S.A (object_id=2 since {at(3)}; G.P.EU: object_id=1)",
     ),
-    "enforced-before": ([_filtered(FIRST), MADE, read(SECOND)], "a row access", _LOST),
+    "enforced-before": ([filtered(FIRST), MADE, read(SECOND)], "a row access", _LOST),
     # The statement reads what it replaces; and nothing has the name for a minute.
     "of-itself": ([SET, copied(FIRST, SECOND, "REPLACE"), read(SECOND)], "a row access", _LOST),
     "dropped": (
@@ -55,7 +55,7 @@ STORIES: Final[dict[str, tuple[list[Json], str, str]]] = {
     ),
     "set-again": ([SET, MADE, changed(SECOND, **ROWS)], "a row access", ""),
     "another-set": ([SET, MADE, changed(SECOND, rowAccessPolicies=_policy("G.P.US", 91))], "a row access", ""),
-    "enforced-since": ([SET, MADE, _filtered(SECOND)], "a row access", ""),
+    "enforced-since": ([SET, MADE, filtered(SECOND)], "a row access", ""),
     "unset-before": (
         [SET, changed(FIRST, rowAccessPolicies=_policy("G.P.EU", 90, "DROP")), MADE], "a row access", "",
     ),

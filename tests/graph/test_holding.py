@@ -20,6 +20,7 @@ TABLE: Final = {"objectDomain": "Table", "objectId": 13, "objectName": "D.S.T"}
 MASK: Final = {"objectDomain": "Masking policy", "objectId": 7, "objectName": "D.S.MASK"}
 TAG: Final = {"objectDomain": "Tag", "objectId": 9, "objectName": "D.S.PII"}
 SHARE: Final = {"objectDomain": "Share", "objectId": 5, "objectName": "PARTNERS"}
+SCHEMA: Final = {"objectDomain": "Schema", "objectName": "D.S"}
 NAMELESS: Final = {"objectDomain": "Table", "objectName": "D.S.N"}
 ON_TABLE: Final = {"SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_ID": 13, "SECURABLE_OBJECT_NAME": "D.S.T"}
 QUESTION: Final = """PREFIX ah: <https://w3id.org/access-history#>
@@ -87,6 +88,30 @@ CASES: Final[dict[str, tuple[list[Json], list[tuple[int, int | None]]]]] = {
     "the share is dropped": ([granted(1), drop(3, SHARE), drop(5, TABLE)], [(1, 3)]),
     "the share is granted anew": ([granted(1), drop(3, TABLE), drop(4, TABLE, "UNDROP"), granted(6)],
                                   [(1, 6), (6, None)]),
+    # CREATE OR REPLACE by rows that give no other id
+    "the tag is replaced": ([tagged(1), drop(3, TAG, "REPLACE"), tagged(5), masked(6)], [(1, 3), (5, None), (6, None)]),
+    "the tag is replaced twice": (
+        [tagged(1), drop(3, TAG, "REPLACE"), tagged(5), drop(7, TAG, "REPLACE")], [(1, 3), (5, 7)],
+    ),
+    "the tag that replaced it comes back": (
+        [tagged(1), drop(3, TAG, "REPLACE"), tagged(4), drop(5, TAG), drop(7, TAG, "UNDROP")], [(1, 3), (4, None)],
+    ),
+    "the tag is dropped, then made anew": (
+        [tagged(1), drop(3, TAG), drop(5, TAG, "REPLACE"), drop(7, TAG, "UNDROP")], [(1, 3)],
+    ),
+    "the policy is replaced": ([masked(1), drop(4, MASK, "REPLACE"), tagged(5)], [(1, 4), (5, None)]),
+    "the tag with a mask is replaced": (
+        [ddl(1, "ALTER", TAG, maskingPolicies=element(MASK)), drop(4, TAG, "REPLACE")], [(1, 4)],
+    ),
+    "the tag with a mask is created if it is not there": (
+        [tagged(1), ddl(2, "ALTER", TAG, maskingPolicies=element(MASK)), drop(4, TAG, "CREATE")],
+        [(1, None), (2, None)],
+    ),
+    "the schema is replaced": ([ddl(1, "ALTER", SCHEMA, tags=element(TAG)), drop(4, SCHEMA, "REPLACE")], [(1, 4)]),
+    "the schema is created if it is not there": (
+        [ddl(1, "ALTER", SCHEMA, tags=element(TAG)), drop(4, SCHEMA, "CREATE")], [(1, None)],
+    ),
+    "the share is replaced": ([granted(1), drop(4, SHARE, "REPLACE")], [(1, None)]),
     "it is dropped and granted in another order": ([drop(1, TABLE), drop(2, TABLE, "UNDROP"), granted(3)], [(3, None)]),
 }  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_a_write_makes_a_version_of_the_columns() -> None:
     ("operation", "effect"),
     [
         ("CREATE", Effect(makes=True, creates=True)),
-        ("REPLACE", Effect(makes=True, creates=True)),
+        ("REPLACE", Effect(makes=True, creates=True, replaces=True)),
         ("UNDROP", Effect(makes=True)),
         ("DROP", Effect(drops=True)),
         ("ALTER", NOTHING),
@@ -101,7 +101,7 @@ def test_a_body_that_was_cut_is_another_one_that_is_not_known() -> None:
 
 @pytest.mark.parametrize("operations", [("CREATE", "UNDROP"), ("UNDROP", "REPLACE")])
 def test_what_is_created_and_changed_is_created(operations: tuple[str, str]) -> None:
-    assert done(*map(change, operations)) == Effect(makes=True, creates=True)
+    assert done(*map(change, operations)) == Effect(makes=True, creates=True, replaces="REPLACE" in operations)
 
 
 def test_columns_that_are_added_are_new_and_dropped_ones_are_not_written() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -14,6 +15,7 @@ from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, Lookups, Solution, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
+from exporter.ask.parameters import as_text
 from exporter.graph.terms import full
 from exporter.input.properties import read
 from exporter.model.facts import Grant, Thing
@@ -113,6 +115,27 @@ def replaced_grants(asked: Asked) -> Iterator[str]:
             "Not in the answer, as what was granted was made anew (CREATE OR REPLACE), though COPY GRANTS keeps grants "
             f"then, and rows do not say whether it was used: {first_of(_in_words(asked.graph, found), _SHOWN)}. These "
             "may hold still: SHOW GRANTS in Snowflake has what holds."
+        )
+
+
+def grants_of_made_anew(asked: Asked) -> Iterator[str]:
+    """A note on grants that an answer has, though what was granted, or whom it was granted to, was made anew under its
+    own id or name since: rows do not say whether COPY GRANTS was used.
+    """
+    graph, time, found = asked.graph, max(asked.times("at"), default=None), dict[str, datetime]()
+    replacements = cache(lambda thing: graph.replacements(thing, time))
+    for _, grant, since, until in _grants_by(asked, time):
+        if not _has_ended(until, time):
+            for thing in (*_granted(graph, grant), *graph.objects(grant, "ah:grantee")):
+                if made := [one for one in replacements(thing) if one > in_utc(since)]:
+                    text = f"{_what(graph, grant)} from {since} ({graph.label(thing)} was made anew at "
+                    found[f"{text}{as_text(max(made))})"] = max(made)
+    if found:
+        texts = sorted(found, key=lambda text: found[text], reverse=True)
+        yield (
+            "Made anew under its own id or name since (CREATE OR REPLACE), which ends grants without COPY GRANTS, and "
+            f"rows do not say whether it was used: {first_of(texts, _SHOWN)}. The answer has these as if they held: "
+            "SHOW GRANTS in Snowflake has what holds."
         )
 
 

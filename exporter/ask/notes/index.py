@@ -80,6 +80,7 @@ _NOTES: Final = (
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),
     Note(grants.replaced_grants, only=("exposure",)),
+    Note(grants.grants_of_made_anew, only=("exposure",)),
     Note(grants.grants_without_id, only=("exposure",)),
     Note(lost_protection.lost_masks, _OURS, lost_protection.OF_MASKS),
     Note(lost_protection.lost_tags, _OURS, lost_protection.OF_TAGS),

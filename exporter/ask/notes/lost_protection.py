@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
+from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import EARLY, Lookups, NameHolder
 from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.clones import OF_SETTINGS
@@ -24,7 +25,9 @@ from exporter.ask.notes.mask_periods import (
     own_masks,
     settings_of,
 )
+from exporter.ask.notes.settings_without_id import containers_of
 from exporter.ask.notes.successors import (
+    DATA,
     Succession,
     asked_things,
     columns_of,
@@ -141,6 +144,7 @@ def lost_masks(asked: Asked) -> Iterator[str]:
             f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
             f"{entries_in_words(asked, ordered_entries(found))}.{lack}{_came_by_clone(asked, found)}"
         )
+    yield from _lost_settings(asked, "maskingPolicies", "a masking policy", "one", ("Tag",))
     before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
     if before:
         ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
@@ -249,7 +253,7 @@ def lost_tags(asked: Asked) -> Iterator[str]:
     rows says of policy-coverage which tags ended.
     """
     if asked.name != POLICY_COVERAGE or asked.answer.rows:
-        yield from _lost_settings(asked, _TAGS, "a tag", "the tag")
+        yield from _lost_settings(asked, _TAGS, "a tag", "the tag", (*DATA, *CONTAINERS))
 
 
 def lost_policies(asked: Asked) -> Iterator[str]:
@@ -260,10 +264,16 @@ def lost_policies(asked: Asked) -> Iterator[str]:
         yield from _lost_settings(asked, property_, words, "one")
 
 
-def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Iterator[str]:
+def _lost_settings(
+    asked: Asked, property_: str, what: str, which: str, domains: tuple[str, ...] = DATA
+) -> Iterator[str]:
     columns = asked.match_names("column_name")
     things = things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
-    every = (one for holders in holders_by_name(asked, things) for one in _without(asked, holders, property_))
+    every = (
+        one
+        for holders in holders_by_name(asked, things, domains)
+        for one in _without(asked, holders, property_, things)
+    )
     found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
     found = [one for one in found if one.columns]
     if found:
@@ -275,9 +285,11 @@ def _lost_settings(asked: Asked, property_: str, what: str, which: str) -> Itera
 
 
 def things_with(asked: Asked, class_: str) -> set[str]:
-    """The objects that are asked for; if it is all, what has or had such a setting, or an enforced policy."""
+    """The objects that are asked for, and what they are in; if it is all, what has or had such a setting, or an
+    enforced policy.
+    """
     if asked.values("object_name", "object_id", "object"):
-        return asked.asked_objects
+        return {*asked.asked_objects, *containers_of(asked.graph, asked.asked_objects)}
     graph = asked.graph
     settings = islice(graph.of_class(class_), _SETTINGS_LOOKED_AT)
     found = {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
@@ -285,9 +297,12 @@ def things_with(asked: Asked, class_: str) -> set[str]:
     return found | {thing for one in enforced for thing in graph.objects(one, "ah:protectedObject")}
 
 
-def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Iterator[Succession]:
+def _without(
+    asked: Asked, holders: Sequence[NameHolder], property_: str, things: Collection[str]
+) -> Iterator[Succession]:
     """Those of the objects that had one name, in order, that lack a tag or policy in the time that is asked for, which
-    a former one had when it lost the name. A policy is lacking where there is none of its kind.
+    a former one had when it lost the name. A policy is lacking where there is none of its kind. ``things``: the objects
+    that are asked for.
     """
     graph, asked_tags = asked.graph, asked.match_names("tag_name")
     on = {holder.iri: settings_of(graph, holder.iri, property_) for holder in holders}
@@ -305,7 +320,7 @@ def _without(asked: Asked, holders: Sequence[NameHolder], property_: str) -> Ite
                 if not graph.was_dropped(element, time.begin)
             ]
             lost = _lacking(graph, holder, set(former), own if property_ == _TAGS else _together(on[holder.iri]), times)
-            if lost and (not asked.asked_objects or holder.iri in asked.asked_objects):
+            if lost and (not asked.asked_objects or holder.iri in things):
                 last = max((former[one] for one in lost), key=lambda one: one.order)
                 yield Succession(
                     with_container_rename(asked, holder),

@@ -6,16 +6,20 @@ What got the name of another object is told in :mod:`exporter.ask.notes.lost_pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache, cached_property
+from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, Lookups, in_utc
+from exporter.ask.lookups import EARLY, LATE, Lookups, in_utc
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, Asked
 from exporter.ask.notes.lost_protection import things_with
-from exporter.ask.notes.mask_periods import MOMENT, WHOLE, Held, masks_of, settings_of
+from exporter.ask.notes.mask_periods import MOMENT, WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
 from exporter.model.effects import CREATES
+from exporter.system.reachable import reachable
 
 _MASKS, _TAGS = "maskingPolicies", "tags"
 _UNMASKED_COPIES: Final = "unmasked-copies"
@@ -27,12 +31,19 @@ _KINDS: Final = {
     "projectionPolicies": "projection policy",
     "joinPolicies": "join policy",
 }
-_OF: Final[Mapping[str, tuple[str, ...]]] = {"tag-history": (_TAGS,), _UNMASKED_COPIES: (_MASKS,)}
-"""Questions about some of them alone."""
+_ENFORCED_KINDS: Final = {_MASKS: "MASKING_POLICY", "rowAccessPolicies": "ROW_ACCESS_POLICY"}
+"""Policies that rows of queries name."""
+_OF: Final[Mapping[str, tuple[str, ...]]] = {"tag-history": (_TAGS,), _UNMASKED_COPIES: (_MASKS, _TAGS)}
+"""Questions about some of them alone; of tags, ``unmasked-copies`` is about those that mask."""
 OF_SETTINGS: Final = ("changes", "page-settings", "policy-coverage", *_OF)
 MADE_ANEW: Final = "What is made anew under its own id or name (as by CREATE OR REPLACE) loses what was set on it."
 """The beginning of the note."""
 _SHOWN: Final = 3
+_LOOKED_AT: Final = 10_000
+_Held = dict[str, dict[str, list[Held]]]
+"""Tag or policy -> name of a column, or :data:`WHOLE` -> when it was set there."""
+_Creation = tuple[datetime, datetime]
+"""When a statement that made an object started, and when it had ended."""
 
 
 class _Lost(NamedTuple):
@@ -49,8 +60,9 @@ def made_anew(asked: Asked) -> Iterator[str]:
     it again.
     """
     graph, columns, found = asked.graph, asked.match_names("column_name"), list[tuple[datetime, str]]()
-    for thing in sorted(things_with(asked, "ah:TagSetting") | things_with(asked, "ah:PolicySetting")):
-        lost = [one for one in _lost(asked, thing) if not columns or one.on in {*columns, WHOLE}]
+    masking = _Masking(graph)
+    for thing in sorted(_things(asked)):
+        lost = [one for one in _lost(asked, thing, masking) if not columns or one.on in {*columns, WHOLE}]
         for made in sorted({one.made for one in lost}):
             what = [
                 f"{_KINDS[one.kind]} {graph.label(one.element)}{'' if one.on == WHOLE else f' on {one.on}'}"
@@ -66,36 +78,141 @@ def made_anew(asked: Asked) -> Iterator[str]:
         yield f"{MADE_ANEW} No row sets it since: {first_of(latest, _SHOWN)}.{told}"
 
 
-def _lost(asked: Asked, thing: str) -> Iterator[_Lost]:
+def _things(asked: Asked) -> set[str]:
+    """The objects that are asked for, and what they are in; if it is all, those that have or had a tag or policy."""
+    found = things_with(asked, "ah:TagSetting") | things_with(asked, "ah:PolicySetting")
+    if asked.values("object_name", "object_id", "object"):
+        return found
+    masks = islice(asked.graph.with_text("ah:policyKind", _ENFORCED_KINDS[_MASKS]), _LOOKED_AT)
+    return found | {thing for one in masks for thing in asked.graph.objects(one, "ah:protectedObject")}
+
+
+def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
     graph, asked_tags = asked.graph, asked.match_names("tag_name")
     times = asked.times("at") if asked.name == POLICY_COVERAGE else []
     ends = [time for time in times or [asked.until or LATE] if not graph.was_dropped(thing, time)]
     first = min((in_utc(holder.since) for holder in graph.names_of(thing)), default=LATE)
-    creations = [one for one in _creations(graph, thing) if ends and first < one[0] < max(ends)]
+    every = _creations(graph, thing) if ends else []
+    creations = [one for one in every if first < one[0] < max(ends)]
     if asked.name == CHANGES:
         creations = [one for one in creations if asked.has(one[0])]
+    dropped = cache(lambda start: graph.dropped_at(thing, start - MOMENT))
     for kind in _OF.get(asked.name, _KINDS) if creations else ():
-        every = settings_of(graph, thing, kind)
-        for element, by_column in sorted(every.items()):
-            if asked_tags and asked_tags.isdisjoint(holder.key[1] for holder in graph.names_of(element)):
+        own, others = _held(asked, thing, kind, every, masking)
+        for element, by_column in sorted(own.items()):
+            names = {holder.key[1] for holder in graph.names_of(element)} if element else set[str]()
+            if not element or (asked_tags and asked_tags.isdisjoint(names)):
                 continue
+            there = [time for time in ends if not graph.was_dropped(element, time)]
             for column, periods in sorted(by_column.items()):
-                again = [by_column] if kind == _TAGS else [*every.values()]
-                if kind == _MASKS:
-                    again.append(masks_of(graph, thing))
+                again = [by_column] if others is None else others
                 since = [held.since for one in again for held in one.get(column, ())]
                 for start, end in creations:
-                    if any(_is_ended(graph, thing, held, start, end) for held in periods) and any(
-                        start < time and not any(start <= one < time for one in since)
-                        for time in ends
-                        if not graph.was_dropped(element, time)
+                    is_lost = any(_is_ended(held, start, end, dropped) for held in periods)
+                    if is_lost and any(
+                        start < time and not any(start <= one < time for one in since) for time in there
                     ):
                         yield _Lost(kind, element, column, start)
 
 
-def _creations(graph: Lookups, thing: str) -> list[tuple[datetime, datetime]]:
+def _held(
+    asked: Asked, thing: str, kind: str, creations: Sequence[_Creation], masking: _Masking
+) -> tuple[_Held, list[dict[str, list[Held]]] | None]:
+    """When an object had tags, or policies of a kind; and all that takes the place of one that was lost. None: that is
+    only the same again, as of a tag.
+    """
+    graph, is_of_masks = asked.graph, kind == _MASKS or asked.name == _UNMASKED_COPIES
+    by_tags = masking.by_tags(thing) if is_of_masks else {}
+    if kind == _TAGS and not is_of_masks:
+        return settings_of(graph, thing, kind), None
+    policies = settings_of(graph, thing, _MASKS if is_of_masks else kind)
+    known = [*policies.values(), *by_tags.values()]
+    for policy, column, held in _enforced(masking, thing, _MASKS if is_of_masks else kind, creations, known):
+        policies[policy][column].append(held)
+    return by_tags if kind == _TAGS else policies, [*policies.values(), *by_tags.values()]
+
+
+class _Masking:
+    """What masks objects by tags, looked up once."""
+
+    def __init__(self, graph: Lookups) -> None:
+        self.graph = graph
+        self._on_tag = dict[str, list[Held]]()
+
+    def by_tags(self, thing: str) -> _Held:
+        """When an object and its columns had tags, each while it masked."""
+        found = _Held()
+        for tag, by_column in settings_of(self.graph, thing, _TAGS).items():
+            for column, periods in by_column.items():
+                together = (held.together(mask) for held in periods for mask in self._masks_on(tag))
+                if masked := [one for one in together if one.since < one.until]:
+                    found.setdefault(tag, {})[column] = masked
+        return found
+
+    def _masks_on(self, tag: str) -> list[Held]:
+        if tag not in self._on_tag:
+            policies = settings_of(self.graph, tag, _MASKS).values() if tag else ()
+            self._on_tag[tag] = [held for one in policies for periods in one.values() for held in periods]
+        return self._on_tag[tag]
+
+    @cached_property
+    def _wholes(self) -> set[str]:
+        return masked_wholes(self.graph)
+
+    def is_around(self, thing: str, time: datetime) -> bool:
+        """Whether a tag of its schema or database may mask an object at a time: it does so when that is made anew."""
+        names, then = (self.graph.names_of(thing) if self._wholes else ()), Period(time, time + MOMENT)
+        return any(is_masked_around(self.graph, holder, self._wholes, then) for holder in names)
+
+
+def _enforced(
+    masking: _Masking, thing: str, kind: str, creations: Sequence[_Creation], known: Sequence[Mapping[str, list[Held]]]
+) -> Iterator[tuple[str, str, Held]]:
+    """The times in which queries enforced policies that rows do not set then (``known``: when they set some), each with
+    the policy and the name of a column: until the object was made anew, or rows set one.
+    """
+    graph, starts_of = masking.graph, cache(masking.graph.starts_of)  # a query enforces policies on many columns
+    for enforcement in graph.subjects("ah:protectedObject", thing) if kind in _ENFORCED_KINDS else ():
+        if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS[kind]:
+            times = {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
+            for column in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
+                set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
+                for held in _periods(sorted(times), creations, set_then):
+                    if kind != _MASKS or not masking.is_around(thing, held.since):
+                        yield graph.text(enforcement, "ah:policy") or "", column, held
+
+
+def _periods(times: Sequence[datetime], creations: Sequence[_Creation], known: Sequence[Held]) -> Iterator[Held]:
+    """The times in which one policy was enforced in one place, by when queries enforced it, and when the object was
+    made anew. What a row without a name may have unset (``sure`` is :data:`EARLY`) does not count.
+    """
+    told, known = set[int](), [held for held in known if not _outlasts(held, creations)]
+    starts = [start for start, _ in creations]
+    for time in times:
+        number = bisect_left(starts, time)  # the statement that makes it anew reads what was there before
+        is_set = any(held.since <= time < held.sure or held.sure == EARLY for held in known)
+        if number not in told and not is_set:
+            told.add(number)
+            ends = [*starts[number : number + 1], *(held.since for held in known if time < held.since), LATE]
+            yield Held(min(time, min(ends) - MOMENT), min(ends), min(ends))
+
+
+def _outlasts(held: Held, creations: Sequence[_Creation]) -> bool:
+    """Whether something goes on when its object is made anew: what queries enforced, since no row set it."""
+    number = bisect_right(creations, (held.since, LATE))
+    return held.sure > EARLY and number < len(creations) and held.until > creations[number][1]
+
+
+def _names(graph: Lookups, column: str | None) -> set[str]:
+    """The names that a column has or had; :data:`WHOLE` for the object as a whole."""
+    if column is None:
+        return {WHOLE}
+    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}
+
+
+def _creations(graph: Lookups, thing: str) -> list[_Creation]:
     """When statements made an object: when each started, and when it had ended."""
-    found = list[tuple[datetime, datetime]]()
+    found = list[_Creation]()
     for change in graph.subjects("ah:changedObject", thing):
         if graph.text(change, "ah:operation") in CREATES:
             for query in graph.objects(change, "dcterms:isPartOf"):
@@ -105,8 +222,10 @@ def _creations(graph: Lookups, thing: str) -> list[tuple[datetime, datetime]]:
     return sorted(found)
 
 
-def _is_ended(graph: Lookups, thing: str, held: Held, start: datetime, end: datetime) -> bool:
-    """Whether a creation ended what was surely set until then, or a DROP before it did."""
+def _is_ended(held: Held, start: datetime, end: datetime, dropped: Callable[[datetime], datetime | None]) -> bool:
+    """Whether a creation ended what was surely set until then, or a DROP before it did. ``dropped``: gives when the
+    object was dropped before a time.
+    """
     if held.since >= start or held.until > end:
         return False
-    return held.sure >= start or (held.sure == held.until == graph.dropped_at(thing, start - MOMENT))
+    return held.sure >= start or (held.sure == held.until and held.sure == dropped(start))

@@ -192,8 +192,8 @@ def _is_tag_of(asked: Asked, tag: str) -> bool:
 
 
 def dropped_tags(asked: Asked) -> Iterator[str]:
-    """For ``tag-history``, whose rows are what was set and unset: when tags of the answer were dropped, which ends them
-    on all that has them.
+    """For ``tag-history``, whose rows are what was set and unset: when tags of the answer were dropped, or made anew
+    under their own id or name, which ends them on all that has them.
     """
     graph, found = asked.graph, dict[str, datetime]()
     accounts = {holder.account for thing in asked.asked_objects for holder in graph.names_of(thing)}
@@ -201,12 +201,17 @@ def dropped_tags(asked: Asked) -> Iterator[str]:
         time, name = in_utc(row["query_start_time"] or ""), row["tag_name"] or ""
         for holder in graph.holders(name) if row["operation"] != "DROP" else ():
             if holder.domain == "Tag" and holder.account in accounts and holder.holds(time):
-                dropped = graph.dropped_at(holder.iri, asked.until or LATE)
-                if dropped is not None and dropped > time:
-                    found[name] = dropped
+                by = asked.until or LATE
+                dropped = graph.dropped_at(holder.iri, by)
+                ends = [*graph.replacements(holder.iri, by), *([] if dropped is None else [dropped])]
+                if ends and max(ends) > time:
+                    found[name] = max(ends)
     if found:
         tags = [f"{name} at {as_text(time)}" for name, time in sorted(found.items())]
-        yield f"A tag that is dropped ends on all that has it, without a row here: {first_of(tags, _SHOWN_TAGS)}."
+        yield (
+            "A tag that is dropped or replaced ends on all that has it, without a row here: "
+            f"{first_of(tags, _SHOWN_TAGS)}."
+        )
 
 
 # --- tags that objects and columns have from what they are in ---------------------------------------------------------

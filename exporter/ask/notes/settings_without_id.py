@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
-from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
+from exporter.model.effects import CREATES
 from exporter.model.objects import containers
 from exporter.system.reachable import reachable
 
@@ -26,15 +27,18 @@ _SHOWN: Final = 5
 
 def settings_by_name(asked: Asked) -> Iterator[str]:
     """Notes on what is set without an id."""
-    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
+    if asked.name not in {*SET_BY, CHANGES} or not asked.graph.has_mixed_ids():
         return
-    names = sorted(set(given_without_id(asked).values()))
+    things = given_without_id(asked)
+    names = sorted({name for thing, name in things.items() if asked.name != CHANGES or _is_made(asked, thing)})
     if names:
         yield (
             f"Some rows give no id of {first_of(names, _SHOWN)}, and others do: tags and policies that were set "
             "without the id count for what is known by that name alone, and those that were set with it for what rows "
             "give with the id, though it may be the same."
         )
+    if asked.name == CHANGES:
+        return
     elements = sorted({row["name"] for row in _set_by_name(asked)})
     if elements:
         yield (
@@ -68,13 +72,19 @@ ORDER BY ?name
 """
 
 
+def _is_made(asked: Asked, thing: str) -> bool:
+    """Whether rows made an object in the time that is asked for: then it lacks what was set on the other form of it."""
+    changes = (one for one in asked.graph.subjects("ah:changedObject", thing) if asked.has_activity(one))
+    return any(asked.graph.text(one, "ah:operation") in CREATES for one in changes)
+
+
 def given_without_id(asked: Asked) -> dict[str, str]:
     """The objects that are asked for (all, if there are none) on which rows set tags or policies without giving their
     ids, where other rows give them, or with their ids, where other rows use them without; and their names.
     """
-    if asked.name not in SET_BY or not asked.graph.has_mixed_ids():
+    if asked.name not in {*SET_BY, CHANGES} or not asked.graph.has_mixed_ids():
         return {}
-    rows = asked.graph.select(_SET, classes=SET_BY[asked.name])
+    rows = asked.graph.select(_SET, classes=SET_BY.get(asked.name, SET_BY[POLICY_COVERAGE]))
     return {row["thing"]: row["name"] for row in rows if not asked.asked_objects or row["thing"] in asked.asked_objects}
 
 

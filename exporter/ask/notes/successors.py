@@ -29,13 +29,21 @@ _SHOWN_ENTRIES: Final = 5
 DATA: Final = ("Table", "View", "table", "view")
 
 
-def tables_of_name(graph: Lookups, name: str, account: str) -> list[NameHolder]:
-    """The tables and views with an id that had a name, in order. What rows give without an id may be any of them."""
+def tables_of_name(graph: Lookups, name: str, account: str, domains: tuple[str, ...] = DATA) -> list[NameHolder]:
+    """The tables and views (or what else ``domains`` are the ends of) with an id that had a name, in order. What rows
+    give without an id may be any of them.
+    """
     return [
         holder
         for holder in graph.holders(name)
-        if holder.ident and holder.account == account and holder.domain.endswith(DATA)
+        if holder.ident and holder.account == account and holder.domain.endswith(domains)
     ]
+
+
+def _by_name_alone(graph: Lookups, name: str, account: str, domains: tuple[str, ...]) -> list[NameHolder]:
+    """The same where no row gives an id: a table and a view of one name are two objects all the same."""
+    every = [one for one in graph.holders(name) if one.account == account and one.domain.endswith(domains)]
+    return [] if any(one.ident for one in every) or len({one.iri for one in every}) == 1 else every
 
 
 class Succession(NamedTuple):
@@ -68,12 +76,12 @@ def asked_things(asked: Asked) -> set[str]:
     return asked.asked_objects if asked.values("object_name", "object_id", "object") else masked_things(asked.graph)
 
 
-def holders_by_name(asked: Asked, things: Iterable[str]) -> Iterator[list[NameHolder]]:
-    """The objects that had one name, for each name of these."""
+def holders_by_name(asked: Asked, things: Iterable[str], domains: tuple[str, ...] = DATA) -> Iterator[list[NameHolder]]:
+    """The objects that had one name, for each name of these. ``domains``: as of :func:`tables_of_name`."""
     graph = asked.graph
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
     for name, account in sorted(names):
-        yield tables_of_name(graph, name, account)
+        yield tables_of_name(graph, name, account, domains) or _by_name_alone(graph, name, account, domains)
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
@@ -142,18 +150,25 @@ def columns_of(graph: Lookups, thing: str) -> set[str]:
 
 def _in_words(graph: Lookups, one: Succession, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
-    ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``.
+    ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``; without ids,
+    ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``.
     """
     holder, named = one.holder, sorted(one.columns - {WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
-    which = first_of(one.ids, _SHOWN) if one.ids else f"{holder.ident} since {holder.since}"
-    last = f"; the last, {holder.ident}," if until and one.ids[1:] else ""
+    ids = [ident for ident in one.ids if ident]
+    which = f"object_id={first_of(ids, _SHOWN)}" if ids else f"{_which(holder)} since {holder.since}"
+    last = f"; the last, {holder.ident}," if until and ids[1:] else ""
     if one.since:
-        objects = f"{len(one.ids)} objects, the latest object_id={holder.ident}{until}"
-        return f"{what}{owner} (since {one.since}; {objects}; {one.had}: object_id={one.masked.ident})"
-    return f"{what}{owner} (object_id={which}{last}{until}; {one.had}: object_id={one.masked.ident})"
+        objects = f"{len(one.ids)} objects, the latest {_which(holder)}{until}"
+        return f"{what}{owner} (since {one.since}; {objects}; {one.had}: {_which(one.masked)})"
+    return f"{what}{owner} ({which}{last}{until}; {one.had}: {_which(one.masked)})"
+
+
+def _which(holder: NameHolder) -> str:
+    """How to tell an object from others that had its name: by its kind, where rows give no id."""
+    return f"object_id={holder.ident}" if holder.ident else holder.domain
 
 
 def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
