@@ -48,11 +48,18 @@ class History(Struct, array_like=True, frozen=True, gc=False):
     is_temporary: bool = False
     start_time: int | None = None
 
+    @property
+    def deletes(self) -> bool:
+        """Whether the statement was a DELETE: it moves no data, though it reads what its conditions name."""
+        return self.query_type is not None and self.query_type.upper() == _DELETE
+
 
 HISTORY_COLUMNS: Final = History.__struct_fields__[:-2]
 """The columns of QUERY_HISTORY that are read and kept."""
 NO_HISTORY: Final = History()
 
+_DELETE: Final = "DELETE"
+"""The ``query_type`` of DELETE."""
 _TIME: Final = "end_time"
 _START: Final = "start_time"
 _TOLERANCE: Final = 1_000_000

@@ -30,8 +30,6 @@ DAY: Final = 86_400_000_000
 """Microseconds of a day."""
 MOST_SOURCES: Final = 5_000
 """Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
-_DELETE: Final = "DELETE"
-"""The ``query_type`` of queries that write no data, so a write without columns is no gap; as with TRUNCATE TABLE."""
 _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
 
 
@@ -100,7 +98,7 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
     """
     content = facts.content
     is_cut = any(text.endswith(TRUNCATED) and text.startswith(_LINEAGE) for text in content.incomplete)
-    clears = content.truncates or (facts.history.query_type or "").upper() == _DELETE
+    clears = content.truncates or facts.history.deletes  # no data is written, so columns are not missing
     for write in content.writes:
         if is_cut or (not write.columns and not clears):
             yield write.thing

@@ -182,6 +182,16 @@ def truncate(world: Warehouse) -> None:
     world.history[-1]["query_type"] = "TRUNCATE_TABLE"
 
 
+def delete(world: Warehouse) -> None:
+    """With conditions on columns of the table, or of another one; QUERY_HISTORY mostly tells that it was a DELETE."""
+    table, other = world.one("T"), world.one("TV")
+    columns = [{"columnName": name} for name in table.columns] if world.rng.random() < 0.5 else []
+    named = world.rng.choice(([table], [table], [other], [table, other]))
+    world.tell(**_read(world, named), objects_modified=[table.with_columns(columns)])
+    if world.rng.random() < 0.7:
+        world.history[-1]["query_type"] = "DELETE"
+
+
 def _change(thing: Thing, operation: str, properties: Json) -> Json:
     return {**thing.shown(), "operationType": operation, "properties": properties}
 

@@ -32,8 +32,11 @@ TOLD_OF_A_FAULT: Final = ("dense-1155", "dense-451", "hard-6008", "hard-8072")
 TOLD_OF_A_PLANTED_FAULT: Final = ("dense-30", "hard-111", "hard-112")
 """Histories that alone told of a line taken out of a question."""
 SHARED: Final = range(15)
+DELETING: Final = range(9000, 9000 + _SEEDS // 5)
 NAMES: Final = tuple(
-    f"{kind}-{seed}" for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED)) for seed in seeds
+    f"{kind}-{seed}"
+    for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED), ("deleting", DELETING))
+    for seed in seeds
 )
 """Of all cases; to draw their histories takes a moment, which those who run other tests do not wait for."""
 _HALF: Final = _SEEDS // 2
@@ -41,6 +44,7 @@ _FIRST: Final = {
     *(f"dense-{seed}" for seed in range(_HALF)),
     *(f"hard-{seed}" for seed in range(100, 100 + _HALF // 4)),
     *(f"shared-{seed}" for seed in SHARED[:6]),
+    *(f"deleting-{seed}" for seed in DELETING[: _HALF // 5]),
     *TOLD_OF_A_FAULT,
     *TOLD_OF_A_PLANTED_FAULT,
 }
@@ -71,16 +75,25 @@ class Case:
         return {one["query_id"] for one in self.lines if one.get("query_type") == "TRUNCATE_TABLE"}
 
     @property
+    def deleted(self) -> set[str]:
+        return {one["query_id"] for one in self.lines if one.get("query_type") == "DELETE"}
+
+    @property
     def base(self) -> str:
         return f"snowflake://{_ACCOUNT}-{self.name}/"
 
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Dense histories, every other one with the ends of its queries; histories of hard rows; and some with shares and
-    views that are replaced.
+    """Dense histories, every other one with the ends of its queries; histories of hard rows; some with shares and views
+    that are replaced, and some with many DELETEs.
     """
-    return (*(_dense(seed) for seed in DENSE), *(_hard(seed) for seed in HARD), *(_shared(seed) for seed in SHARED))
+    return (
+        *map(_dense, DENSE),
+        *map(_hard, HARD),
+        *map(_shared, SHARED),
+        *map(_deleting, DELETING),
+    )
 
 
 @cache
@@ -92,6 +105,11 @@ def named() -> dict[str, Case]:
 def _dense(seed: int) -> Case:
     rows, history = dense_histories.history(seed, 20, dense_histories.ENDING)
     return Case(f"dense-{seed}", _owned(rows, f"dense-{seed}"), history if seed % 2 else [])
+
+
+def _deleting(seed: int) -> Case:
+    rows, history = dense_histories.history(seed, 20, (*dense_histories.ENDING, *(dense_histories.delete,) * 8))
+    return Case(f"deleting-{seed}", _owned(rows, f"deleting-{seed}"), history)
 
 
 def _shared(seed: int) -> Case:

@@ -60,7 +60,7 @@ found = cache(find)
 @cache
 def history(case: str) -> History:
     told = drawn.named()[case]
-    return History(told.rows, told.ends, told.truncated)
+    return History(told.rows, told.ends, told.truncated, told.deleted)
 
 
 @cache

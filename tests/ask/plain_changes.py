@@ -87,7 +87,7 @@ def _copies(history: History) -> Iterator[Event]:
         ("new copy", query, key, None, [(read, key), _names(history, query, read, key) or (read, key)])
         for query in history.queries.values()
         for key, state in query.makes.items()
-        if state not in told
+        if state not in told and query.query_id not in history.removing
         for read in query.data
         if read != key and not _is_named_alike(history, query, read, key)
     ]

@@ -163,15 +163,21 @@ class _Search:
         as_whole = {query_id for (query_id, _), columns in shown.items() if not columns}
         first = {
             state
-            for query_id in readers
+            for query_id in readers - self.history.removing
             for state in self.history.queries[query_id].makes.values()
             if state not in told or query_id in self.cut or query_id in as_whole
+            if query_id in self.cut or not self._is_own(state, {key for one, key in shown if one == query_id})
         }
         states = past.reached(first, self.history.onward)
         for query in self.history.queries.values():
             for key, state in query.makes.items():
-                if state in first or states & set(query.data.values()):
+                is_reached = query.query_id not in self.history.removing and states & set(query.data.values())
+                if state in first or is_reached:
                     yield self._arrival(query, key, None, "OBJECT")
+
+    def _is_own(self, state: State, read: set[str]) -> bool:
+        """Whether it goes on from what alone was read: nothing is told to move between its columns."""
+        return read == {state.key} and self.history.prior(state) is not None
 
     def _through_shared(self, through: dict[str, set[str]]) -> Iterator[State]:
         """What was filled from columns of views over shared data, of which rows give no source behind the view."""

@@ -71,12 +71,15 @@ class Query:
 
 
 class History:
-    """The events of one account. ``truncated``: queries that QUERY_HISTORY calls TRUNCATE_TABLE."""
+    """The events of one account. ``truncated``, ``deleted``: queries that are so called by QUERY_HISTORY."""
 
-    def __init__(self, rows: list[Json], ends: Mapping[str, str], truncated: Collection[str] = ()) -> None:
+    def __init__(
+        self, rows: list[Json], ends: Mapping[str, str], truncated: Collection[str] = (), deleted: Collection[str] = ()
+    ) -> None:
         rows = [plain.with_streams(row) for row in rows]
         self.rows = rows
         self.truncated = truncated
+        self.removing = {*truncated, *deleted}
         self.queries: dict[str, Query] = {}
         self.names = Names(rows)
         for row in rows:
@@ -244,7 +247,7 @@ class History:
         found: dict[State, set[State]] = defaultdict(set)
         for query in self.queries.values():
             for state in query.makes.values():
-                for read in query.data.values() if query.query_id not in self.truncated else ():
+                for read in query.data.values() if query.query_id not in self.removing else ():
                     found[read].add(state)
                 if (before := self.prior(state)) is not None:
                     found[before].add(state)

@@ -60,7 +60,7 @@ def downstream_users(history: History, given: Given) -> set[Row]:
     first = {
         made
         for query in history.queries.values()
-        if query.query_id not in history.truncated
+        if query.query_id not in history.removing
         for thing in things
         if thing.key in query.data and is_from(history, thing, query.data[thing.key], query.start)
         for made in query.makes.values()
@@ -121,7 +121,7 @@ def lineage_as_of(history: History, given: Given) -> set[Row]:
     return shown | {
         (_read_as(history, query, key), query.query_id, query.start)
         for query in history.queries.values()
-        if found & set(query.makes.values())
+        if query.query_id not in history.removing and found & set(query.makes.values())
         for key in query.data
     }
 
@@ -496,7 +496,7 @@ def sensitive_data_movement(history: History, given: Given) -> set[Row]:
     found: dict[Row, set[str]] = defaultdict(set)
     sources = meant(history, given, of_id="Stage")
     for query in history.queries.values():
-        for key in query.keys("BASE"):
+        for key in query.keys("BASE") if query.query_id not in history.removing else ():
             name = name_of(history, key, query.shown["BASE", key][0])
             is_meant = any(one.key == key and is_from(history, one, query.data[key], query.start) for one in sources)
             if is_meant and ("since" not in given or query.start >= plain.time(given["since"])):
@@ -531,7 +531,11 @@ def _walk(
 
 
 def _readers(history: History, key: str) -> Iterator[tuple[Query, State]]:
-    return ((query, query.data[key]) for query in history.queries.values() if key in query.keys("BASE"))
+    return (
+        (query, query.data[key])
+        for query in history.queries.values()
+        if key in query.keys("BASE") and query.query_id not in history.removing
+    )
 
 
 def _is_at_or_after(history: History, state: State | None, made: State) -> bool:

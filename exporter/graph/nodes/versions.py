@@ -100,11 +100,13 @@ def column_derivation(derivation: Derivation, query: QueryContext) -> Node:
 
 
 def versions(query: QueryContext, derived: Mapping[str, tuple[str, ...]]) -> Iterator[Node]:
-    """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key."""
+    """The versions that a query made; ``derived``: the sorted IRIs of their derivations, by the object's key. What is
+    left by a DELETE came from nothing that it read: its row names the table as that of any write does.
+    """
     made = [(key, effect) for key, effect in query.effects.items() if effect.makes]
     if not made:
         return
-    sources = _sources(query)
+    sources: Values = {} if query.facts.history.deletes else _sources(query)
     writes = {write.thing.key: write for write in query.content.writes}
     for key, effect in made:
         values = _made(key, query)
