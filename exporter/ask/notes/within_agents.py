@@ -25,9 +25,8 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
     """Notes on statements that read something within the query of an agent, such as what its CALL ran, and whose own
     rows name no agent; of reads by day, on the CALLs that may have run some.
     """
-    graph, names = asked.graph, asked.match_names("agent_name")
+    graph, wanted = asked.graph, wanted_agents(asked)
     every = set(graph.of_class("ah:SoftwareAgent"))
-    wanted = {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
     own = {query for agent in wanted for query in islice(graph.subjects("prov:wasAssociatedWith", agent), MOST)}
     within = _ran_by(graph, own, every)
     reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
@@ -45,6 +44,13 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
                 "agent, only read something, and does not name the agent itself, is not in the answer: "
                 f"{queries_in_words(graph, calls)}. A graph of --reads full tells."
             )
+
+
+def wanted_agents(asked: Asked) -> set[str]:
+    """The agents that are asked for."""
+    graph, names = asked.graph, asked.match_names("agent_name")
+    every = graph.of_class("ah:SoftwareAgent")
+    return {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
 
 
 def _ran_by(graph: Lookups, own: Iterable[str], agents: set[str]) -> set[str]:
