@@ -152,10 +152,11 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
             f"{BY_DAY} a row without query_id stands for reads of an object on a day by a user in one role, at the "
             f"time of the first{', or of the last' * is_of_both}."
         )
-    if asked.name == AGENT_READS:
+    if asked.name == AGENT_READS and asked.answer.rows:
         yield (
             f"{BY_DAY} the agent took part in some of the reads that a row stands for. The user may have done the "
-            "others alone, so not every column and mask need be the agent's."
+            "others alone, so not every column and mask need be the agent's; what ran within them, and does not name "
+            "the agent itself, is not in the answer."
         )
     if asked.name == _COUNTED_BY_DAY and (len(asked.things) > 1 or len(asked.values("column_name")) > 1):
         yield (
