@@ -445,6 +445,12 @@ _AROUND: Final[dict[str, tuple[list[Json], tuple[str, set[str]]]]] = {
     "policy-of-a-tag-dropped": (
         [*_TAGGED, read(_A), changed(_POLICY, "DROP"), read(_A), changed(_POLICY, "UNDROP"), read(_A)], _READS_OF_A,
     ),
+    "policy-that-was-only-enforced-dropped": (
+        [
+            read(_A, masked=True), read(_A), changed(_POLICY, "DROP"), read(_A), changed(_POLICY, "UNDROP"), read(_A),
+        ],
+        _READS_OF_A,
+    ),
     "tag-dropped": (
         [*_TAGGED, read(_A), changed(_TAG, "DROP"), read(_A), changed(_TAG, "UNDROP"), read(_A)], _READS_OF_A,
     ),

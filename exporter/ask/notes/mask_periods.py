@@ -105,14 +105,15 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     the policy. None stands for the object as a whole.
     """
     by_rows = _set_by_rows(graph, thing)
-    return by_rows + _only_enforced(graph, thing, by_rows)
+    return by_rows + [(column, held) for column, _, held in _only_enforced(graph, thing, by_rows)]
 
 
 def _only_enforced(
     graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, Held]]
-) -> list[tuple[str | None, Held]]:
+) -> list[tuple[str | None, frozenset[str], Held]]:
+    """What queries enforced outside of these times, each with the policy."""
     return [
-        (column, held)
+        (column, _policy(graph, enforcement), held)
         for enforcement in graph.subjects("ah:protectedObject", thing)
         if graph.is_mask(enforcement)
         for column in [graph.text(enforcement, "ah:protectedColumn")]
@@ -149,13 +150,13 @@ def masks_in_force(
                 periods = periods_inside(graph, thing, place)
                 inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
                 by_rows += [(column, elements, one) for one in inside if one.since < one.until]
-    every = [(column, piece) for column, elements, held in by_rows for piece in _not_dropped(graph, elements, held)]
     if not only_set:
-        every += _only_enforced(graph, thing, [(column, held) for column, _, held in by_rows])
+        by_rows += _only_enforced(graph, thing, [(column, held) for column, _, held in by_rows])
     found = defaultdict[str, list[Held]](list)
-    for column, held in every:
+    for column, elements, held in by_rows:
+        pieces = list(_not_dropped(graph, elements, held))
         for name in _names(graph, column):
-            found[name].append(held)
+            found[name] += pieces
     return found
 
 
