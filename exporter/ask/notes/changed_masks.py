@@ -4,9 +4,9 @@ of alike reads alone, so those in between, under other masks, are not asked abou
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -16,7 +16,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, LATE, Lookups
 from exporter.ask.notes.asked import AGENT_READS, UNMASKED_COPIES, Asked
 from exporter.ask.notes.left_out import BY_DAY, is_by_day
-from exporter.ask.notes.mask_periods import WHOLE, Held, columns_with_masks, masked_wholes, masks_in_force
+from exporter.ask.notes.mask_periods import WHOLE, Held, columns_with_masks, masked_wholes, masks_in_force, without
 from exporter.ask.notes.within_agents import wanted_agents
 from exporter.system.reachable import reachable
 
@@ -106,13 +106,32 @@ def _copies_read(graph: Lookups) -> Iterator[_Read]:
     masks, own_masks, copies = _Masks(graph), _Masks(graph, only_set=True), _Copies(graph)
     of_all = _changes([held for column in columns_with_masks(graph) for held in masks.of(column)])
     for copy in copies:
-        own, of_sources = own_masks.of(copy), set[Held]()
+        own, counted = own_masks.of(copy), None
         changes = sorted({*of_all, *_changes(own)}) if own else of_all
         for reads in _around(graph, copy, changes):
-            sources = copies.masked_sources(copy) if not of_sources else ()
-            of_sources = of_sources.union(*map(masks.of, sources))
-            if any(_counts_between(held, own, *reads[1:]) for held in of_sources):
+            counted = counted or _Counted((held for one in copies.masked_sources(copy) for held in masks.of(one)), own)
+            if counted.is_between(*reads[1:]):
                 yield reads
+
+
+class _Counted:
+    """When reads of a copy count: while its source is masked, and it is not itself."""
+
+    def __init__(self, of_sources: Iterable[Held], own: Iterable[Held]) -> None:
+        gaps = sorted((held.since, held.until) for held in own)
+        self._of = {held: list(without(held, gaps)) for held in of_sources}
+        every = ((piece, held) for held, pieces in self._of.items() for piece in pieces)
+        self._pieces = sorted(every, key=lambda one: one[0].since)
+        self._begins = [piece.since for piece, _ in self._pieces]
+
+    def is_between(self, first: datetime, last: datetime) -> bool:
+        """Whether a read between two others counts, and neither of these."""
+        inside = self._pieces[bisect_right(self._begins, first) : bisect_left(self._begins, last)]
+        return any(
+            piece.until <= last
+            and not any(one.since <= time < one.until for one in self._of[held] for time in (first, last))
+            for piece, held in inside
+        )
 
 
 def _changes(every: Collection[Held]) -> list[datetime]:
@@ -138,15 +157,3 @@ def _around(graph: Lookups, column: str, changes: list[datetime], agents: set[st
 def _enforces(graph: Lookups, reads: str, column: str) -> bool:
     masks = (one for one in graph.objects(reads, "ah:enforced") if graph.is_mask(one))
     return any(column in graph.objects(one, "ah:protectedColumn") for one in masks)
-
-
-def _counts_between(source: Held, own: Collection[Held], first: datetime, last: datetime) -> bool:
-    """Whether a read of a copy between two others counts, and neither of these: its source is masked, and it is not
-    itself.
-    """
-
-    def counts(time: datetime) -> bool:
-        return source.since <= time < source.until and not any(held.since <= time < held.until for held in own)
-
-    times = (time for time in (source.since, *(held.until for held in own)) if first < time < last)
-    return not counts(first) and not counts(last) and any(map(counts, times))

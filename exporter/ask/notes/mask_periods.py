@@ -168,8 +168,13 @@ def _policy(graph: Lookups, enforcement: str) -> frozenset[str]:
 
 def _not_dropped(graph: Lookups, elements: Iterable[str], held: Held) -> Iterator[Held]:
     """The parts of a period in which none of the elements was dropped."""
+    return without(held, sorted(gap for element in elements for gap in _dropped(graph, element)))
+
+
+def without(held: Held, gaps: Iterable[tuple[datetime, datetime]]) -> Iterator[Held]:
+    """The parts of a period outside of the gaps, which are in order."""
     since = held.since
-    for gone, back in sorted(gap for element in elements for gap in _dropped(graph, element)):
+    for gone, back in gaps:
         if since < gone < held.until:
             yield held.together(Held(since, gone, gone))
         if gone < held.until:
