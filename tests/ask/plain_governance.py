@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.ask.plain_asking import ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
-from tests.ask.plain_settings import enforcements, held, is_gone, is_one_tag, masks, named_before, named_later
+from tests.ask.plain_settings import (
+    Masked,
+    enforcements,
+    held,
+    is_gone,
+    is_one_tag,
+    masks,
+    named_before,
+    named_later,
+    only_enforced,
+)
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.ask.plain_asking import Given, Row
     from tests.ask.plain_history import History, Query
-    from tests.ask.plain_settings import Masked, Place
+    from tests.ask.plain_settings import Place
 
 MASK: Final = "MASKING_POLICY"
 
@@ -62,6 +72,8 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
     a former one while it had that.
     """
     periods, points = masks(history), _enforced_at(history)
+    for only in only_enforced(history):
+        periods[only.place].append(Masked(only.since, only.until, ((only.policy, only.since),)))
     guarded = {
         (query.query_id, place)
         for place, every in enforcements(history).items()
@@ -86,7 +98,7 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
             if start < until
         }
         if (query.query_id, place) not in guarded and (held_by or times or is_masked_later or before):
-            word = "UNKNOWN" if query.query_id in cut else _word(history, query.start, held_by, times | before)
+            word = "UNKNOWN" if query.query_id in cut else _word(history, query, held_by, times | before)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
 
@@ -127,11 +139,11 @@ def _agent(agent: dict[str, Any]) -> tuple[str | None, ...]:
     )
 
 
-def _word(history: History, time: datetime, periods: list[Masked], points: set[datetime]) -> str:
-    if any(one.is_at(history, time) for one in periods):
+def _word(history: History, query: Query, periods: list[Masked], points: set[datetime]) -> str:
+    if any(one.is_for(history, query) for one in periods):
         return "WHILE"
     starts = {one.since for one in periods} | points
-    return "AFTER" if any(start <= time for start in starts) else "BEFORE"
+    return "AFTER" if any(start <= query.start for start in starts) else "BEFORE"
 
 
 def _enforced_at(history: History) -> dict[Place, set[datetime]]:

@@ -15,11 +15,10 @@ from tests.ask.plain_asking import (
     listed,
     meant,
     name_of,
-    policy_key,
     queries,
     same_name,
 )
-from tests.ask.plain_settings import doings, first, held, is_away, is_one_tag, named_later
+from tests.ask.plain_settings import first, held, is_away, is_one_tag, named_later, only_enforced
 from tests.ask.plain_settings import masks as set_masks
 from tests.ask.plain_views import Shown, certain
 from tests.facts import plain_reading as plain
@@ -371,39 +370,15 @@ def _masks(history: History) -> tuple[dict[tuple[str, str], list[Mask]], set[tup
             if is_one_tag(history, tag, one.doing.element) and (end is None or since < end):
                 both = (mask.doing.element, tag)
                 masks[key, str(column)].append(Mask(mask.doing.element, since, end, last, both))
-    enforced_in, also = set(), []
-    done = [one for one in doings(history) if one.property == "maskingPolicies"]
-    for query, _, key, _, column, policy in enforced(history, {}):
-        if column and policy["policyKind"] == "MASKING_POLICY":
-            enforced_in.add((query.query_id, key, column))
-            own = policy_key(policy)
-            periods = _set_on(history, every, on_tags, own)
-            if not any(one.place == (key, column) and one.is_at(query.start) for one in periods):
-                until = first(*(one.query.start for one in done if one.place == (key, column) and one.element == own
-                                and one.query.start > query.start))  # fmt: skip
-                also.append(((key, column), Mask(own, query.start, until, (key, column))))
-    for place, enforced_mask in also:
-        masks[place].append(enforced_mask)
+    enforced_in = {
+        (query.query_id, key, column)
+        for query, _, key, _, column, policy in enforced(history, {})
+        if column and policy["policyKind"] == "MASKING_POLICY"
+    }
+    for only in only_enforced(history):
+        place = only.place[0], str(only.place[1])
+        masks[place].append(Mask(only.policy, only.since, only.until, place, (only.policy,)))
     return masks, enforced_in
-
-
-class _Period(NamedTuple):
-    place: tuple[str, str | None]
-    since: datetime
-    until: datetime | None
-
-    def is_at(self, time: datetime) -> bool:
-        return self.since <= time and (self.until is None or time < self.until)
-
-
-def _set_on(history: History, every: list[Held], on_tags: list[Held], policy: str) -> Iterator[_Period]:
-    """The periods of a policy under each name of a column."""
-    for one in every:
-        if one.doing.property == "maskingPolicies" and one.doing.element == policy:
-            yield _Period(one.doing.place, one.since, one.until)
-        for mask in on_tags if one.doing.property == "tags" else ():
-            if mask.doing.element == policy and is_one_tag(history, mask.doing.place[0], one.doing.element):
-                yield _Period(one.doing.place, max(one.since, mask.since), first(one.until, mask.until))
 
 
 def _until_the_end(history: History, every: list[Held], one: Held) -> tuple[datetime | None, tuple[str, str]]:
@@ -483,7 +458,7 @@ def _read_bare(
     for query in queries(history, given):
         for (_, key), (name, columns) in query.shown.items():
             for column in columns:
-                is_set = any(mask.is_at(history, query.start) for mask in set_on.get((key, column), ()))
+                is_set = any(mask.is_for(history, query) for mask in set_on.get((key, column), ()))
                 if (query.query_id, key, column) not in masked_in and not is_set:
                     yield query, past.Column(query.data[key], column), name
 

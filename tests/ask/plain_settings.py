@@ -231,8 +231,13 @@ class Masked(NamedTuple):
     until: datetime | None
     elements: tuple[tuple[str, datetime], ...]
 
-    def is_at(self, history: History, time: datetime) -> bool:
-        is_set = self.since <= time and (self.until is None or time < self.until)
+    def is_for(self, history: History, query: Query) -> bool:
+        """Whether it is set when a query starts. What the query ends itself, as a CREATE OR REPLACE does, it read
+        before.
+        """
+        time, until = query.start, self.until
+        is_ending = until == time and any(ident == query.query_id for ident, *_ in history.changes)
+        is_set = self.since <= time and (until is None or time < until or is_ending)
         return is_set and not any(is_away(history, one, since, time) for one, since in self.elements)
 
 
@@ -366,3 +371,59 @@ def enforcements(history: History) -> dict[Place, list[tuple[Query, str, str]]]:
     for query, _, key, _, column, policy in enforced(history, {}):
         found[key, column].append((query, policy["policyKind"], policy_key(policy)))
     return found
+
+
+class OnlyEnforced(NamedTuple):
+    """A mask that a query enforced outside of the times in which rows set it, and no later row has ended."""
+
+    place: Place
+    policy: str
+    since: datetime
+    until: datetime | None
+
+
+def only_enforced(history: History) -> list[OnlyEnforced]:
+    """Each until a row sets or unsets the policy on the column, unsets it from a tag, or such a tag from the column or
+    its object; or the column is dropped, or the object made anew: by the query itself, this read the former one.
+    """
+    set_by_rows, every, found = masks(history), doings(history), []
+    for place, queries in enforcements(history).items():
+        for query, kind, policy in queries if place[1] else ():
+            known = (one for one in set_by_rows.get(place, ()) if one.elements[0][0] == policy)
+            if kind == "MASKING_POLICY" and not any(
+                one.since <= query.start and (one.until is None or query.start < one.until) for one in known
+            ):
+                ends = [time for time in _enforcement_ends(history, every, place, policy) if time > query.start]
+                anew = [time for time in _made(history, place[0]) if time >= query.start]
+                found.append(OnlyEnforced(place, policy, query.start, first(*ends, *anew)))
+    return found
+
+
+def _enforcement_ends(history: History, every: list[Doing], place: Place, policy: str) -> Iterator[datetime]:
+    masked_tags = {
+        one.place[0] for one in every if one.element == policy and one.place[1] is None and _is_on_tag(one.place[0])
+    }
+    for one in every:
+        is_policy = one.property == "maskingPolicies" and one.element == policy
+        is_tag = one.property == "tags" and one.place in {place, (place[0], None)}
+        if (
+            (is_policy and one.place == place)
+            or (is_policy and _is_on_tag(one.place[0]) and not one.sets)
+            or (is_tag and not one.sets and any(is_one_tag(history, tag, one.element) for tag in masked_tags))
+        ):
+            yield one.query.start
+    for ident, key, change in history.changes:
+        columns = (change.get("properties") or {}).get("columns")
+        told = columns.get(place[1] or "") if isinstance(columns, dict) and key == place[0] else None
+        if isinstance(told, dict) and (told.get("subOperationType") or "").upper() == "DROP":
+            yield history.queries[ident].end
+
+
+def _is_on_tag(key: str) -> bool:
+    return key.startswith("tag/")
+
+
+def _made(history: History, key: str) -> Iterator[datetime]:
+    for ident, changed, change in history.changes:
+        if changed == key and (change.get("operationType") or "").upper() in {"CREATE", "REPLACE"}:
+            yield history.queries[ident].start

@@ -269,6 +269,50 @@ def test_what_the_call_of_an_agent_read_is_not_among_reads_by_day(
         assert [": query q4. " in note for note in notes] == [True] * (is_told and reads == "daily"), given
 
 
+WRITTEN: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.W"}
+
+
+@pytest.mark.parametrize(
+    ("told", "is_told"),
+    [
+        ({"parent_query_id": "q1", "root_query_id": "q1"}, True),
+        ({"root_query_id": "q1"}, True),
+        ({"parent_query_id": "q1", "root_query_id": "q1", "agents_info": [CORTEX]}, False),
+        ({"parent_query_id": "q1", "root_query_id": "q1", "user_name": "BEN"}, False),
+        ({"parent_query_id": "q0", "root_query_id": "q0", "query_start_time": "2026-03-01T05:00:00Z"}, False),
+        ({"parent_query_id": "q0", "root_query_id": "q0", "query_start_time": "2026-03-05T05:00:00Z"}, False),
+        ({}, False),
+    ],
+    ids=["parent", "root alone", "of an agent itself", "another user", "before", "long after", "of none"],
+)
+def test_what_ran_within_a_query_of_an_agent_that_only_read_is_told(
+    tmp_path: Path, told: Json, *, is_told: bool
+) -> None:
+    """By day such a query has no node, so that rows only show that something ran within a query of the user."""
+    rows = [
+        read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]),
+        {**read(2, [of(TABLE, "MAIL")], objects_modified=[WRITTEN]), **told},
+    ]
+    graph = exported(tmp_path, rows, "--reads", "daily")
+    for given, is_meant in (({}, True), ({"agent_name": "D.S.OTHER"}, False), ({"until": "2026-03-01"}, False)):
+        notes = [note for note in asked(graph, **given).notes if "others ran" in note]
+        assert ["may be of an agent, others ran: query q2. " in note for note in notes] == [True] * (
+            is_told and is_meant
+        )
+
+
+def test_what_only_read_within_such_a_query_is_not_on_record(tmp_path: Path) -> None:
+    rows = [
+        read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]),
+        read(2, [of(TABLE, "NAME")], parent_query_id="q1", root_query_id="q1"),
+    ]
+    said = "what ran within them, and does not name the agent itself, is not in the answer"
+    for reads in ("full", "daily"):
+        graph = exported(tmp_path, rows, "--reads", reads, "--replace")
+        assert any(said in note for note in asked(graph).notes) == (reads == "daily")
+        assert not any(said in note for note in asked(graph, agent_name="D.S.OTHER").notes)
+
+
 def test_no_call_of_an_agent_is_told_where_there_is_none(tmp_path: Path) -> None:
     """The CALL names no agent, and what reads for one calls nothing."""
     rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [CALLED])]

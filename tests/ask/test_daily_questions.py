@@ -400,29 +400,150 @@ def test_a_query_of_several_tables_with_one_name_counts_once_for_each(tmp_path: 
 # --- masks that change within a day -----------------------------------------------------------------------------------
 
 _UNMASK: Final = {"C": {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}}}
-_A, _COPY = thing("A", 1), thing("COPY", 2)
-_AROUND: Final = {
+_ON_TAG: Final = {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "ADD"}}
+_NOT_ON_TAG: Final = {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": "DROP"}}
+_MARK: Final = {"D.S.PII": {"objectId": {"value": 901}, "subOperationType": "ADD", "tagValue": {"value": "x"}}}
+_UNMARK: Final = {"D.S.PII": {"objectId": {"value": 901}, "subOperationType": "DROP"}}
+_A, _COPY, _OTHER = thing("A", 1), thing("COPY", 2), thing("OTHER", 3)
+_POLICY, _TAG = thing("MASK", 900, "Masking Policy", ()), thing("PII", 901, "Tag", ())
+_AROUND_SCHEMA, _OF_POLICIES = (
+    {"objectDomain": "Schema", "objectId": number, "objectName": name} for number, name in ((50, "D.S"), (51, "G.P"))
+)
+_SET_OTHER: Final = {"C": {"maskingPolicies": {"G.P.MASK": {"objectId": {"value": 902}, "subOperationType": "ADD"}}}}
+_TAGGED: Final = [changed(_TAG, maskingPolicies=_ON_TAG), changed(_A, columns={"C": {"tags": _MARK}})]
+_BOTH: Final = {"unmasked-reads", "unmasked-copies"}
+_NEVER: Final[tuple[str, set[str]]] = ("", set())
+_READS_OF_A: Final = ("A", {"unmasked-reads"})
+_READS_OF_COPY: Final = ("COPY", {"unmasked-copies"})
+_AROUND: Final[dict[str, tuple[list[Json], tuple[str, set[str]]]]] = {
     # none at the first and the last read
-    "set-between": [read(_A), changed(_A, columns=SET_MASK), read(_A), changed(_A, columns=_UNMASK), read(_A)],
-    "set-before": [changed(_A, columns=SET_MASK), read(_A), read(_A), changed(_A, columns=_UNMASK)],
-    "set-after": [read(_A), read(_A), changed(_A, columns=SET_MASK)],
-    "enforced": [read(_A, masked=True), changed(_A, columns=SET_MASK), read(_A, masked=True)],
-    "on-the-copy": [
-        changed(_A, columns=SET_MASK), copied(_A, _COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
-        changed(_COPY, columns=_UNMASK), read(_COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
-    ],
+    "set-between": (
+        [read(_A), changed(_A, columns=SET_MASK), read(_A), changed(_A, columns=_UNMASK), read(_A)], _READS_OF_A,
+    ),
+    "set-before": ([changed(_A, columns=SET_MASK), read(_A), read(_A), changed(_A, columns=_UNMASK)], _NEVER),
+    "set-after": ([read(_A), read(_A), changed(_A, columns=SET_MASK)], _NEVER),
+    "enforced": ([read(_A, masked=True), changed(_A, columns=SET_MASK), read(_A, masked=True)], _NEVER),
+    "on-the-copy": (
+        [
+            changed(_A, columns=SET_MASK), copied(_A, _COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
+            changed(_COPY, columns=_UNMASK), read(_COPY), changed(_COPY, columns=SET_MASK), read(_COPY),
+        ],
+        ("COPY", _BOTH),
+    ),
+    # a policy, a tag or a schema that is dropped and brought back
+    "policy-dropped": (
+        [
+            changed(_A, columns=SET_MASK), read(_A), changed(_POLICY, "DROP"), read(_A), changed(_POLICY, "UNDROP"),
+            read(_A),
+        ],
+        _READS_OF_A,
+    ),
+    "policy-dropped-later": (
+        [changed(_A, columns=SET_MASK), read(_A), read(_A), changed(_POLICY, "DROP"), changed(_POLICY, "UNDROP")],
+        _NEVER,
+    ),
+    "policy-of-a-tag-dropped": (
+        [*_TAGGED, read(_A), changed(_POLICY, "DROP"), read(_A), changed(_POLICY, "UNDROP"), read(_A)], _READS_OF_A,
+    ),
+    "policy-that-was-only-enforced-dropped": (
+        [
+            read(_A, masked=True), read(_A), changed(_POLICY, "DROP"), read(_A), changed(_POLICY, "UNDROP"), read(_A),
+        ],
+        _READS_OF_A,
+    ),
+    "tag-dropped": (
+        [*_TAGGED, read(_A), changed(_TAG, "DROP"), read(_A), changed(_TAG, "UNDROP"), read(_A)], _READS_OF_A,
+    ),
+    "schema-of-the-policy-dropped": (
+        [
+            changed(_A, columns=_SET_OTHER), read(_A), changed(_OF_POLICIES, "DROP"), read(_A),
+            changed(_OF_POLICIES, "UNDROP"), read(_A),
+        ],
+        _READS_OF_A,
+    ),
+    "tag-of-the-schema": (
+        [
+            changed(_TAG, maskingPolicies=_ON_TAG), changed(_AROUND_SCHEMA, tags=_MARK), read(_A, masked=True),
+            changed(_AROUND_SCHEMA, tags=_UNMARK), read(_A), changed(_AROUND_SCHEMA, tags=_MARK), read(_A),
+            changed(_AROUND_SCHEMA, tags=_UNMARK), read(_A),
+        ],
+        _READS_OF_A,
+    ),
+    # what was read is a copy of what was masked
+    "on-the-source": (
+        [
+            copied(_A, _COPY), read(_COPY), changed(_A, columns=SET_MASK), read(_COPY), changed(_A, columns=_UNMASK),
+            read(_COPY),
+        ],
+        _READS_OF_COPY,
+    ),
+    "on-the-source-until-now": (
+        [copied(_A, _COPY), read(_COPY), changed(_A, columns=SET_MASK), read(_COPY), read(_COPY)], _NEVER,
+    ),
+    "on-the-source-of-the-source": (
+        [
+            copied(_A, _OTHER), copied(_OTHER, _COPY), read(_COPY), changed(_A, columns=SET_MASK), read(_COPY),
+            changed(_A, columns=_UNMASK), read(_COPY),
+        ],
+        _READS_OF_COPY,
+    ),
+    "on-what-is-not-copied": (
+        [
+            copied(_OTHER, _COPY), read(_COPY), changed(_A, columns=SET_MASK), read(_COPY),
+            changed(_A, columns=_UNMASK), read(_COPY),
+        ],
+        _NEVER,
+    ),
+    "on-a-tag-of-the-source": (
+        [
+            copied(_A, _COPY), changed(_A, columns={"C": {"tags": _MARK}}), read(_COPY),
+            changed(_TAG, maskingPolicies=_ON_TAG), read(_COPY), changed(_TAG, maskingPolicies=_NOT_ON_TAG),
+            read(_COPY),
+        ],
+        _READS_OF_COPY,
+    ),
+    "policy-of-the-source-dropped": (
+        [
+            copied(_A, _COPY), changed(_A, columns=SET_MASK), changed(_POLICY, "DROP"), read(_COPY),
+            changed(_POLICY, "UNDROP"), read(_COPY), changed(_POLICY, "DROP"), read(_COPY),
+        ],
+        _READS_OF_COPY,
+    ),
+    "policy-of-the-copy-dropped": (
+        [
+            copied(_A, _COPY), changed(_A, columns=_SET_OTHER), changed(_COPY, columns=SET_MASK), read(_COPY),
+            changed(_POLICY, "DROP"), read(_COPY), changed(_POLICY, "UNDROP"), read(_COPY),
+        ],
+        ("COPY", _BOTH),
+    ),
 }  # fmt: skip
+"""What was told of which table, and by which questions."""
 
 
 @pytest.mark.parametrize("story", _AROUND)
 def test_reads_between_the_first_and_the_last_of_a_day_are_told_where_masks_changed(story: str, tmp_path: Path) -> None:
     """Each query of a story is a minute later, on one day: alike reads of a user are one node with two times."""
-    rows = _AROUND[story]
+    rows, (name, told_by) = _AROUND[story]
     full, daily = (stories.told({"one": rows}, tmp_path, "--replace", "--reads", mode) for mode in ("full", "daily"))
-    name = "COPY" if story == "on-the-copy" else "A"
-    for question in ("unmasked-reads", "unmasked-copies"):
-        assert not any("masks were set or ended" in note for note in asked(question, full).notes)
-        notes = [note for note in asked(question, daily).notes if "masks were set or ended" in note]
-        assert [f": D.S.{name} on 2026-01-01. A graph" in note for note in notes] == [True] * (
-            story in {"set-between", "on-the-copy"}
-        )
+    for question in sorted(_BOTH):
+        whole, by_day = asked(question, full), asked(question, daily)
+        assert not any("masks were set or ended" in note for note in whole.notes)
+        notes = [note for note in by_day.notes if "masks were set or ended" in note]
+        assert [f": D.S.{name} on 2026-01-01. A graph" in note for note in notes] == [True] * (question in told_by)
+        if question not in told_by:
+            assert {row[-1] for row in whole.rows} == {row[-1] for row in by_day.rows}
+
+
+@pytest.mark.parametrize("story", ["set-between", "on-the-copy"])
+def test_an_answer_that_such_a_change_cannot_concern_does_not_tell_it(story: str, tmp_path: Path) -> None:
+    """No agent read, or another column is asked for."""
+    daily = stories.told({"one": _AROUND[story][0]}, tmp_path, "--reads", "daily")
+    for question, given in (("agent-reads", {}), ("unmasked-reads", {"column_name": "B"})):
+        assert not any("masks were set or ended" in note for note in asked(question, daily, **given).notes)
+
+
+def test_reads_of_an_agent_between_two_others_are_told(tmp_path: Path) -> None:
+    rows = [{**row, "agents_info": [AGENTS[0]]} for row in _AROUND["set-between"][0]]
+    daily = stories.told({"one": rows}, tmp_path, "--reads", "daily")
+    for given, is_told in (({}, True), ({"agent_name": "D.S.HELPER"}, True), ({"agent_name": "D.S.OTHER"}, False)):
+        assert any("masks were set or ended" in note for note in asked("agent-reads", daily, **given).notes) == is_told

@@ -98,7 +98,7 @@ def test_a_policy_without_a_column_may_be_on_any(
         None if place and (on == "the object" or reads == "full") else "CLEAR"
     }
     in_clear = ask(load(tmp_path / "out"), find("unmasked-reads"), {"object_name": "D.S.T"})
-    assert [one["mask"] for one in in_clear.dicts()] == ["UNKNOWN" if on == "the object" else "AFTER"]
+    assert [one["mask"] for one in in_clear.dicts()] == ["UNKNOWN" if on == "the object" else "WHILE"]
     for answer in (of_agents, in_clear):
         assert bool([note for note in answer.notes if note.startswith(MAY)]) == bool(place)
 

@@ -23,7 +23,7 @@ from exporter.system.reachable import reachable
 SHIPPED, PAGE, OF_USER = "shipped", "page", "own"
 """Kinds of questions: ours, those of parts of web pages, and those of users."""
 POLICY_COVERAGE, TAG_REACH, UNMASKED_READS = "policy-coverage", "tag-reach", "unmasked-reads"
-AGENT_READS, CHANGES = "agent-reads", "changes"
+AGENT_READS, CHANGES, UNMASKED_COPIES = "agent-reads", "changes", "unmasked-copies"
 """Questions that several notes treat in a way of their own."""
 TIME_COLUMNS: Final = ("first_time", "last_read", "query_start_time")
 """Columns of answers with a time at which what the row names had its name."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from exporter.ask.notes import (
+    changed_masks,
     changes_without_id,
     clones,
     columns,
@@ -61,7 +62,7 @@ _NOTES: Final = (
     Note(empty.outside_of_record, _ANY),
     # what an export left out or counted otherwise
     Note(left_out.reads_by_day, _NOT_OF_PAGES),
-    Note(left_out.reads_around_changes, only=("agent-reads", "unmasked-copies", "unmasked-reads")),
+    Note(changed_masks.reads_around_changes, only=("agent-reads", "unmasked-copies", "unmasked-reads")),
     Note(left_out.queries_of_users, (PAGE,), ("page-users", "page-top-readers")),
     Note(left_out.short_queries, _NOT_OF_PAGES),
     Note(left_out.within_intervals, _ANY),

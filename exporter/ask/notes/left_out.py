@@ -12,14 +12,12 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import AGENT_READS, UNMASKED_READS, Asked
-from exporter.ask.notes.mask_periods import WHOLE, columns_with_masks, masks_of
 from exporter.ask.parameters import instant
 from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
@@ -125,10 +123,10 @@ def _read_json(path: Path) -> Any:
 
 # --- reads by day -----------------------------------------------------------------------------------------------------
 
-_READS_LOOKED_AT: Final = 100_000
 _COUNTED_BY_DAY: Final = "column-readers"
 """The question that counts queries."""
-_BY_DAY: Final = "This graph has reads by day (export --reads daily):"
+BY_DAY: Final = "This graph has reads by day (export --reads daily):"
+"""Begins notes on them."""
 _LATE: Final = " The first_time of a view is too late where one of them was the first to read it."
 
 
@@ -143,64 +141,33 @@ def reads_by_day(asked: Asked) -> Iterator[str]:
         return
     is_of_both = asked.name == UNMASKED_READS
     if not asked.question.daily_reads:
-        yield f"{_BY_DAY} {asked.name} may leave out results that follow from reads alone."
+        yield f"{BY_DAY} {asked.name} may leave out results that follow from reads alone."
     elif asked.question.daily_reads == "left out":
         yield (
-            f"{_BY_DAY} {asked.name} leaves out queries that only read. They are in the events, and in a graph of "
+            f"{BY_DAY} {asked.name} leaves out queries that only read. They are in the events, and in a graph of "
             "--reads full." + _LATE * (asked.name == "end-up")
         )
     elif asked.question.daily_reads == "rows by day" and asked.answer.rows:
         yield (
-            f"{_BY_DAY} a row without query_id stands for reads of an object on a day by a user in one role, at the "
+            f"{BY_DAY} a row without query_id stands for reads of an object on a day by a user in one role, at the "
             f"time of the first{', or of the last' * is_of_both}."
         )
-    if asked.name == AGENT_READS:
+    if asked.name == AGENT_READS and asked.answer.rows:
         yield (
-            f"{_BY_DAY} the agent took part in some of the reads that a row stands for. The user may have done the "
-            "others alone, so not every column and mask need be the agent's."
+            f"{BY_DAY} the agent took part in some of the reads that a row stands for. The user may have done the "
+            "others alone, so not every column and mask need be the agent's; what ran within them, and does not name "
+            "the agent itself, is not in the answer."
         )
     if asked.name == _COUNTED_BY_DAY and (len(asked.things) > 1 or len(asked.values("column_name")) > 1):
         yield (
-            f"{_BY_DAY} several columns are asked for (a name may mean several objects), and a query that read more "
+            f"{BY_DAY} several columns are asked for (a name may mean several objects), and a query that read more "
             "than one of them counts once for each."
         )
     if any(not _is_midnight(time) for time in asked.values("since", "until")):
         yield (
-            f"{_BY_DAY} since and until are exact for reads at midnight (UTC) only; within a day all reads that are "
+            f"{BY_DAY} since and until are exact for reads at midnight (UTC) only; within a day all reads that are "
             f"alike count at the time of the first{', and at that of the last' * is_of_both}."
         )
-
-
-def reads_around_changes(asked: Asked) -> Iterator[str]:
-    """For answers about reads in clear, of reads by day: where a mask was set or ended between the first and the last
-    of alike reads, those between are not asked about.
-    """
-    graph, found = asked.graph, set[str]()
-    for column in columns_with_masks(graph) if is_by_day(graph) else ():
-        thing = graph.text(column, "ah:columnOf") or ""
-        if asked.is_about(thing):
-            periods = masks_of(graph, thing)
-            names = (graph.text(column, "ah:matchName") or "", WHOLE)
-            changes = {time for name in names for held in periods.get(name, ()) for time in (held.since, held.until)}
-            for reads in _of_days(graph, column):
-                first, last = min(graph.starts_of(reads)), max(graph.starts_of(reads))
-                if any(first < time < last for time in changes) and asked.has(first, last):
-                    found.add(f"{graph.name_at(thing, first.isoformat())} on {first:%Y-%m-%d}")
-    if found:
-        yield (
-            f"{_BY_DAY} masks were set or ended between the first and the last of alike reads of a day, and the answer "
-            f"lacks reads between these two: {first_of(sorted(found), _SHOWN_TABLES)}. A graph of --reads full has "
-            "each read."
-        )
-
-
-def _of_days(graph: Lookups, column: str) -> Iterator[str]:
-    """The reads by day of a column that enforced no mask on it."""
-    for access in islice(graph.subjects("ah:readColumn", column), _READS_LOOKED_AT):
-        for reads in graph.reads_with(access):
-            masks = (one for one in graph.objects(reads, "ah:enforced") if graph.is_mask(one))
-            if not any(column in graph.objects(one, "ah:protectedColumn") for one in masks):
-                yield reads
 
 
 def queries_of_users(asked: Asked) -> Iterator[str]:

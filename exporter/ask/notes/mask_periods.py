@@ -105,23 +105,90 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     the policy. None stands for the object as a whole.
     """
     by_rows = _set_by_rows(graph, thing)
-    enforced = [
-        (column, held)
+    return by_rows + [(column, held) for column, _, held in _only_enforced(graph, thing, by_rows)]
+
+
+def _only_enforced(
+    graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, Held]]
+) -> list[tuple[str | None, frozenset[str], Held]]:
+    """What queries enforced outside of these times, each with the policy."""
+    return [
+        (column, _policy(graph, enforcement), held)
         for enforcement in graph.subjects("ah:protectedObject", thing)
         if graph.is_mask(enforcement)
         for column in [graph.text(enforcement, "ah:protectedColumn")]
         for held in _enforced(graph, enforcement, [held for place, held in by_rows if place in {column, None}])
     ]
-    return by_rows + enforced
 
 
 def _set_by_rows(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     """The same without what only queries enforced."""
-    settings = [
-        *_set_on(graph, [thing], "maskingPolicies"),
-        *((mark, held) for mark, _, held in _by_tags(graph, thing)),
-    ]
-    return [(graph.text(setting, "ah:onColumn"), held) for setting, held in settings]
+    return [(column, held) for column, _, held in _with_elements(graph, thing)]
+
+
+def _with_elements(graph: Lookups, thing: str) -> Iterator[tuple[str | None, frozenset[str], Held]]:
+    """The same, each with the policy and the tag, in all their forms."""
+    for setting, held in _set_on(graph, [thing], "maskingPolicies"):
+        yield graph.text(setting, "ah:onColumn"), _elements(graph, setting), held
+    for mark, mask, held in _by_tags(graph, thing):
+        yield graph.text(mark, "ah:onColumn"), _elements(graph, mark) | _elements(graph, mask), held
+
+
+def masks_in_force(
+    graph: Lookups, thing: str, wholes: Collection[str], *, only_set: bool = False
+) -> dict[str, list[Held]]:
+    """As :func:`masks_of`, without the times in which the policy or the tag was dropped, and with masks by tags of
+    schemas and databases, ``wholes``, on the columns on which queries enforced them. ``only_set``: without those that
+    queries enforced and no row sets.
+    """
+    by_rows = list(_with_elements(graph, thing))
+    enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
+    for place in wholes if enforced else ():
+        for mark, mask, held in _by_tags(graph, place):
+            policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
+            for column in {graph.text(one, "ah:protectedColumn") for one in enforced if policy & _policy(graph, one)}:
+                periods = periods_inside(graph, thing, place)
+                inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
+                by_rows += [(column, elements, one) for one in inside if one.since < one.until]
+    if not only_set:
+        by_rows += _only_enforced(graph, thing, [(column, held) for column, _, held in by_rows])
+    found = defaultdict[str, list[Held]](list)
+    for column, elements, held in by_rows:
+        pieces = list(_not_dropped(graph, elements, held))
+        for name in _names(graph, column):
+            found[name] += pieces
+    return found
+
+
+def _policy(graph: Lookups, enforcement: str) -> frozenset[str]:
+    """The policy that was enforced, in all its forms."""
+    policies = graph.objects(enforcement, "ah:policy")
+    return frozenset(form for one in policies for form in (one, *graph.same_names(one)))
+
+
+def _not_dropped(graph: Lookups, elements: Iterable[str], held: Held) -> Iterator[Held]:
+    """The parts of a period in which none of the elements was dropped."""
+    return without(held, sorted(gap for element in elements for gap in _dropped(graph, element)))
+
+
+def without(held: Held, gaps: Iterable[tuple[datetime, datetime]]) -> Iterator[Held]:
+    """The parts of a period outside of the gaps, which are in order."""
+    since = held.since
+    for gone, back in gaps:
+        if since < gone < held.until:
+            yield held.together(Held(since, gone, gone))
+        if gone < held.until:
+            since = max(since, back)
+    if since < held.until:
+        yield held.together(Held(since, held.until, held.sure))
+
+
+def _dropped(graph: Lookups, element: str) -> Iterator[tuple[datetime, datetime]]:
+    """The times from a DROP of a tag or policy, or of its schema, until it was brought back, or made anew."""
+    versions = list(graph.subjects("prov:specializationOf", element))
+    made = [in_utc(time) for version in versions for time in graph.objects(version, "prov:generatedAtTime")]
+    for gone in {in_utc(time) for version in versions for time in graph.objects(version, "prov:invalidatedAtTime")}:
+        yield gone, min((time for time in made if time >= gone), default=LATE)
 
 
 def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, wholes: Collection[str]) -> set[str | None]:

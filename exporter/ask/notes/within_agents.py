@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, in_utc
 from exporter.ask.notes.asked import MOST, Asked, queries_in_words
-from exporter.ask.notes.left_out import is_by_day
+from exporter.ask.notes.left_out import BY_DAY, is_by_day
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 3
 _WITHIN: Final = ("dcterms:isPartOf", "ah:rootQuery")
 """From a query to its parent and its root."""
+_WHO: Final = "prov:wasAssociatedWith"
+_LOOKED_AT: Final = 100_000
 _DONE: Final = ("ah:hasChange", "ah:madeVersion")
 _LONGEST: Final = timedelta(days=2)
 """A statement whose end is not known may run as long: Snowflake's default (STATEMENT_TIMEOUT_IN_SECONDS)."""
@@ -25,10 +28,9 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
     """Notes on statements that read something within the query of an agent, such as what its CALL ran, and whose own
     rows name no agent; of reads by day, on the CALLs that may have run some.
     """
-    graph, names = asked.graph, asked.match_names("agent_name")
+    graph, wanted = asked.graph, wanted_agents(asked)
     every = set(graph.of_class("ah:SoftwareAgent"))
-    wanted = {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
-    own = {query for agent in wanted for query in islice(graph.subjects("prov:wasAssociatedWith", agent), MOST)}
+    own = {query for agent in wanted for query in islice(graph.subjects(_WHO, agent), MOST)}
     within = _ran_by(graph, own, every)
     reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
     if reading:
@@ -37,14 +39,45 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
             f"{queries_in_words(graph, reading)}. The answer lacks what they read; {_listed_by(graph, reading)} lists "
             "them."
         )
-    if is_by_day(graph):
-        calls = {query for query in own | within if _may_run_others(asked, query)}
-        if calls:
-            yield (
-                "This graph has reads by day (export --reads daily): what ran within a CALL, block or request of an "
-                "agent, only read something, and does not name the agent itself, is not in the answer: "
-                f"{queries_in_words(graph, calls)}. A graph of --reads full tells."
-            )
+    if not is_by_day(graph):
+        return
+    if calls := {query for query in own | within if _may_run_others(asked, query)}:
+        yield (
+            f"{BY_DAY} what ran within a CALL, block or request of an agent, only read something, and does not name "
+            f"the agent itself, is not in the answer: {queries_in_words(graph, calls)}. A graph of --reads full tells."
+        )
+    if perhaps := {query for query in _perhaps_within(graph, wanted, every) if _is_asked_for(asked, query)} - within:
+        yield (
+            f"{BY_DAY} within queries that are not in it, and may be of an agent, others ran: "
+            f"{queries_in_words(graph, perhaps)}. A graph of --reads full tells."
+        )
+
+
+def _perhaps_within(graph: Lookups, wanted: set[str], agents: set[str]) -> Iterator[str]:
+    """What ran within a query that is not in a graph with reads by day, read something and names no agent: of a user
+    for whom these agents read something at the time.
+    """
+    times = defaultdict[str, list[tuple[datetime, datetime]]](list)
+    for reads in {reads for agent in wanted for reads in islice(graph.subjects(_WHO, agent), _LOOKED_AT)}:
+        starts = graph.starts_of(reads) if graph.text(reads, "ah:queryId") is None else []
+        for user in graph.objects(reads, _WHO) if starts else ():
+            times[user].append((min(starts), max(starts) + _LONGEST))
+    for user in times.keys() - agents:
+        for query in islice(graph.subjects(_WHO, user), _LOOKED_AT):
+            outer = {one for relation in _WITHIN for one in graph.objects(query, relation)}
+            if any(graph.text(one, "prov:startedAtTime") is None for one in outer) and any(graph.accesses_of(query)):
+                starts, who = graph.starts_of(query), set(graph.objects(query, _WHO))
+                if agents.isdisjoint(who) and any(
+                    first <= one <= last for first, last in times[user] for one in starts
+                ):
+                    yield query
+
+
+def wanted_agents(asked: Asked) -> set[str]:
+    """The agents that are asked for."""
+    graph, names = asked.graph, asked.match_names("agent_name")
+    every = graph.of_class("ah:SoftwareAgent")
+    return {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
 
 
 def _ran_by(graph: Lookups, own: Iterable[str], agents: set[str]) -> set[str]:
@@ -53,7 +86,7 @@ def _ran_by(graph: Lookups, own: Iterable[str], agents: set[str]) -> set[str]:
     while todo and len(within) < MOST:
         outer = todo.pop()
         inner = (query for relation in _WITHIN for query in graph.subjects(relation, outer))
-        of_none = {query for query in inner if agents.isdisjoint(graph.objects(query, "prov:wasAssociatedWith"))}
+        of_none = {query for query in inner if agents.isdisjoint(graph.objects(query, _WHO))}
         todo += of_none - within
         within |= of_none
     return within

@@ -1,0 +1,131 @@
+"""A mask that queries enforced and no row sets, since it is older than the record: until when it counts as set."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.ask import stories
+from tests.ask.test_names import MASK, SET_MASK, asked, changed, copied, read, thing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyoxigraph import Store
+
+Json = dict[str, Any]
+T, COPY, OTHER = thing("T", 1), thing("COPY", 2), thing("OTHER", 3)
+TAG: Final = thing("PII", 80, "Tag", ())
+POLICY: Final = thing("MASK", 900, "Masking Policy", ())
+
+
+def of_mask(doing: str) -> Json:
+    return {"maskingPolicies": {"D.S.MASK": {"objectId": {"value": 900}, "subOperationType": doing}}}
+
+
+def of_tag(doing: str, name: str = "PII", number: int = 80) -> Json:
+    return {"tags": {f"D.S.{name}": {"objectId": {"value": number}, "subOperationType": doing}}}
+
+
+def enforced(what: Json = T) -> Json:
+    return {
+        **read(what, "EVE"),
+        "policies_referenced": [{**what, "columns": [{"columnName": "C", "policies": [MASK]}]}],
+    }
+
+
+def ended(*rows: Json) -> list[Json]:
+    """ANA reads the column and its copy in clear before something ends the mask, BEN after that."""
+    return [enforced(), copied_under_mask(), read(T), read(COPY), *rows, read(T, "BEN"), read(COPY, "BEN")]
+
+
+def copied_under_mask(what: Json = T) -> Json:
+    return {**copied(what, COPY), "policies_referenced": enforced(what)["policies_referenced"]}
+
+
+def remade(what: Json, *, masked: bool) -> Json:
+    """CREATE OR REPLACE TABLE T AS SELECT … FROM T; with the policies that are enforced on what it reads."""
+    row = {**copied(what, what, "REPLACE"), "user_name": "KIM"}
+    return {**row, "policies_referenced": enforced(what)["policies_referenced"]} if masked else row
+
+
+BOTH, ONE = {"ANA": "WHILE", "BEN": "WHILE"}, {"ANA": "WHILE", "BEN": "AFTER"}
+STORIES: Final[Mapping[str, tuple[Sequence[Json], dict[str, str]]]] = {
+    "enforced-again": (ended(enforced()), BOTH),
+    "nothing": (ended(), BOTH),
+    "unset": (ended(changed(T, columns={"C": of_mask("DROP")})), ONE),
+    "policy-dropped": (ended(changed(POLICY, "DROP")), ONE),
+    "policy-dropped-and-back": (ended(changed(POLICY, "DROP"), changed(POLICY, "UNDROP")), BOTH),
+    "unset-from-a-tag": (ended(changed(TAG, **of_mask("DROP"))), ONE),
+    "tag-unset": ([changed(TAG, **of_mask("ADD")), *ended(changed(T, columns={"C": of_tag("DROP")}))], ONE),
+    "tag-of-the-table-unset": ([changed(TAG, **of_mask("ADD")), *ended(changed(T, **of_tag("DROP")))], ONE),
+    "tag-of-another-table-unset": ([changed(TAG, **of_mask("ADD")), *ended(changed(OTHER, **of_tag("DROP")))], BOTH),
+    "another-tag-unset": (
+        [changed(TAG, **of_mask("ADD")), *ended(changed(T, columns={"C": of_tag("DROP", "COST", 81)}))], BOTH,
+    ),
+    "set-on-another-table": ([changed(OTHER, columns=SET_MASK), *ended()], BOTH),
+    "replaced": (ended(changed(T, "REPLACE")), ONE),
+    "replaced-from-itself": (ended(remade(T, masked=True)), ONE),
+    "column-dropped": (
+        ended(
+            changed(T, columns={"C": {"subOperationType": "DROP", "objectId": {"value": 5}}}),
+            changed(T, columns={"C": {"subOperationType": "ADD", "objectId": {"value": 6}}}),
+        ),
+        ONE,
+    ),
+}  # fmt: skip
+"""What happened, and what is said of reads of the table."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told({name: rows for name, (rows, _) in STORIES.items()}, tmp_path_factory.mktemp("masked"))
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_mask_that_was_enforced_is_set_until_a_row_ends_it(story: str, whole: Store) -> None:
+    """docs/questions.md: WHILE, one was set, but not enforced; AFTER, there was one earlier, but none at that time."""
+    answer = asked("unmasked-reads", stories.of(story, whole), object_name="D.S.T")
+    assert {row[0]: row[5] for row in answer.rows if row[0] in {"ANA", "BEN"}} == STORIES[story][1]
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_copies_of_such_a_column_are_read_while_it_is_masked(story: str, whole: Store) -> None:
+    """The two questions agree. What is dropped is masked as it was at its end, until another takes its place."""
+    graph, row = stories.of(story, whole), ("D.S.T", "C", "D.S.MASK", "D.S.COPY", "C")
+    for user, word in STORIES[story][1].items():
+        reads = [found for found in asked("unmasked-reads", graph, object_name="D.S.T").rows if found[0] == user]
+        since = datetime.fromisoformat(str(reads[0][2]))
+        until = since + timedelta(minutes=1, seconds=30)  # of the copy: a minute later
+        copies = asked("unmasked-copies", graph, since=since.isoformat(), until=until.isoformat())
+        assert (row in copies.rows) == (word == "WHILE"), user
+
+
+REPLACED: Final = {
+    "without an id": ({key: value for key, value in T.items() if key != "objectId"},) * 2,
+    "with the id that it had": (T, T),
+    "with a new id": (T, {**T, "objectId": 4}),
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_a_statement_that_makes_a_table_from_itself_read_the_masked_one(how: str, tmp_path: Path) -> None:
+    """docs/graph.md: it can read the object that has the name, so that the name holds until a microsecond after."""
+    old, new = REPLACED[how]
+    rows = [changed(old, columns=SET_MASK), remade(old, masked=False), read(new, "BEN")]
+    rows[1]["object_modified_by_ddl"] = changed(new, "REPLACE")["object_modified_by_ddl"]
+    graph = stories.told({"one": rows}, tmp_path)
+    of_kim = [row for row in asked("unmasked-reads", graph, object_name="D.S.T").rows if row[0] == "KIM"]
+    assert [row[5] for row in of_kim] == ["WHILE"]
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_the_former_copy_had_its_mask_when_a_statement_read_it(reads: str, tmp_path: Path) -> None:
+    rows = [
+        changed(T, columns=SET_MASK), copied(T, COPY), changed(COPY, columns=SET_MASK), remade(COPY, masked=False),
+    ]  # fmt: skip
+    graph = stories.told({"one": rows}, tmp_path, "--reads", reads)
+    assert not asked("unmasked-copies", graph).rows
