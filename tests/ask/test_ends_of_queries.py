@@ -111,7 +111,6 @@ def every_way(story: str, store: Store) -> Iterator[tuple[str, dict[str, str]]]:
 @pytest.mark.parametrize("story", STORIES)
 def test_ends_change_nothing_but_times(story: str, graph: Callable[[str], Store]) -> None:
     without, *others = [(stories.of(story, graph(long)), long) for long in ("", *LONG)]
-    for question, given in every_way(story, without[0]):
-        expected = told(question, without[0], given, "")
-        for store, long in others:
-            assert told(question, store, given, long) == expected, (question, given, long)
+    for number, (question, given) in enumerate(every_way(story, without[0])):
+        store, long = others[number % len(others)]
+        assert told(question, store, given, long) == told(question, without[0], given, ""), (question, given, long)
