@@ -17,7 +17,7 @@ from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
 
 _OF_CHANGES: Final = """\
-SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
+SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time ?end WHERE {
   VALUES ?operation { "CREATE" "REPLACE" }
   VALUES ?domain { "Schema" "Database" }
   ?change ah:operation ?operation ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time .
@@ -29,6 +29,7 @@ SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
     ?read ah:domain ?domain .
   }
   FILTER(?source != ?target)
+  OPTIONAL { ?change dcterms:isPartOf/prov:endedAtTime ?end }
 }
 ORDER BY ?time ?target ?source
 """
@@ -36,7 +37,7 @@ ORDER BY ?time ?target ?source
 notes").
 """
 _OF_WRITES: Final = """\
-SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
+SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time ?end WHERE {
   VALUES ?domain { "Schema" "Database" }
   ?made ah:domain ?domain .
   ?change prov:specializationOf ?made ; prov:wasDerivedFrom ?copied .
@@ -45,6 +46,7 @@ SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time WHERE {
   ?change prov:wasGeneratedBy ?query .
   ?query prov:startedAtTime ?time .
   FILTER NOT EXISTS { ?query ah:hasChange ?other }
+  OPTIONAL { ?query prov:endedAtTime ?end }
   OPTIONAL { ?query ah:queryId ?query_id }
   OPTIONAL { ?made ah:objectId ?id }
   OPTIONAL { ?made rdfs:label ?made_label }
@@ -64,11 +66,13 @@ ORDER BY ?time ?target ?source
 notes"). ``?change``: the version.
 """
 _CHANGES: Final = """\
-SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?end ?query_id WHERE {
   VALUES ?domain { "Schema" "Database" }
   ?made ah:domain ?domain .
   ?change ah:changedObject ?made ; ah:operation ?operation ; prov:startedAtTime ?time ;
-    dcterms:isPartOf/ah:queryId ?query_id .
+    dcterms:isPartOf ?query .
+  ?query ah:queryId ?query_id .
+  OPTIONAL { ?query prov:endedAtTime ?end }
   OPTIONAL { ?made ah:objectId ?id }
   OPTIONAL { ?change ah:newName ?new }
   OPTIONAL { ?change ah:swappedWithName ?swapped }
@@ -88,7 +92,8 @@ class ContainerStatement(NamedTuple):
     """What a statement did to a schema or database. ``operation``: CREATE, REPLACE, DROP, UNDROP, RENAME or SWAP.
     ``name``, ``other``: its names before and after a RENAME, or of both sides of a SWAP; else ``other`` is empty.
     ``iri``: the schema or database; ``has_id``: whether rows give its id. ``change``: the change, or the version that
-    was written. ``source``: the name of what was cloned, empty if it is no CLONE.
+    was written. ``source``: the name of what was cloned, empty if it is no CLONE. ``time``, ``at``: when it started;
+    ``end``: when it ended, and with it what it ends; the same where no row says it.
     """
 
     time: datetime
@@ -101,6 +106,7 @@ class ContainerStatement(NamedTuple):
     has_id: bool
     change: str
     source: str
+    end: datetime
 
     @property
     def account(self) -> str:
@@ -300,8 +306,8 @@ def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
 
 def _statement(row: Solution, operation: str, name: str, other: str, source: str) -> ContainerStatement:
     at, iri, change = row["time"], row["made"], row["change"]
-    has_id = bool(row["id"])
-    return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source)
+    has_id, end = bool(row["id"]), in_utc(row["end"] or at)
+    return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source, end)
 
 
 def periods_inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final
 from urllib.parse import unquote
@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
 
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES, PREFIXES, full
+from exporter.model.effects import CREATES
 from exporter.model.identifiers import match_name
 from exporter.model.other_accounts import AT, account_in, is_unnamed
 
@@ -19,6 +20,7 @@ _PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREF
 EARLY: Final = datetime.min.replace(tzinfo=UTC)
 LATE: Final = datetime.max.replace(tzinfo=UTC)
 """Before and after all times of a graph."""
+MOMENT: Final = timedelta.resolution
 Solution = dict[str, str]
 """A row of a SELECT as variable -> text, empty where nothing is bound."""
 SAME_NAME: Final = "ah:sameNameAs"
@@ -287,10 +289,33 @@ class Lookups:
     def is_made(self, holder: NameHolder) -> bool:
         """Whether a row made the object when it got the name."""
         return any(
-            self.text(change, "ah:operation") in {"CREATE", "REPLACE"}
-            and self.text(change, "prov:startedAtTime") == holder.since
+            self.text(change, "ah:operation") in CREATES and self.text(change, "prov:startedAtTime") == holder.since
             for change in self.subjects("ah:changedObject", holder.iri)
         )
+
+    def made_in_place(self, thing: str, until: datetime) -> list[NameHolder]:
+        """What the statement made under the name of an object that ended this one at a time. By the statement: what it
+        makes has the name since its start, and this one until its end, or while it is seen.
+        """
+        ended = [
+            query
+            for version in self.subjects("prov:specializationOf", thing)
+            for time in self.objects(version, "prov:invalidatedAtTime")
+            if until - MOMENT <= in_utc(time) <= until
+            for query in self.objects(version, "prov:wasInvalidatedBy")
+        ]
+        names = {one.key for one in self.names_of(thing)}
+        made = {
+            one for query in ended for change in self.objects(query, "ah:hasChange") for one in self.made_by(change)
+        }
+        return [one for one in sorted(made, key=lambda one: one.order) if one.iri != thing and one.key in names]
+
+    def made_by(self, change: str) -> Iterator[NameHolder]:
+        """What a change made, under the name that it got then."""
+        if self.text(change, "ah:operation") in CREATES:
+            since = self.text(change, "prov:startedAtTime")
+            made = self.objects(change, "ah:changedObject")
+            yield from (one for thing in made for one in self.names_of(thing) if one.since == since)
 
     def has_mixed_ids(self) -> bool:
         """Whether rows name an object with an id and without."""

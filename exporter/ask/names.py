@@ -121,7 +121,9 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
         for value in given.get(kind, ()):
             if not _has(graph, kind, value):
                 texts = graph.every(term)
-                resolved.notes.append(_none(kind, value, texts))
+                others = _other_names_of_agent(graph, value) if kind == "agent" else []
+                ask = f"{value} is another name of {', '.join(others)}, and no query has an agent of that name."
+                resolved.notes.append(ask if others else _none(kind, value, texts))
                 if kind == "user" and any(map(PSEUDONYM.fullmatch, texts)):
                     resolved.notes.append(_PSEUDONYMS)
     return resolved
@@ -146,6 +148,12 @@ def _has(graph: Lookups, kind: str, value: str) -> bool:
     if value.startswith('"'):  # as Snowflake stores it
         return any(graph.with_text("ah:userName", value.removeprefix('"').removesuffix('"').replace('""', '"')))
     return any(any(graph.objects(node, "ah:userName")) for node in graph.with_text("ah:matchName", match_name(value)))
+
+
+def _other_names_of_agent(graph: Lookups, name: str) -> list[str]:
+    """The names in the rows of queries that an agent has which DDL gives this one."""
+    things = {one.iri for one in graph.holders(name) if one.ident and any(graph.with_text("ah:agentId", one.ident))}
+    return sorted({one.name for thing in things for one in graph.names_of(thing) if _has(graph, "agent", one.name)})
 
 
 def _none(word: str, value: str, candidates: Iterable[str]) -> str:

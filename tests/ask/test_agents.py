@@ -324,3 +324,52 @@ def test_statements_of_which_the_root_alone_is_known_are_listed_by_another_quest
     rows = [read(1, [of(TABLE, "MAIL")], agents_info=[CORTEX]), read(2, [of(TABLE, "MAIL")], root_query_id="q1")]
     notes = asked(exported(tmp_path, rows)).notes
     assert any("query q2. The answer lacks what they read; ancestors lists them." in note for note in notes)
+
+
+# --- agents that are renamed ------------------------------------------------------------------------------------------
+
+
+def called(name: str, number: int = 910) -> Json:
+    return {"agents_info": [{**CORTEX, "agentId": number, "agentName": name}]}
+
+
+RENAMED: Final = [
+    read(1, [of(TABLE, "NAME")], **called("D.S.HELPER")),
+    {
+        **read(2, []),
+        "object_modified_by_ddl": {
+            "objectDomain": "Agent",
+            "objectId": 910,
+            "objectName": "D.S.HELPER",
+            "operationType": "ALTER",
+            "properties": {"objectName": {"value": "D.S.OTHER"}},
+        },
+    },
+    read(3, [of(TABLE, "NAME")], **called("D.S.OTHER")),
+    read(4, [of(TABLE, "NAME")], **called("D.S.HELPER", 920)),
+]
+
+
+def queries(answer: Answer) -> dict[str, str]:
+    """Query -> name of the agent."""
+    return {row["query_id"] or "": row["agent_name"] or "" for row in answer.dicts()}
+
+
+def test_an_agent_has_its_name_at_the_time_of_the_query(tmp_path: Path) -> None:
+    """Another agent has the former name since."""
+    graph = exported(tmp_path, RENAMED)
+    assert queries(asked(graph)) == {"q1": "D.S.HELPER", "q3": "D.S.OTHER", "q4": "D.S.HELPER"}
+    assert set(queries(asked(graph, agent_name="D.S.HELPER"))) == {"q1", "q4"}
+    assert set(queries(asked(graph, agent_name="D.S.OTHER"))) == {"q3"}
+
+
+def test_without_a_rename_on_record_an_agent_has_all_of_its_names(tmp_path: Path) -> None:
+    graph = exported(tmp_path, [*RENAMED[:1], *RENAMED[2:]])
+    assert queries(asked(graph))["q1"] == queries(asked(graph))["q3"] == "D.S.HELPER, D.S.OTHER"
+    assert set(queries(asked(graph, agent_name="D.S.HELPER"))) == {"q1", "q3", "q4"}
+
+
+def test_a_name_that_an_agent_had_when_it_read_nothing_is_told_with_the_other(tmp_path: Path) -> None:
+    graph = exported(tmp_path, RENAMED[1:3])
+    told = "\n".join(asked(graph, agent_name="D.S.HELPER").notes)
+    assert "D.S.HELPER is another name of D.S.OTHER, and no query has an agent of that name." in told

@@ -351,6 +351,25 @@ def test_answers_say_what_is_inferred_and_what_is_not_followed(
     assert all(part in note for part, note in zip(notes, found, strict=True)), found
 
 
+def test_a_clone_that_is_made_anew_has_its_name_since_the_first_row_that_gives_it(tmp_path: Path) -> None:
+    """docs/not-recorded.md, "Data that moves without a row"."""
+    again = {**cloned("D.S", "D2.S", 73, "REPLACE"), "line": {"end_time": "2026-01-04T06:20:00Z"}}
+    rows, lines = days("weekly", [FILL, CLONE, read(X), again, read(A), read(table("D2.S.A", 54))])
+    store = load(exported(flat(rows), flat(lines), tmp_path / "out"))
+    answer = ask(store, find("writers"), {"object_name": "D2.S.A"})
+    assert [row["query_id"] for row in answer.dicts()] == ["q4"]
+    (told,) = (note for note in answer.notes if "Inferred" in note)
+    assert "D2.S.A from D.S.A at 2026-01-02T06:00:00Z, D2.S.A from D.S.A at 2026-01-04T06:00:00Z. What" in told
+    assert told.endswith("for the CLONE of the former ones ask by id (object_id=53).")
+    came = "D2.S.A (object_id=54) came with a CLONE at 2026-01-04T06:00:00Z, as is inferred from names"
+    for day, is_told in ((3, False), (5, True), (6, False)):
+        given = {"object_name": "D2.S.A", "at": f"2026-01-{day:02}T06:00:00Z"}
+        told = "\n".join(ask(store, find("lineage-as-of"), given).notes)
+        assert (
+            f"{came}, and has its name since the first row that gives it: ask with at=2026-01-06T06:00:00Z." in told
+        ) == is_told
+
+
 def _made(name: str, number: int) -> Json:
     """CREATE TABLE … CLONE D.S.A: the documents do not name the property with the source."""
     return changed(table(name, number), "CREATE", cloneSourceName={"value": "D.S.A"})

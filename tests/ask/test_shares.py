@@ -205,3 +205,14 @@ def test_what_was_made_anew_may_be_in_use_through_a_share(story: str, whole: Sto
 @pytest.mark.parametrize("given", [{"object_name": "D.S.SV"}, {"object_id": "22", "domain": "View"}])
 def test_readers_of_what_was_made_anew_are_not_all_on_record(given: dict[str, str], whole: Store) -> None:
     assert f"D.S.SV was granted to a share: {ELSEWHERE}." in notes("who-accessed", "made-anew", whole, **given)
+
+
+@pytest.mark.parametrize("given", [{"object_name": "D.S.T"}, {"object_name": "D.S.SV"}])
+def test_where_data_ends_up_tells_of_a_share_that_may_have_what_was_made_anew(
+    given: dict[str, str], whole: Store
+) -> None:
+    told = f"Granted to a share, and then made anew (CREATE OR REPLACE): D.S.SV at {at(4)}."
+    assert told in notes("end-up", "made-anew", whole, **given)
+    assert told not in notes("end-up", "made-anew", whole, **given, until=at(3.5))
+    for story in ("granted-again", "revoked-later", "dropped-later", "view"):
+        assert "made anew" not in notes("end-up", story, whole, **given)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
-from exporter.ask.lookups import EARLY, Lookups, Solution, iris
+from exporter.ask.lookups import EARLY, Lookups, NameHolder, Solution, in_utc, iris
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.ask.parameters import as_text
 from exporter.input.properties import is_of_source, read
@@ -40,12 +40,14 @@ NOT_SAID: Final = "Its row does not say what came with it, so the answer has no 
 _INFERRED: Final = """\
 SELECT DISTINCT ?made ?change ?target ?time ?state ?from WHERE {
   @made@
-  ?made ah:inferredFrom ?change ; prov:generatedAtTime ?time ; ah:objectName ?target ; prov:wasDerivedFrom ?state .
+  ?made ah:inferredFrom ?change ; ah:objectName ?target ; prov:wasDerivedFrom ?state .
+  ?change prov:startedAtTime ?time .
   OPTIONAL { ?made ^dcterms:isPartOf/prov:wasDerivedFrom ?from }
 }
 ORDER BY ?time ?target
 """
-"""The tables that a CLONE brought, as is inferred. ``?state``, ``?from``: the versions of the table and of the column
+"""The tables that a CLONE brought, as is inferred. ``?time``: when the statement started, as in the rows of answers.
+``?state``, ``?from``: the versions of the table and of the column
 that was copied.
 """
 _BEGINNINGS: Final = """\
@@ -95,8 +97,11 @@ def clones(asked: Asked) -> Iterator[str]:
             yield from _missing(asked, steps)
             yield from _made(asked, made)
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
-        for note in _inferred(asked, _with_sources(_shown(asked), asked.containers)):
-            yield note + (_DIRECT if asked.name == "column-lineage" else "")
+        shown = [*_with_sources(_shown(asked), asked.containers)]
+        for note in _inferred(asked, shown):
+            yield note + (_DIRECT if asked.name == "column-lineage" else "") + _by_id_alone(asked, shown)
+    if asked.times("at") and asked.match_names() and asked.graph.is_used("ah:inferredFrom"):
+        yield from _before_its_name(asked)
     if asked.name in OF_SETTINGS:
         yield from _brought(asked)
 
@@ -287,6 +292,41 @@ def _inferred(asked: Asked, steps: Iterable[Solution]) -> Iterator[str]:
         yield f"{INFERRED}: {first_of(list(texts), _SHOWN)}."
 
 
+def _named_later(asked: Asked, steps: Iterable[Solution]) -> Iterator[tuple[Solution, NameHolder]]:
+    """The inferred steps by which a table came that is asked for by name, and has the name only since a later row."""
+    for step in steps:
+        is_asked = match_name(step["target"]) in asked.match_names()
+        for thing in asked.graph.objects(step["made"], "prov:specializationOf") if is_asked else ():
+            first = asked.graph.names_of(thing)[0]
+            if first.ident and in_utc(step["time"]) < in_utc(first.since):
+                yield step, first
+
+
+def _by_id_alone(asked: Asked, steps: Iterable[Solution]) -> str:
+    """What else is to be known of who made tables: those that had lost the name by the time that is asked for."""
+    lost = [
+        f"object_id={first.ident}"
+        for step, first in _named_later(asked, steps)
+        if asked.name == "writers" and asked.is_by_then(step["time"]) and first.until and asked.is_by_then(first.until)
+    ]
+    if not lost:
+        return ""
+    return (
+        " What came so has its name since the first row that gives it: for the CLONE of the former ones ask by id "
+        f"({first_of(list(dict.fromkeys(lost)), _SHOWN)})."
+    )
+
+
+def _before_its_name(asked: Asked) -> Iterator[str]:
+    """A note on a time between the CLONE by which a table came and the first row that gives its name."""
+    for step, first in _named_later(asked, _every_inferred(asked.graph)):
+        if any(in_utc(step["time"]) <= at < in_utc(first.since) for at in asked.times("at")):
+            yield (
+                f"{first.name} (object_id={first.ident}) came with a CLONE at {step['time']}, as is inferred from "
+                f"names, and has its name since the first row that gives it: ask with at={first.since}."
+            )
+
+
 def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
     """A note for each CLONE through which the answer has no step: the last ones."""
     lineage = asked.lineage
@@ -299,7 +339,7 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
         for step, account, thing, column in gaps:
             arrived = thing or steps.arrived.get((clone.change, step.target), "")
             source = asked.graph.called(step.source, account, clone.time)
-            target = asked.graph.called(step.target, account, clone.time, arrived)
+            target = asked.graph.called(step.target, account, clone.end, arrived)
             lacking.append(f"from {step.source} to {target}" + (f" (column {column})" if column else ""))
             is_known = (arrived and not lineage.is_up) or asked.graph.holders(
                 step.source if lineage.is_up else step.target

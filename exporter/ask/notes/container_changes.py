@@ -17,7 +17,7 @@ from exporter.ask.container_history import RENAME, SWAP, ContainerHistory, Conta
 from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import TIME_COLUMNS, UNMASKED_READS, Asked
 from exporter.ask.notes.changes_without_id import OF_ALL
-from exporter.model.clones import BEGINS, RESTORES
+from exporter.model.clones import BEGINS, ENDS, RESTORES
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -84,11 +84,13 @@ class _Event(NamedTuple):
         return f"{self.what} {number:,} times from {first.statement.at} on, {last}"
 
     def is_of(self, holders: Iterable[NameHolder]) -> bool:
-        """Whether an object had one of these names then. A later UNDROP restored an object with an id."""
+        """Whether an object had one of these names then, and not only until a DROP or REPLACE of what it is in. A later
+        UNDROP restored an object with an id.
+        """
+        said = self.statement
+        time = said.end if said.operation in ENDS else said.time
         return any(
-            self.statement.account == holder.account
-            and not (self.is_undone and holder.ident is not None)
-            and holder.holds(self.statement.time)
+            said.account == holder.account and not (self.is_undone and holder.ident is not None) and holder.holds(time)
             for holder in holders
         )
 

@@ -199,15 +199,8 @@ def _heirs(graph: Lookups, thing: str, until: str, time: datetime | None) -> lis
     """
     found = list[str]()
     while True:
-        names = [one for one in graph.names_of(thing) if one.until == until]
         own = [one for one in graph.names_of(thing) if one.since == until] if found else []  # renamed or swapped
-        made = [
-            one
-            for name in names
-            for one in graph.holders(name.name)
-            if one.since == until and one.iri != thing and one.account == name.account and graph.is_made(one)
-        ]
-        if not (then := next(iter(own or made), None)):
+        if not (then := next(iter(own or graph.made_in_place(thing, in_utc(until))), None)):
             return []
         found.append(then.iri)
         if then.until is None or not _has_ended(then.until, time):

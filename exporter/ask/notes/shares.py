@@ -42,13 +42,13 @@ def granted_to_share(asked: Asked) -> Iterator[str]:
     """
     if "reads" in asked.question.needs:
         things = asked.asked_objects | (asked.followed if asked.name in FOLLOWING and asked.asked_objects else set())
-        for text in _over_in_words(asked, things, with_themselves=True):
+        for text in _in_words(asked, _shared(asked, things), with_themselves=True):
             yield f"{text}: {_ELSEWHERE.format(asked.other_accounts)}."
 
 
 def views_in_shares(asked: Asked) -> Iterator[str]:
     """A note on views over what is asked for that were granted to a share."""
-    for text in _over_in_words(asked, asked.asked_objects, with_themselves=False):
+    for text in _in_words(asked, _shared(asked, asked.asked_objects), with_themselves=False):
         yield f"{text}: ask exposure for it, too."
 
 
@@ -56,8 +56,19 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
     """A note on views that an answer about where data ended up does not follow, if they were granted to a share."""
     column = asked.answer.columns.index("target_name")
     followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
-    for text in _over_in_words(asked, {*asked.asked_objects, *asked.followed}, with_themselves=False, but=followed):
+    things = {*asked.asked_objects, *asked.followed}
+    shared = _shared(asked, things)
+    for text in _in_words(asked, shared, with_themselves=False, but=followed):
         yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
+    every = (one for each in shared.values() for one in each if one.kept and asked.is_by_then(one.kept))
+    named = ((one, one.called or asked.graph.label(one.thing)) for one in every)
+    kept = {f"{name} at {one.kept}" for one, name in named if one.thing in things or match_name(name) in followed}
+    if kept:
+        yield (
+            f"Granted to a share, and then made anew (CREATE OR REPLACE): {first_of(sorted(kept), _SHOWN)}. The answer "
+            "has the share only for what came there before, though COPY GRANTS keeps grants, and rows do not say "
+            "whether it was used."
+        )
 
 
 def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
@@ -77,13 +88,13 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _over_in_words(
-    asked: Asked, things: Iterable[str], *, with_themselves: bool, but: Collection[str] = ()
+def _in_words(
+    asked: Asked, shared: Mapping[str, Iterable[_Shared]], *, with_themselves: bool, but: Collection[str] = ()
 ) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
-    for thing, every in _shared(asked, things).items():
+    for thing, every in shared.items():
         # Of several objects that had one name, the first is the most certain.
-        by_name = {one.called or asked.graph.label(one.thing): one for one in reversed(every)}
+        by_name = {one.called or asked.graph.label(one.thing): one for one in reversed([*every])}
         for name, one in sorted(by_name.items()):
             if one.thing != thing and match_name(name) not in but:
                 over = "a view over" if one.is_certain else "which may be a view over"
