@@ -32,7 +32,7 @@ TOLD_OF_A_FAULT: Final = ("dense-1155", "dense-451", "hard-6008", "hard-8072")
 TOLD_OF_A_PLANTED_FAULT: Final = ("dense-30", "hard-111", "hard-112")
 """Histories that alone told of a line taken out of a question."""
 SHARED: Final = range(15)
-DELETING: Final = range(9000, 9000 + _SEEDS // 5)
+DELETING: Final = range(9000, 9000 + _SEEDS // 10)
 NAMES: Final = tuple(
     f"{kind}-{seed}"
     for kind, seeds in (("dense", DENSE), ("hard", HARD), ("shared", SHARED), ("deleting", DELETING))
@@ -44,7 +44,7 @@ _FIRST: Final = {
     *(f"dense-{seed}" for seed in range(_HALF)),
     *(f"hard-{seed}" for seed in range(100, 100 + _HALF // 4)),
     *(f"shared-{seed}" for seed in SHARED[:6]),
-    *(f"deleting-{seed}" for seed in DELETING[: _HALF // 5]),
+    *(f"deleting-{seed}" for seed in DELETING[: _HALF // 10]),
     *TOLD_OF_A_FAULT,
     *TOLD_OF_A_PLANTED_FAULT,
 }

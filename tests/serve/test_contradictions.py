@@ -307,7 +307,7 @@ def _as_the_command_says(compared: Compared, link: str) -> None:
 
 def _questions(compared: Compared) -> Iterator[tuple[str, dict[str, str]]]:
     """Every question with as few parameters as it takes, of some objects and columns of the graph."""
-    step = 9 if compared.has_all else 27
+    step = 15 if compared.has_all else 45
     names = compared.store.query(
         "PREFIX ah: <https://w3id.org/access-history#> SELECT DISTINCT ?name ?column WHERE { ?object ah:domain ?kind ; "
         'ah:hasName/ah:nameText ?name FILTER(?kind IN ("Table", "View", "Stage")) '

@@ -129,9 +129,9 @@ def test_a_tag_says_that_it_may_have_been_set_before(client: FlaskClient) -> Non
     assert _periods(_parts(client, "/object?id=tag/951")["carriers"]) == [["D.S.B", "06", "", "q6"]]
 
 
-def test_a_read_after_a_mask_that_was_only_enforced_was_not_after_its_removal(client: FlaskClient) -> None:
+def test_a_mask_that_was_only_enforced_was_set_until_a_row_ends_it(client: FlaskClient) -> None:
     (row,) = _parts(client, "/column?id=table/1&column=C")["unmasked-reads"].rows
-    assert [row[name].text for name in ("User", "Mask")] == ["CLEO", "after it had been masked"]
+    assert [row[name].text for name in ("User", "Mask")] == ["CLEO", "while it had a mask"]
 
 
 # --- what was dropped and brought back --------------------------------------------------------------------------------
