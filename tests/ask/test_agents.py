@@ -363,6 +363,22 @@ def test_an_agent_has_its_name_at_the_time_of_the_query(tmp_path: Path) -> None:
     assert set(queries(asked(graph, agent_name="D.S.OTHER"))) == {"q3"}
 
 
+@pytest.mark.parametrize("name", ["D.S.BOT", "D.S.BOT2"])
+def test_reads_by_day_have_all_names_of_an_agent(name: str, tmp_path: Path) -> None:
+    """Before and after the RENAME of one day, one node has both reads."""
+    bot = {"objectDomain": "AGENT", "objectId": 53, "objectName": "D.S.BOT"}
+    rename = {**bot, "operationType": "ALTER", "properties": {"objectName": {"value": "D.S.BOT2"}}}
+    rows = [
+        {**read(1, [of(TABLE, "NAME")], agents_info=[{**CORTEX, "agentId": 53, "agentName": "D.S.BOT"}])},
+        {**read(1, [], object_modified_by_ddl=rename), "query_id": "q2"},
+        {**read(1, [of(TABLE, "NAME")], agents_info=[{**CORTEX, "agentId": 53, "agentName": "D.S.BOT2"}])},
+    ]
+    for hour, one in enumerate(rows, start=6):
+        one |= {"query_id": f"q{hour}", "query_start_time": f"2026-03-01T{hour:02}:00:00.000Z"}
+    found = asked(exported(tmp_path, rows, "--reads", "daily"), agent_name=name).rows
+    assert [row[0] for row in found] == ["D.S.BOT, D.S.BOT2"]
+
+
 def test_without_a_rename_on_record_an_agent_has_all_of_its_names(tmp_path: Path) -> None:
     graph = exported(tmp_path, [*RENAMED[:1], *RENAMED[2:]])
     assert queries(asked(graph))["q1"] == queries(asked(graph))["q3"] == "D.S.HELPER, D.S.OTHER"
