@@ -9,8 +9,7 @@ Backends take the last event to arrive for the present state, and a parent that 
 So a row that comes late makes an event that belongs before others that were delivered. Sent alone, it would bring back
 a table that was dropped since, or remove columns that were added since. Therefore, for each dataset that such an event
 names, the last event that writes it, and the last that names it, are sent again after it, and the last run of its job.
-So are they after an event
-that the backend refused at first, once it takes it.
+So are they after an event that the backend refused at first, once it takes it.
 """
 
 from __future__ import annotations

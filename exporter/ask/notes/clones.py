@@ -10,21 +10,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
-from exporter.ask.lookups import EARLY, Lookups, NameHolder, Solution, in_utc, iris
+from exporter.ask.lookups import EARLY, MOMENT, Lookups, NameHolder, Solution, in_utc, iris
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.ask.parameters import as_text
 from exporter.input.properties import is_of_source, read
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
-_MOMENT: Final = timedelta.resolution
 OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
@@ -377,7 +376,7 @@ def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
             lineage.is_up and asked.values("at") and not asked.is_of_page
         ):  # what the source got later did not come along
             was_replaced = bool(only) and asked.graph.was_dropped(only, time)
-            at = f" with at={as_text(time - _MOMENT if was_replaced else time)}"
+            at = f" with at={as_text(time - MOMENT if was_replaced else time)}"
         yield (
             f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
             f"{'their columns' if lineage.is_of_columns else 'them'}."
@@ -401,7 +400,7 @@ class _Way(NamedTuple):
         given = read(graph.text(row["change"], "ah:properties")).atoms.items()
         ids = {value for name, value in given if (place := is_of_source(name)) and place[1].lower() == "id"}
         found = [holder for holder in holders if holder.ident in ids]
-        found = found or [holder for holder in holders if holder.holds(time - _MOMENT)]
+        found = found or [holder for holder in holders if holder.holds(time - MOMENT)]
         later = (holder for holder in holders if datetime.fromisoformat(holder.since) >= time)
         found = found or [holder for holder in later if holder.iri != row["made"] and not graph.is_made(holder)][:1]
         return cls(row, account, {holder.iri for holder in found})

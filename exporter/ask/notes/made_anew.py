@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, Lookups, in_utc
+from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, in_utc
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, Asked
 from exporter.ask.notes.lost_protection import things_with
-from exporter.ask.notes.mask_periods import MOMENT, WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
+from exporter.ask.notes.mask_periods import WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
 from exporter.model.effects import CREATES
 from exporter.system.reachable import reachable
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -62,7 +62,6 @@ class Period(NamedTuple):
 
 
 ALWAYS: Final = Period(EARLY, LATE)
-MOMENT: Final = timedelta.resolution
 AT_END: Final = Period(LATE - MOMENT, LATE)
 """The end of the record, and of all that no row ends."""
 

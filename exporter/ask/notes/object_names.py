@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import count, islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import SWAP
-from exporter.ask.lookups import EARLY, LATE, TABLE_STAGE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import EARLY, LATE, MOMENT, TABLE_STAGE, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
 from exporter.ask.parameters import as_text, instant
 from exporter.model.identifiers import match_name
@@ -196,7 +196,6 @@ def _ends_after(asked: Asked, time: str) -> bool:
 
 _SHOWN_IN_USE: Final = 20
 """More than in other notes: who does not see a name drops a table that is in use."""
-_MOMENT: Final = timedelta(microseconds=1)
 _OF_NAMES: Final = "former-names"
 """A question without a time that has the names that objects have at the end of the record."""
 _OF_DATA: Final = ("lineage-as-of", "root-cause")
@@ -305,7 +304,7 @@ def _has_it(asked: Asked, name: str, holders: Sequence[NameHolder], time: dateti
     if step is None or step[0].operation != SWAP or step[0].time <= shown:
         return last
     statement, _, former = step
-    group, before = (last.account, _kind(last.domain)), statement.time - _MOMENT
+    group, before = (last.account, _kind(last.domain)), statement.time - MOMENT
     others = [one for one in asked.graph.holders(former) if (one.account, _kind(one.domain)) == group]
     return _has_it(asked, former, _open(others, before), before)
 

@@ -12,12 +12,11 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import (
     ALWAYS,
     AT_END,
-    MOMENT,
     WHOLE,
     Period,
     masked_things,
