@@ -111,6 +111,10 @@ STORIES: Final[dict[str, list[Json]]] = {
     "two targets": [{"objects_modified": [A]}, wrote(on_c(A), A, Q), filled(A, Z)],
     "made anew": [{"objects_modified": [A]}, {**wrote(on_c(A), A), **changed(A, "REPLACE")}, filled(A, Z)],
     "first": [deleted(A, on_c(A), told=False), filled(A, Z)],
+    **{
+        kind: [{"objects_modified": [A]}, {**wrote(on_c(A), A), "line": {"query_type": kind}}, filled(A, Z)]
+        for kind in ("INSERT", "UPDATE", "MERGE")
+    },
 }
 
 
@@ -175,6 +179,12 @@ def test_what_is_written_beside_the_own_table_may_have_the_data(told: Callable[[
 
 def test_what_is_made_anew_from_itself_may_have_the_data_in_any_column(told: Callable[[str], Path]) -> None:
     assert of("Z") in end_up(told("made anew"), "A", "C")
+
+
+@pytest.mark.parametrize("kind", ["INSERT", "UPDATE", "MERGE"])
+def test_what_is_known_to_be_no_delete_may_have_moved_data(kind: str, told: Callable[[str], Path]) -> None:
+    """From column to column of its table: its row gives no sources, and QUERY_HISTORY says what it is."""
+    assert of("Z") in end_up(told(kind), "A", "C")
 
 
 # --- other questions --------------------------------------------------------------------------------------------------
