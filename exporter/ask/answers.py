@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = tuple[str | None, ...]
+Found = tuple[Sequence[str], Iterable[Iterable[object | None]]]
+"""Variables, and rows of terms as SPARQL writes them."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,12 @@ _SELECT: Final = re.compile(r"^SELECT (?:DISTINCT )?(.*?)\s+WHERE \{", re.MULTIL
 _OBJECTS_VARIABLES: Final = "?object ?match_name ?from ?to ?at ?until"
 _OBJECTS_BEGIN: Final = f"SELECT DISTINCT {_OBJECTS_VARIABLES} WHERE {{"
 """The line of all questions that begins the pattern of the objects (docs/graph.md, "Names in questions")."""
-_OBJECTS_PATTERN: Final = re.compile(rf"^( *){re.escape(_OBJECTS_BEGIN)}.*?^\1\}}\n", re.MULTILINE | re.DOTALL)
 _BEGIN_HERE: Final = "VALUES ?begin { 1 } { SELECT (1 AS ?begin) WHERE { } }"
 _PREFIX: Final = re.compile(r"^PREFIX .*\n", re.MULTILINE)
+_MARK: Final = re.compile(r"^ *# (?:The objects that are meant|Found first\b).*\n", re.MULTILINE)
+"""The lines in front of the sub-SELECTs that :func:`with_found` finds first."""
+_BRACES: Final = re.compile(r"""#[^\n]*|<[^<>\s]*>|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}]""")
+"""The braces of a query, and the texts, IRIs and comments that may have others."""
 
 
 _BETWEEN: Final = "\n\n"
@@ -243,19 +247,45 @@ def about(query: str, things: Iterable[str]) -> str:
     return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ {objects} }}")
 
 
-def with_found(query: str, find: Callable[[str], Iterable[Iterable[object | None]] | None]) -> str:
-    """The query of a shipped question with the objects that its names mean in the place of the pattern that finds them.
-    A query has the pattern at up to five places, and an engine plans each of them anew: that takes longer than the
-    answer. ``find``: the rows of the pattern alone, each term as SPARQL writes it; None if they are too many for a
-    query, which then stays as it is.
+def with_found(query: str, find: Callable[[str], Found | None]) -> str:
+    """The query of a shipped question with the rows of its marked sub-SELECTs in their place, the innermost first: of
+    the pattern of the objects that its names mean, and of those in front of which a line ``# Found first`` stands.
+
+    Engines plan a sub-SELECT again at each place where it stands, and again with each pattern around it, which takes
+    longer than most answers. ``find``: the variables and rows of a sub-SELECT alone; None if they are too many for a
+    query, in which it then stays as it is, with all around it.
     """
-    patterns = {dedent(match[0]) for match in _OBJECTS_PATTERN.finditer(query)}
-    if len(patterns) != 1:
-        return query
-    rows = find("".join([*_PREFIX.findall(query), *patterns]))
-    if rows is None:
-        return query
+    prefixes = "".join(_PREFIX.findall(query))
+    known: dict[str, Found | None] = {}
+    end = len(query)
+    while mark := _last_mark(query, end):
+        end, begin = mark.span()
+        part = query[begin : _end_of_group(query, begin)]
+        key = "\n".join(map(str.strip, part.splitlines()))
+        if key not in known:
+            known[key] = None if _MARK.search(part) else find(prefixes + part)
+        if found := known[key]:
+            query = f"{query[:end]}{_values(*found)}{query[begin + len(part) :]}"
+    return query
+
+
+def _last_mark(query: str, end: int) -> re.Match[str] | None:
+    marks = list(_MARK.finditer(query, 0, end))
+    return marks[-1] if marks else None
+
+
+def _end_of_group(query: str, begin: int) -> int:
+    """Where the group ends that has the place ``begin``."""
+    depth = 0
+    for token in _BRACES.finditer(query, begin):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth < 0:
+            return token.start()
+    raise AssertionError("a group of a shipped question has no end")
+
+
+def _values(variables: Sequence[str], rows: Iterable[Iterable[object | None]]) -> str:
+    """A sub-SELECT with these rows. The select in it tells engines that guess sizes to begin here."""
     found = " ".join(f"({' '.join('UNDEF' if term is None else str(term) for term in row)})" for row in rows)
-    # The select around them tells engines that guess sizes to begin here, as the pattern does.
-    values = f"VALUES ({_OBJECTS_VARIABLES}) {{ {found} }}"
-    return _OBJECTS_PATTERN.sub(lambda _: f"{_OBJECTS_BEGIN} {_BEGIN_HERE} {values} }}\n", query)
+    names = " ".join(variables)
+    return f"SELECT {names} WHERE {{ {_BEGIN_HERE} VALUES ({names}) {{ {found} }} }}\n"

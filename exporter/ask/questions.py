@@ -20,6 +20,7 @@ from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, Store
 from exporter.ask import movement, tag_stops
 from exporter.ask.answers import (
     Answer,
+    Found,
     Row,
     about,
     as_list,
@@ -129,7 +130,7 @@ def _in_python(message: str) -> str:
 
 
 _PARAM: Final = re.compile(r"--param (\w+=)")
-_MOST_FOUND: Final = 1000
+_MOST_FOUND: Final = 10_000
 
 
 def check_all(question: Question, params: ParameterValues) -> None:
@@ -270,10 +271,11 @@ def with_objects_found(store: Store, query: str) -> str:
     of the pattern that finds them; as it is if they are very many.
     """
 
-    def find_in(pattern: str) -> list[Iterable[object]] | None:
-        result = store.query(pattern)
-        rows = list[Iterable[object]](islice(result, _MOST_FOUND + 1)) if isinstance(result, QuerySolutions) else []
-        return rows if len(rows) <= _MOST_FOUND else None
+    def find_in(part: str) -> Found | None:
+        result = store.query(part)
+        assert isinstance(result, QuerySolutions), "each part is a SELECT"
+        rows = list[Iterable[object]](islice(result, _MOST_FOUND + 1))
+        return (list(map(str, result.variables)), rows) if len(rows) <= _MOST_FOUND else None
 
     return with_found(query, find_in)
 
