@@ -15,6 +15,7 @@ from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, Lookups, Solution, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
+from exporter.ask.notes.views import with_over
 from exporter.ask.parameters import as_text
 from exporter.graph.terms import full
 from exporter.input.properties import read
@@ -51,18 +52,20 @@ def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Itera
 
 def granted_on_all_objects(asked: Asked) -> Iterator[str]:
     """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
-    what the data went to is in, if they were made by then.
+    what the data went to, or a view over it, is in, if they were made by then.
     """
     if not asked.things:
         return
-    times = asked.times("at")
+    times, of_grants = asked.times("at"), asked.name == "exposure"
     grants = [
         f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for _, row in granted_on_all(asked.graph, lambda: asked.things if asked.name == "exposure" else asked.followed)
-        if (holds(row, times) if asked.name == "exposure" else not asked.until or in_utc(row["since"]) < asked.until)
+        for _, row in granted_on_all(
+            asked.graph, lambda: asked.things if of_grants else with_over(asked, asked.followed)
+        )
+        if (holds(row, times) if of_grants else not asked.until or in_utc(row["since"]) < asked.until)
     ]
     if grants:
-        where = "" if asked.name == "exposure" else "exposure "
+        where = "" if of_grants else "exposure "
         yield (
             f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
             f"not list what that was: ask {where}for the schema or database, too."
