@@ -87,6 +87,12 @@ STORIES: Final[dict[str, list[Json]]] = {
     **ENDED,
     # a query that reads the two together says only that one of them may be over the table
     "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
+    # a row gives the table by its name alone, too
+    "cloned": [
+        through(SV, T),
+        GRANT,
+        changed(A, "CREATE", cloneSourceName={"value": "D.S.T"}, cloneSourceDomain={"value": "TABLE"}),
+    ],
     "of-other": [through(SV, B), GRANT, TO_ACCOUNT, read(T), read(A)],
     "revoked": [through(SV, T), GRANT, TO_ACCOUNT, revoked(share(), view(20, "D.S.SV")), read(A), read(A)],
 }
@@ -151,6 +157,12 @@ def test_readers_through_a_shared_view_are_not_all_on_record(
 def test_readers_through_what_may_be_a_view_are_told_as_possible(whole: Store) -> None:
     told = notes("who-accessed", "perhaps", whole, object_name="D.S.T")
     assert f"D.S.SV, which may be a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+def test_a_view_that_is_certain_in_one_form_is_not_told_as_possible_in_the_other(whole: Store) -> None:
+    told = notes("who-accessed", "cloned", whole, object_name="D.S.T")
+    assert told.count("D.S.SV, a view over D.S.T, was granted to a share") == 1
+    assert "may be a view" not in told
 
 
 @pytest.mark.parametrize("story", BEHIND)

@@ -134,13 +134,17 @@ def _in_words(
     asked: Asked, shared: Mapping[str, Iterable[_Shared]], *, with_themselves: bool, but: Collection[str] = ()
 ) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
+    labels = {thing: asked.label(thing) for thing, every in shared.items() if any(one.thing != thing for one in every)}
+    certain = {(one.thing, label) for thing, label in labels.items() for one in shared[thing] if one.is_certain}
     for thing, every in shared.items():
         # Of several objects that had one name, the first is the most certain.
         by_name = {one.called or asked.graph.label(one.thing): one for one in reversed([*every])}
         for name, one in sorted(by_name.items()):
             if one.thing != thing and match_name(name) not in but:
-                over = "a view over" if one.is_certain else "which may be a view over"
-                yield f"{name}, {over} {asked.label(thing)}, was granted to a share"
+                # Of an object with an id and without, it can be certain of the one alone.
+                is_certain = (one.thing, labels[thing]) in certain
+                over = "a view over" if is_certain else "which may be a view over"
+                yield f"{name}, {over} {labels[thing]}, was granted to a share"
             elif one.thing == thing and with_themselves:
                 yield f"{name} was granted to a share"
 
