@@ -260,10 +260,12 @@ class Lookups:
         last = max((time for time in dropped if time <= by), default=None)
         return None if last is None or any(last < time <= by for time in generated) else last
 
-    def replacements(self, thing: str, by: datetime | None) -> list[datetime]:
-        """When REPLACEs made an object anew under its own id or name, by a time; all if it is None."""
+    def replacements(self, thing: str, by: datetime | None, operation: str = "REPLACE") -> list[datetime]:
+        """When REPLACEs made an object anew under its own id or name, by a time; all if it is None. ``operation``: or
+        when CREATEs did, which can be the first one, or one IF NOT EXISTS.
+        """
         changes = (
-            one for one in self.subjects("ah:changedObject", thing) if self.text(one, "ah:operation") == "REPLACE"
+            one for one in self.subjects("ah:changedObject", thing) if self.text(one, "ah:operation") == operation
         )
         starts = (in_utc(start) for change in changes for start in self.objects(change, "prov:startedAtTime"))
         return sorted(start for start in starts if by is None or start <= by)

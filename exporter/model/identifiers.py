@@ -48,11 +48,13 @@ _TAKEN: Final = (
     "DECLARED",
 )
 """Domains whose kind would equal a path of the graph that is not for objects (``user/JSMITH`` is a user)."""
+DOMAINS_OF_TAKEN: Final = {f"{domain.lower()}-object": domain for domain in _TAKEN}
+"""Kind of an object -> its domain, of those whose kind is not spelled like their domain."""
 _KINDS: Final = {
     **dict.fromkeys(TABLES, "table"),
     **dict.fromkeys(VIEWS, "view"),
     **dict.fromkeys(FUNCTIONS, "function"),
-    **{domain: f"{domain.lower()}-object" for domain in _TAKEN},
+    **{domain: kind for kind, domain in DOMAINS_OF_TAKEN.items()},
 }
 _STAGES: Final = {"table": "table-stage", "user": "user-stage"}
 _OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})

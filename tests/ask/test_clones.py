@@ -657,6 +657,20 @@ def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("reads", ["full", "daily"])
+def test_where_data_ends_up_has_what_was_done_with_what_a_clone_brought(tmp_path: Path, reads: str) -> None:
+    """Its unload, and the view over it. With reads by day the view is in a note."""
+    view, stage = table("D2.S.V", 60, domain="View"), {"objectDomain": "Stage", "objectId": 61, "objectName": "D.S.OUT"}
+    through = {"direct_objects_accessed": [view], "base_objects_accessed": [X]}
+    rows = [FILL, CLONE, read(X, "BEN"), {"user_name": "CLEO", **through}, {**read(X), "objects_modified": [stage]}]
+    graph = told_by({"cloned": rows}, tmp_path, "--reads", reads)
+    for name in ("D.S.A", "D.S.SOURCE"):
+        for column in ({}, {"column_name": "C"}):
+            answer = ask(graph, find("end-up"), {"object_name": name, **column})
+            assert {"D2.S.A", "D.S.OUT"} < {*(row[0] for row in answer.rows), "D.S.A"}
+            assert "D2.S.V" in "\n".join([*(row[0] or "" for row in answer.rows), *answer.notes])
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
 def test_what_a_clone_of_a_schema_brought_is_a_copy_that_was_read(tmp_path: Path, reads: str) -> None:
     """The first row of the table itself comes after the CLONE, and the reads are of the version that it found."""
     mask = {"objectId": {"value": 900}, "subOperationType": "DROP"}

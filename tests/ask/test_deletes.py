@@ -115,6 +115,10 @@ STORIES: Final[dict[str, list[Json]]] = {
         kind: [{"objects_modified": [A]}, {**wrote(on_c(A), A), "line": {"query_type": kind}}, filled(A, Z)]
         for kind in ("INSERT", "UPDATE", "MERGE")
     },
+    **{
+        f"{kind}, columns": [filled(B, A), {**deleted(A, on_c(A), form="columns", told=False), **line}, filled(A, Z)]
+        for kind, line in {"UPDATE": {"line": {"query_type": "UPDATE"}}, "untold": {}}.items()
+    },
 }
 
 
@@ -222,6 +226,28 @@ def test_no_column_is_missing_where_it_was_a_delete(
 
     assert not is_missing("other, told")
     assert is_missing("other, untold")
+
+
+@pytest.mark.parametrize("story", ["INSERT", "UPDATE, columns"])
+def test_what_a_table_got_from_itself_is_missing_where_it_was_no_delete(
+    story: str, told: Callable[[str], Path]
+) -> None:
+    """Also where the answer has something else that came to the table."""
+
+    def is_missing(story: str, question: str, **given: str) -> bool:
+        notes = ask(load(told(story)), find(question), given).notes
+        return any("do not say which column came from which: query q2" in note for note in notes)
+
+    asked_for: list[tuple[str, dict[str, str]]] = [
+        ("root-cause", {"object_name": "D.S.Z", "column_name": "K"}),
+        ("root-cause", {"object_name": "D.S.A", "column_name": "K"}),
+        ("column-lineage", {"target_object_name": "D.S.A"}),
+        ("column-copies", {"object_name": "D.S.A", "column_name": "C"}),
+    ]
+    for question, given in asked_for:
+        assert is_missing(story, question, **given), (question, given)
+        for other in ("own, bare, told", "own, columns, untold", "untold, columns"):
+            assert not is_missing(other, question, **given), (question, given, other)
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------

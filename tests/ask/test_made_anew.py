@@ -196,6 +196,43 @@ def test_a_tag_that_is_replaced_ends_on_all_that_has_it(number: int, tmp_path: P
     assert not any("without a row here" in one for one in before)
 
 
+def test_a_tag_or_policy_that_is_created_again_may_have_ended(tmp_path: Path) -> None:
+    """docs/graph.md: a CREATE of these can be one IF NOT EXISTS, which ends nothing."""
+
+    named, own = {"objectDomain": "TAG", "objectName": "G.T.PII"}, {"objectId": 80}
+    mask = {"objectDomain": "MASKING_POLICY", "objectName": "D.S.MASK"}
+
+    def story(ident: Json, made: Json, done: str = "CREATE") -> list[Json]:
+        tag = {"tags": {"G.T.PII": {"objectId": {"value": ident.get("objectId")}, "subOperationType": "ADD"}}}
+        on_tag = changed({**named, **ident}, maskingPolicies={"D.S.MASK": {"subOperationType": "ADD"}})
+        table = thing("A", 9)
+        return [on_tag, changed(table, columns={"C": tag}), copied(table, B), changed(made, done), read(table)]
+
+    told_by = {
+        "by-name": story({}, named),
+        "policy": story({}, mask),
+        "other-form": story(own, named),
+        "with-ids": story(own, {**named, **own}),
+        "replaced": story({}, named, "REPLACE"),
+    }
+    graph = stories.told(told_by, tmp_path)
+    of_column = {"object_name": "D.S.A", "column_name": "C"}
+    asked_for: dict[str, Json] = {
+        "policy-coverage": {}, "changes": {"since": at(3.5)}, "unmasked-reads": {"object_name": "D.S.A"},
+        "tag-history": of_column, "tag-reach": of_column,
+    }  # fmt: skip
+    may, other = "which ends nothing; if not", "Rows name a tag or policy with its id and without: G.T.PII was created"
+    for question, given in asked_for.items():
+        told = {name: "\n".join(asked(question, stories.of(name, graph), **given).notes) for name in told_by}
+        assert f"no id, G.T.PII was created (query q4, {at(4)}), though it was there" in told["by-name"], question
+        is_of_policies = question in {"policy-coverage", "changes", "unmasked-reads"}
+        assert (f"no id, D.S.MASK was created (query q4, {at(4)})" in told["policy"]) == is_of_policies, question
+        assert (other in told["other-form"]) == (question != "changes"), question
+        assert may not in told["with-ids"] + told["replaced"] + told["other-form"], question
+        until = {"at" if question in {"policy-coverage", "tag-reach"} else "until": at(3.8)}
+        assert may not in "\n".join(asked(question, stories.of("by-name", graph), **{**given, **until}).notes), question
+
+
 def test_the_mask_of_a_tag_is_lost_with_it(tmp_path: Path) -> None:
     """The row gives another id."""
     rows = [ON_TAG, TAGGED, copied(A, B), changed({**PII, "objectId": 81}, "REPLACE"), read(B)]
@@ -226,13 +263,13 @@ def test_changes_say_what_was_set_without_the_id_of_what_is_made_anew(tmp_path: 
 # --- grants -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_grants_on_what_was_made_anew_may_have_ended(number: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "again"), [(0, "REPLACE"), (1, "REPLACE"), (0, "CREATE")])
+def test_grants_on_what_was_made_anew_may_have_ended(number: int, again: str, tmp_path: Path) -> None:
     table, share = thing("A", number), {"objectDomain": "SHARE", "objectId": 90, "objectName": "PARTNERS"}
     on_table = {"DOMAIN": "TABLE", "NAME": "D.S.A", **({"ID": number} if number else {})}
     granted = {f"SECURABLE_OBJECT_{part}": value for part, value in on_table.items()}
     grant = changed(share, "GRANT", grant={"value": {"PRIVILEGES": ["SELECT"], **granted}})
-    rows = [changed(table, "CREATE"), grant, changed(table, "REPLACE"), read(table), changed(share, "REPLACE")]
+    rows = [changed(table, "CREATE"), grant, changed(table, again), read(table), changed(share, "REPLACE")]
     graph = stories.told({"one": rows}, tmp_path)
 
     def told(**given: str) -> list[str]:
@@ -241,7 +278,9 @@ def test_grants_on_what_was_made_anew_may_have_ended(number: int, tmp_path: Path
         return [one for one in answer.notes if "COPY GRANTS" in one]
 
     (one,) = told()
-    assert f"SELECT on D.S.A to PARTNERS from {at(2)} (D.S.A was made anew at {at(3)}" in one
+    done = "made anew" if again == "REPLACE" else "created again"
+    assert f"SELECT on D.S.A to PARTNERS from {at(2)} (D.S.A was {done} at {at(3)}" in one
+    assert ("IF NOT EXISTS" in one) == (again == "CREATE")
     assert f"PARTNERS was made anew at {at(5)}" in one
     (one,) = told(object_name="D.S.A", at=at(4))
     assert f"PARTNERS was made anew at {at(5)}" not in one

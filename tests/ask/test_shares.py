@@ -11,7 +11,7 @@ import pytest
 
 from tests.ask import stories
 from tests.ask.test_names import asked, at, changed, copied, read, thing
-from tests.ask.test_revokes import granted, opened, revoked, share
+from tests.ask.test_revokes import granted, opened, revoked, share, table
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -62,14 +62,37 @@ ENDED: Final[dict[str, list[Json]]] = {
                        read(B)],
 }  # fmt: skip
 """Nothing is left of the first grant."""
+ROLE: Final[Json] = {"objectDomain": "Database Role", "objectId": 70, "objectName": "D.R"}
+HAS_ROLE: Final = granted(share(), {
+    "SECURABLE_OBJECT_DOMAIN": "DATABASE_ROLE", "SECURABLE_OBJECT_ID": 70, "SECURABLE_OBJECT_NAME": "D.R",
+}, "USAGE")  # fmt: skip
+NAMED: Final = {key: value for key, value in SV.items() if key != "objectId"}
+NOT_FOLLOWED: Final[dict[str, tuple[list[Json], str]]] = {
+    "grant-by-name": ([through(SV, T), granted(share(), view(None, "D.S.SV"))], "SV"),
+    "grant-with-id": ([through(NAMED, T), GRANT], "SV"),
+    "of-copy": ([copied(T, B), through(SV, B), granted(share(), view(None, "D.S.SV"))], "SV"),
+    "table-by-name": ([copied(T, B), granted(share(), table(None, "D.S.B"))], "B"),
+    "through-role": ([through(SV, T), granted(ROLE, view(20, "D.S.SV")), HAS_ROLE], "SV"),
+    "table-through-role": ([copied(T, B), granted(ROLE, table(2, "D.S.B")), HAS_ROLE], "B"),
+}
+"""A share has a view over the table, or its copy, by a grant that is not on the object that the data came to, as rows
+say.
+"""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
+    **{name: story for name, (story, _) in NOT_FOLLOWED.items()},
     # rows do not say from which column or file the columns of the table came
     "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
     **REPLACED,
     **ENDED,
     # a query that reads the two together says only that one of them may be over the table
     "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
+    # a row gives the table by its name alone, too
+    "cloned": [
+        through(SV, T),
+        GRANT,
+        changed(A, "CREATE", cloneSourceName={"value": "D.S.T"}, cloneSourceDomain={"value": "TABLE"}),
+    ],
     "of-other": [through(SV, B), GRANT, TO_ACCOUNT, read(T), read(A)],
     "revoked": [through(SV, T), GRANT, TO_ACCOUNT, revoked(share(), view(20, "D.S.SV")), read(A), read(A)],
 }
@@ -87,9 +110,11 @@ def notes(question: str, story: str, whole: Store, **given: Any) -> str:
 # --- views over what is asked for -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("since", [4.5, 30])
 @pytest.mark.parametrize("story", BEHIND)
-def test_a_table_behind_a_shared_view_may_be_in_use(story: str, whole: Store) -> None:
-    answer = asked("unused-objects", stories.of(story, whole), since=at(4.5))
+def test_a_table_behind_a_shared_view_may_be_in_use(story: str, since: float, whole: Store) -> None:
+    """Also after the last row: a grant goes on."""
+    answer = asked("unused-objects", stories.of(story, whole), since=at(since))
     assert {("D.S.T", "Table"), ("D.S.SV", "View")} <= {row[:2] for row in answer.rows}
     told = "\n".join(answer.notes)
     assert f"D.S.T (D.S.SV, a view over it, is granted to a share: {ELSEWHERE})" in told
@@ -134,6 +159,12 @@ def test_readers_through_what_may_be_a_view_are_told_as_possible(whole: Store) -
     assert f"D.S.SV, which may be a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
 
 
+def test_a_view_that_is_certain_in_one_form_is_not_told_as_possible_in_the_other(whole: Store) -> None:
+    told = notes("who-accessed", "cloned", whole, object_name="D.S.T")
+    assert told.count("D.S.SV, a view over D.S.T, was granted to a share") == 1
+    assert "may be a view" not in told
+
+
 @pytest.mark.parametrize("story", BEHIND)
 def test_exposure_tells_of_a_shared_view_over_what_is_asked_for(story: str, whole: Store) -> None:
     told = notes("exposure", story, whole, object_name="D.S.T")
@@ -155,6 +186,29 @@ def test_where_data_ended_up_leads_to_the_share(whole: Store) -> None:
     assert {row[0] for row in of_table.rows} == {"D.S.SV", "OUT"}
     assert "does not follow it there" not in "\n".join(of_table.notes)
     assert "OUT" in {row[0] for row in of_view.rows}
+
+
+@pytest.mark.parametrize("column", [{}, {"column_name": "C"}])
+@pytest.mark.parametrize("story", NOT_FOLLOWED)
+def test_a_share_that_the_answer_does_not_follow_is_told(story: str, column: dict[str, str], whole: Store) -> None:
+    """docs/graph.md: what rows give with an id and without are two nodes; grants go through roles to shares."""
+    graph, holder = stories.of(story, whole), f"D.S.{NOT_FOLLOWED[story][1]}"
+    answer = asked("end-up", graph, object_name="D.S.T", **column)
+    assert holder in {row[0] for row in answer.rows}
+    assert "OUT" not in {row[0] for row in answer.rows}
+    told = "\n".join(answer.notes)
+    assert "Granted to shares in ways that the answer does not follow" in told
+    assert f": {holder} to OUT. Ask exposure for these, too." in told
+    assert "OUT" in {row[3] for row in asked("exposure", graph, object_name=holder).rows}
+    before = notes("end-up", story, whole, object_name="D.S.T", until=at(1.5), **column)
+    assert "Granted to shares" not in before
+
+
+def test_a_share_that_the_answer_has_is_not_told_as_not_followed(whole: Store) -> None:
+    of_view, with_all = (asked("end-up", stories.of(one, whole), object_name="D.S.T") for one in ("view", "with-all"))
+    assert "OUT" in {row[0] for row in of_view.rows}
+    assert "Granted to shares" not in "\n".join([*of_view.notes, *with_all.notes])
+    assert "Granted on all that was in a schema or database then: SELECT ON ALL VIEW" in "\n".join(with_all.notes)
 
 
 def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:

@@ -256,7 +256,6 @@ def test_a_grant_is_told_by_the_name_that_its_row_gives(whole: Store) -> None:
     ("question", "story", "given"),
     [
         ("exposure", "shared-by-name", {"object_id": "1", "domain": "Table"}),
-        ("end-up", "shared-by-name", {"object_name": "D.S.B"}),
         ("exposure", "shared-by-nameless", {"object_name": "D.S.A"}),
         ("exposure", "shared-by-nameless", {}),
     ],

@@ -106,8 +106,9 @@ def test_kinds_have_classes(key: str, domains: list[str], expected: tuple[str, .
 
 
 def test_a_kind_for_people() -> None:
-    kinds = ("table", "masking-policy", "row-access-policy", "%c3%a9tage")
-    assert [domain_label(kind) for kind in kinds] == ["Table", "Masking Policy", "Row Access Policy", "%c3%a9tage"]
+    kinds = ("table", "masking-policy", "row-access-policy", "agent-object", "%c3%a9tage")
+    labels = ["Table", "Masking Policy", "Row Access Policy", "Agent", "%c3%a9tage"]
+    assert [domain_label(kind) for kind in kinds] == labels
 
 
 def test_columns_and_those_that_have_another_name_now() -> None:

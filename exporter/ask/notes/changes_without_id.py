@@ -61,30 +61,30 @@ _IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless 
 def with_and_without_id(asked: Asked) -> Iterator[str]:
     """What rows give with an id and without: for an empty answer that follows data, is about all objects, or asks by
     id, and for pages that follow data, whose answers have what they begin at. Of an answer about grants that has rows,
-    what was granted in the other form alone.
+    what was granted in the other form alone; ``shares`` has this of ``end-up``.
     """
     has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
     is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
-    if not is_about or (has_rows and not of_grants) or not asked.graph.has_mixed_ids():
+    if not is_about or (has_rows and asked.name != "exposure") or not asked.graph.has_mixed_ids():
         return
     about = {*asked.asked_objects, *asked.followed}
     rows = list(asked.graph.select(_TWICE, granted=_IS_GRANTED if of_grants else ""))
     if has_rows:
-        rows = [row for row in rows if _lacks_grants(asked, row, _granted(asked, about))]
+        rows = [row for row in rows if _lacks_grants(asked, row, _with_grantees(asked, about))]
     names = [row["name"] for row in rows if has_rows or not about or about & {row["nameless"], row["thing"]}]
     if names:
         given = first_of(list(dict.fromkeys(names)), _SHOWN)
         yield f"Rows give {given} {WITH_AND_WITHOUT_ID}, though it may be the same."
 
 
-def _granted(asked: Asked, about: Iterable[str]) -> Collection[str]:
-    """The objects of which an answer has the grants: of ``exposure``, those of shares and roles that have them."""
+def _with_grantees(asked: Asked, about: Iterable[str]) -> Collection[str]:
+    """These objects, and the shares and roles that they were granted to."""
 
     def further(thing: str) -> list[str]:
         grants = asked.graph.subjects("ah:grantedObject", thing)
         return [grantee for grant in grants for grantee in asked.graph.objects(grant, "ah:grantee")]
 
-    return reachable(about, further) if asked.name == "exposure" else set(about)
+    return reachable(about, further)
 
 
 def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:

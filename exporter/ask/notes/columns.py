@@ -162,7 +162,7 @@ def _did(asked: Asked, *, is_further: bool) -> str:
     """What such queries did. ``is_further``: also at a further step of the way."""
     if asked.name in _UP_BY_COLUMN:
         return f"wrote what is asked for{', or what its data came from,' if is_further else ''}"
-    return f"read what is asked for{', or copies of it,' if is_further else ''} and wrote other objects"
+    return f"read what is asked for{', or copies of it,' if is_further else ''} and wrote it or other objects"
 
 
 def _is_by_then(asked: Asked, query: str) -> bool:
@@ -185,9 +185,10 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
         sources = [  # what a DELETE reads of its own table fills no column
             one
             for one in graph.objects(made, "prov:wasDerivedFrom")
-            if thing not in graph.objects(one, "prov:specializationOf")
+            if thing not in graph.objects(one, "prov:specializationOf") or _is_no_delete(graph, made)
         ]
-        is_all_untold = not parts or (not asked.answer.rows and not any(_has_source(graph, part) for part in parts))
+        is_of_others = bool(parts and asked.answer.rows and not meant)  # writes other columns alone
+        is_all_untold = not is_of_others and not any(_has_source(graph, part) for part in parts)
         is_untold = not all(_has_source(graph, part) for part in meant)
         if sources and (is_all_untold or (is_untold and _reads_a_whole(graph, made, sources))):
             yield made, thing
@@ -213,8 +214,7 @@ def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
     the object that was read.
     """
     for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, _starts(asked))):
-        is_untold = not are_told or (not read and not all(are_told))
-        if is_untold or not (any(are_told) or asked.answer.rows):
+        if not any(are_told) or not (read or all(are_told)):
             yield made, thing
 
 
@@ -263,7 +263,8 @@ def _filled(graph: Lookups, holders: _Holders, *, with_told: bool = False) -> It
         for made in dict.fromkeys(islice(filled, _LOOKED_AT)):
             are_told = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
             is_told = bool(are_told) and all(are_told) and not with_told
-            if is_told or graph.text(made, "prov:specializationOf") == thing:
+            is_own = graph.text(made, "prov:specializationOf") == thing
+            if is_told or (is_own and not _is_no_delete(graph, made)):
                 continue
             read = _columns_read(graph, made).get(thing)
             if read is not None and (not read or not columns.isdisjoint(read)):
@@ -349,6 +350,11 @@ def _columns_read(graph: Lookups, made: str) -> dict[str, set[str]]:
             for thing in graph.objects(access, "ah:accessedObject"):
                 found[thing].update(graph.objects(access, "ah:readColumn"))
     return dict(found)
+
+
+def _is_no_delete(graph: Lookups, made: str) -> bool:
+    """Whether QUERY_HISTORY says what made a version. What a DELETE left has no sources then."""
+    return any(graph.text(query, "ah:queryType") for query in graph.objects(made, "prov:wasGeneratedBy"))
 
 
 def _has_source(graph: Lookups, part: str) -> bool:

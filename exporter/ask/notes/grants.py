@@ -15,9 +15,11 @@ from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, Lookups, Solution, account_part, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
+from exporter.ask.notes.views import with_over
 from exporter.ask.parameters import as_text
 from exporter.graph.terms import full
 from exporter.input.properties import read
+from exporter.model.effects import HOLDERS
 from exporter.model.facts import Grant, Thing
 from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
@@ -25,6 +27,7 @@ from exporter.model.objects import thing_of
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
+_AGAIN: Final = "created again"
 _ON_ALL: Final = """\
 SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
   ?grant ah:onAll ?kind ; ah:grantedObject ?around ; ah:validFrom ?since .
@@ -51,18 +54,20 @@ def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Itera
 
 def granted_on_all_objects(asked: Asked) -> Iterator[str]:
     """Grants on all objects of a schema or database that what is asked for is in, if they hold at the time; or that
-    what the data went to is in, if they were made by then.
+    what the data went to, or a view over it, is in, if they were made by then.
     """
     if not asked.things:
         return
-    times = asked.times("at")
+    times, of_grants = asked.times("at"), asked.name == "exposure"
     grants = [
         f"{row['privilege']} ON ALL {row['kind']} in {row['label']}"
-        for _, row in granted_on_all(asked.graph, lambda: asked.things if asked.name == "exposure" else asked.followed)
-        if (holds(row, times) if asked.name == "exposure" else not asked.until or in_utc(row["since"]) < asked.until)
+        for _, row in granted_on_all(
+            asked.graph, lambda: asked.things if of_grants else with_over(asked, asked.followed)
+        )
+        if (holds(row, times) if of_grants else not asked.until or in_utc(row["since"]) < asked.until)
     ]
     if grants:
-        where = "" if asked.name == "exposure" else "exposure "
+        where = "" if of_grants else "exposure "
         yield (
             f"Granted on all that was in a schema or database then: {first_of(sorted(set(grants)), _SHOWN)}. Rows do "
             f"not list what that was: ask {where}for the schema or database, too."
@@ -120,23 +125,36 @@ def replaced_grants(asked: Asked) -> Iterator[str]:
 
 def grants_of_made_anew(asked: Asked) -> Iterator[str]:
     """A note on grants that an answer has, though what was granted, or whom it was granted to, was made anew under its
-    own id or name since: rows do not say whether COPY GRANTS was used.
+    own id or name since: rows do not say whether COPY GRANTS was used, nor whether a CREATE was one IF NOT EXISTS.
     """
     graph, time, found = asked.graph, max(asked.times("at"), default=None), dict[str, datetime]()
-    replacements = cache(lambda thing: graph.replacements(thing, time))
+    latest = cache(lambda thing: _made_last(graph, thing, time))
     for _, grant, since, until in _grants_by(asked, time):
         if not _has_ended(until, time):
             for thing in (*_granted(graph, grant), *graph.objects(grant, "ah:grantee")):
-                if made := [one for one in replacements(thing) if one > in_utc(since)]:
-                    text = f"{_what(graph, grant)} from {since} ({graph.label(thing)} was made anew at "
-                    found[f"{text}{as_text(max(made))})"] = max(made)
+                for how, made in latest(thing).items():
+                    if made > in_utc(since):
+                        text = f"{_what(graph, grant)} from {since} ({graph.label(thing)} was {how} at {as_text(made)})"
+                        found[text] = made
     if found:
         texts = sorted(found, key=lambda text: found[text], reverse=True)
+        perhaps = " A CREATE can be one IF NOT EXISTS, which ends nothing." if f"was {_AGAIN}" in "".join(texts) else ""
         yield (
             "Made anew under its own id or name since (CREATE OR REPLACE), which ends grants without COPY GRANTS, and "
-            f"rows do not say whether it was used: {first_of(texts, _SHOWN)}. The answer has these as if they held: "
-            "SHOW GRANTS in Snowflake has what holds."
+            f"rows do not say whether it was used: {first_of(texts, _SHOWN)}.{perhaps} The answer has these as if they "
+            "held: SHOW GRANTS in Snowflake has what holds."
         )
+
+
+def _made_last(graph: Lookups, thing: str, time: datetime | None) -> dict[str, datetime]:
+    """How an object was made under its own id or name, and when last by a time. A CREATE of what holds no data, with
+    its id, makes no other one.
+    """
+    kind, *name = thing.rsplit("/", 3 if graph.text(thing, "ah:objectId") is None else 2)[1:]
+    found = {"made anew": graph.replacements(thing, time)}
+    if kind in HOLDERS or len(name) > 1:
+        found[_AGAIN] = graph.replacements(thing, time, "CREATE")
+    return {how: max(times) for how, times in found.items() if times}
 
 
 def perhaps_kept(graph: Lookups, time: datetime | None = None) -> dict[str, list[_Ended]]:

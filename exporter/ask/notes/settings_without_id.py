@@ -17,7 +17,7 @@ from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
-from exporter.model.effects import CREATES
+from exporter.model.effects import CREATES, HOLDERS
 from exporter.model.objects import containers
 from exporter.system.reachable import reachable
 
@@ -27,7 +27,10 @@ _SHOWN: Final = 5
 
 def settings_by_name(asked: Asked) -> Iterator[str]:
     """Notes on what is set without an id."""
-    if asked.name not in {*SET_BY, CHANGES} or not asked.graph.has_mixed_ids():
+    if asked.name not in {*SET_BY, CHANGES}:
+        return
+    yield from _created_again(asked)
+    if not asked.graph.has_mixed_ids():
         return
     things = given_without_id(asked)
     names = sorted({name for thing, name in things.items() if asked.name != CHANGES or _is_made(asked, thing)})
@@ -170,7 +173,7 @@ SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
   ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
   OPTIONAL { ?change ah:newName ?new }
-  FILTER(?operation IN ("DROP", "REPLACE", "UNDROP") || BOUND(?new))
+  FILTER(?operation IN ("CREATE", "DROP", "REPLACE", "UNDROP") || BOUND(?new))
   ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
   FILTER(?since <= ?time)
   OPTIONAL { ?change ah:objectName ?own_name }
@@ -187,8 +190,8 @@ what was set before in the other.
 
 
 def _elements_changed(asked: Asked) -> Iterator[str]:
-    """A note on tags and policies that were set with an id and dropped, replaced, restored or renamed without, or the
-    other way round.
+    """A note on tags and policies that were set with an id and created, dropped, replaced, restored or renamed without,
+    or the other way round.
     """
     about = _with_tags(asked)
     texts = [
@@ -202,6 +205,42 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
         yield (
             f"Rows name a tag or policy with its id and without: {', '.join(fresh[-_SHOWN:])}{more}. The answer does "
             "not count this for what was set before in the other form, though it may be the same."
+        )
+
+
+_CREATED_AGAIN: Final = """\
+SELECT DISTINCT ?thing ?created ?operation ?name ?time ?query_id WHERE {
+  VALUES ?class { @classes@ }
+  ?setting a ?class ; ah:validFrom ?since ; ah:elementObject|ah:settingOn ?created ; ah:settingOn ?thing .
+  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  OPTIONAL { ?setting ah:validUntil ?until }
+  FILTER(?since < ?time && COALESCE(?until > ?time, true) && NOT EXISTS { ?created ah:objectId ?id })
+  BIND("CREATE" AS ?operation)
+  ?created rdfs:label ?name .
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?name
+"""
+"""What is set with an object, or on it, when it is created."""
+
+
+def _created_again(asked: Asked) -> Iterator[str]:
+    """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
+    or on them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table ends what was set on it.
+    """
+    about = _with_tags(asked)
+    texts = [
+        change_in_words(row, row["name"], "")
+        for row in asked.graph.select(_CREATED_AGAIN, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+        if (asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"]))
+        if (not about or row["thing"] in about) and row["created"].rsplit("/", 3)[1] not in HOLDERS
+    ]
+    if fresh := list(dict.fromkeys(texts)):
+        more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
+        yield (
+            f"By rows that give no id, {', '.join(fresh[-_SHOWN:])}{more}, though it was there. That can be a CREATE "
+            "IF NOT EXISTS, which ends nothing; if not, what was set with it, or on it, has ended. The answer has that "
+            "as if it had not."
         )
 
 

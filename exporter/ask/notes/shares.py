@@ -53,21 +53,28 @@ def views_in_shares(asked: Asked) -> Iterator[str]:
 
 
 def shares_beyond(asked: Asked) -> Iterator[str]:
-    """A note on views that an answer about where data ended up does not follow, if they were granted to a share."""
+    """Notes on shares that an answer about where data ended up lacks: of views that it does not follow, and by grants
+    that it does not.
+    """
     column = asked.answer.columns.index("target_name")
     followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
     things = {*asked.asked_objects, *asked.followed}
     shared = _shared(asked, things)
     for text in _in_words(asked, shared, with_themselves=False, but=followed):
         yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
-    every = (one for each in shared.values() for one in each if one.kept and asked.is_by_then(one.kept))
-    named = ((one, one.called or asked.graph.label(one.thing)) for one in every)
-    kept = {f"{name} at {one.kept}" for one, name in named if one.thing in things or match_name(name) in followed}
+    named = [(one, one.called or asked.graph.label(one.thing)) for each in shared.values() for one in each]
+    has = {one: name for one, name in named if one.thing in things or match_name(name) in followed}
+    kept = {f"{name} at {one.kept}" for one, name in has.items() if one.kept and asked.is_by_then(one.kept)}
     if kept:
         yield (
             f"Granted to a share, and then made anew (CREATE OR REPLACE): {first_of(sorted(kept), _SHOWN)}. The answer "
             "has the share only for what came there before, though COPY GRANTS keeps grants, and rows do not say "
             "whether it was used."
+        )
+    if lacking := _not_followed(asked, {one.thing for one in has if one.is_certain}):
+        yield (
+            "Granted to shares in ways that the answer does not follow (to a role that the share has; by rows with an "
+            f"id, where others give none, or without): {first_of(lacking, _SHOWN)}. Ask exposure for these, too."
         )
 
 
@@ -88,17 +95,56 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _not_followed(asked: Asked, things: Collection[str]) -> list[str]:
+    """``D.S.SV to OUT``, for each of these objects and the shares that have it, if none of the objects was granted to
+    the share itself.
+    """
+    graph = asked.graph
+
+    def shares(grants: Iterable[str]) -> set[str]:
+        to_shares = (grant for grant in grants if _SHARE in graph.objects(grant, "ah:grantedTo"))
+        return {share for grant in to_shares for share in _whom(graph, grant)}
+
+    has = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing))
+    found = {
+        f"{asked.label(thing)} to {graph.label(share)}"
+        for thing in things
+        for share in shares(_all_grants(asked, thing)) - has
+    }
+    return sorted(found)
+
+
+def _all_grants(asked: Asked, thing: str) -> Iterable[str]:
+    """The grants on an object in either of its forms, and on what has these, that were made by the time asked for."""
+    graph = asked.graph
+
+    def on(one: str) -> Iterator[str]:
+        grants = graph.subjects("ah:grantedObject", one)
+        return (one for one in grants if (since := graph.text(one, "ah:validFrom")) and asked.is_by_then(since))
+
+    starts = (grant for form in (thing, *sorted(graph.same_names(thing))) for grant in on(form))
+    return reachable(starts, lambda grant: (further for one in _whom(graph, grant) for further in on(one)))
+
+
+def _whom(graph: Lookups, grant: str) -> Iterator[str]:
+    return graph.objects(grant, "ah:grantee")
+
+
 def _in_words(
     asked: Asked, shared: Mapping[str, Iterable[_Shared]], *, with_themselves: bool, but: Collection[str] = ()
 ) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
+    labels = {thing: asked.label(thing) for thing, every in shared.items() if any(one.thing != thing for one in every)}
+    certain = {(one.thing, label) for thing, label in labels.items() for one in shared[thing] if one.is_certain}
     for thing, every in shared.items():
         # Of several objects that had one name, the first is the most certain.
         by_name = {one.called or asked.graph.label(one.thing): one for one in reversed([*every])}
         for name, one in sorted(by_name.items()):
             if one.thing != thing and match_name(name) not in but:
-                over = "a view over" if one.is_certain else "which may be a view over"
-                yield f"{name}, {over} {asked.label(thing)}, was granted to a share"
+                # Of an object with an id and without, it can be certain of the one alone.
+                is_certain = (one.thing, labels[thing]) in certain
+                over = "a view over" if is_certain else "which may be a view over"
+                yield f"{name}, {over} {labels[thing]}, was granted to a share"
             elif one.thing == thing and with_themselves:
                 yield f"{name} was granted to a share"
 

@@ -36,8 +36,6 @@ _USES: Final = 5
 
 def uses_of_unused(asked: Asked) -> Iterator[str]:
     """A note on objects that count as not read, which rows of that time name otherwise than as read."""
-    if _is_after_record(asked):
-        return
     graph = asked.graph
     listed = {(row["object_name"] or "", row["domain"]) for row in asked.answer.dicts()}
     things = {

@@ -107,6 +107,12 @@ def over(graph: Lookups, thing: str, since: datetime | None = None) -> dict[str,
     return {view: view in certain for view in sorted(every, key=lambda one: (one not in certain, one)) if view != thing}
 
 
+def with_over(asked: Asked, things: Collection[str]) -> set[str]:
+    """These objects, and the views and streams that are certainly over them."""
+    each = (over(asked.graph, thing, asked.since) for thing in things)
+    return {*things, *(view for views in each for view, is_certain in views.items() if is_certain)}
+
+
 def _evidence(graph: Lookups, shown: str, since: datetime | None) -> str | None:
     """How certain it is that an object is behind a view from a time on; None if it is no more. Where the definition
     ended, and no row shows what is behind the view later, it is possible.

@@ -36,7 +36,7 @@ from exporter.graph.vocabulary import (
 from exporter.input.aggregates import is_id
 from exporter.input.times import iso
 from exporter.model.answers import is_recorded, state_before, state_made_by
-from exporter.model.identifiers import canonical_name, match_name, segment
+from exporter.model.identifiers import DOMAINS_OF_TAKEN, canonical_name, match_name, segment
 from exporter.model.object_state import NamePeriod, ObjectHistory, Profile, ViewSource
 from exporter.model.objects import containers
 from exporter.model.other_accounts import account_in
@@ -123,8 +123,9 @@ def _last_name(history: ObjectHistory) -> str | None:
 
 
 def domain_label(kind: str) -> str:
-    """``masking-policy`` -> ``Masking Policy``."""
-    return " ".join(word[:1].upper() + word[1:].lower() for word in kind.replace("-", " ").split(" "))
+    """``masking-policy`` -> ``Masking Policy``, ``agent-object`` -> ``Agent``."""
+    words = DOMAINS_OF_TAKEN.get(kind, kind).replace("-", " ").split(" ")
+    return " ".join(word[:1].upper() + word[1:].lower() for word in words)
 
 
 def canonical_of(profile: Profile) -> str | None:
