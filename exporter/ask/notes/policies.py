@@ -31,10 +31,15 @@ _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
   {
     SELECT DISTINCT ?policy ?object ?place ?then WHERE {
-      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
-      OPTIONAL { ?enforcement ah:protectedColumn ?protected }
-      OPTIONAL { ?enforcement ah:objectName ?then }
-      BIND(COALESCE(?protected, ?object) AS ?place)
+      {
+        ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+        OPTIONAL { ?enforcement ah:protectedColumn ?protected }
+        OPTIONAL { ?enforcement ah:objectName ?then }
+        BIND(COALESCE(?protected, ?object) AS ?place)
+      } UNION {
+        ?kept ah:keepsMask ?policy ; prov:specializationOf ?place .
+        ?place ah:columnOf ?object .
+      }
     }
   }
   {
