@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.container_history import CONTAINERS, periods_inside
@@ -113,19 +114,24 @@ def _only_enforced(
     """What queries enforced outside of these times, each with the policy; it goes on under the new name of a column."""
     found, masks = [], [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
     kept = _kept(graph, thing) if masks else []
-    for column, policy, starts in (*((one.column, one.policy, [one.time]) for one in kept), *_starts(graph, masks)):
+    places = _places(graph, masks)
+    for one in kept:
+        places[one.column, one.policy].append(one.time)
+    for (column, policy), starts in places.items():
         known = [held for place, held in by_rows if place in {column, None}]
         left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
         found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
     return found
 
 
-def _starts(graph: Lookups, enforcements: Iterable[str]) -> Iterator[tuple[str | None, str, list[datetime]]]:
-    """What was enforced: the column, the policy, and when the queries started."""
+def _places(graph: Lookups, enforcements: Iterable[str]) -> dict[tuple[str | None, str], list[datetime]]:
+    """What was enforced: the column and the policy, and when the queries started."""
+    found = defaultdict[tuple[str | None, str], list[datetime]](list)
     for one in enforcements:
-        queries = graph.subjects("ah:enforced", one)
-        starts = [in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime")]
-        yield graph.text(one, "ah:protectedColumn"), graph.text(one, "ah:policy") or "", starts
+        starts = found[graph.text(one, "ah:protectedColumn"), graph.text(one, "ah:policy") or ""]
+        for query in graph.subjects("ah:enforced", one):
+            starts += [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
+    return found
 
 
 class _Kept(NamedTuple):
@@ -239,25 +245,35 @@ def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, whole
     tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
     found = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
     by_rows = {column for column, held in _set_by_rows(graph, thing) if held.overlaps(period)}
-    return {one for one in found if one in by_rows or not _is_over(graph, holder, one, period, wholes)}
+    last = _last_enforced(graph, thing, period) if found - by_rows else {}
+    over = {one for one, enforced in last.items() if one in found and _is_over(graph, holder, enforced, period, wholes)}
+    return found & by_rows | (found - over)
 
 
-def _is_over(graph: Lookups, holder: NameHolder, column: str | None, period: Period, wholes: Collection[str]) -> bool:
-    """Whether a mask that queries enforced on a column had ended by a period, as far as rows tell."""
+class _Enforced(NamedTuple):
+    """When queries enforced a mask last on a column, and its policy."""
+
+    time: datetime
+    policy: str
+    column: str | None
+
+
+def _last_enforced(graph: Lookups, thing: str, period: Period) -> dict[str | None, _Enforced]:
+    """By the end of a period, by column."""
+    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
     enforced = [
-        (time, graph.text(enforcement, "ah:policy") or "")
-        for enforcement in graph.subjects("ah:protectedObject", holder.iri)
-        if graph.is_mask(enforcement) and graph.text(enforcement, "ah:protectedColumn") == column
-        for query in graph.subjects("ah:enforced", enforcement)
+        _Enforced(time, graph.text(one, "ah:policy") or "", graph.text(one, "ah:protectedColumn"))
+        for one in masks
+        for query in graph.subjects("ah:enforced", one)
         for time in _times(graph, query)
-        if time < period.end
     ]
-    enforced += [
-        (one.time, one.policy) for one in _kept(graph, holder.iri) if one.column == column and one.time < period.end
-    ]
-    if not enforced:
-        return False
-    last, policy = max(enforced)
+    enforced += [_Enforced(one.time, one.policy, one.column) for one in _kept(graph, thing)]
+    return {one.column: one for one in sorted(enforced, key=itemgetter(0, 1)) if one.time < period.end}
+
+
+def _is_over(graph: Lookups, holder: NameHolder, enforced: _Enforced, period: Period, wholes: Collection[str]) -> bool:
+    """Whether a mask that queries enforced on a column had ended by a period, as far as rows tell."""
+    last, policy, column = enforced
     around = (held for place in wholes for held in _around(graph, holder, place, policy))
     return (
         any(held.since <= last < held.until <= period.begin for held in around)
@@ -325,11 +341,13 @@ def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[st
     for setting, held in _set_on(graph, forms, property_):
         for name in _names(graph, graph.text(setting, "ah:onColumn")):
             found[min(_elements(graph, setting), default="")][name].append(held)
-    for enforcement in (one for form in forms for one in graph.subjects("ah:protectedObject", form)):
-        if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS.get(property_):
-            every = found[graph.text(enforcement, "ah:policy") or ""][WHOLE]
-            for *_, starts in _starts(graph, [enforcement]):
-                every += list(_outside(starts, every))
+    kind = _ENFORCED_KINDS.get(property_)
+    enforced = (one for form in forms for one in (graph.subjects("ah:protectedObject", form) if kind else ()))
+    for (_, policy), starts in _places(
+        graph, (one for one in enforced if graph.text(one, "ah:policyKind") == kind)
+    ).items():
+        every = found[policy][WHOLE]
+        every += list(_outside(starts, every))
     return found
 
 

@@ -58,10 +58,14 @@ SELECT DISTINCT ?label ?object ?what WHERE {
   }
   MINUS {
     SELECT DISTINCT ?policy ?place WHERE {
+      {
+        SELECT DISTINCT ?tag ?place WHERE {
+          ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
+          OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
+          BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
+        }
+      }
       ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
-      ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
-      OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
-      BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
     }
   }
   OPTIONAL { ?policy rdfs:label ?label_of_policy }
