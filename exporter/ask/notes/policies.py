@@ -60,7 +60,8 @@ SELECT DISTINCT ?label ?object ?what WHERE {
     SELECT DISTINCT ?policy ?place WHERE {
       {
         SELECT DISTINCT ?tag ?place WHERE {
-          ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
+          ?mark_of_policy a ah:TagSetting ; ah:settingOn ?tagged .
+          ?mark_of_policy ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
           OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
           BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
         }
