@@ -250,6 +250,7 @@ COLUMN_VERSION: Final = NodeClass(
         one("dcterms:isPartOf", "ah:Version"),
         maybe("prov:wasGeneratedBy", "ah:Execution"),
         maybe("ah:priorColumnVersion", "ah:ColumnVersion"),
+        many("ah:keepsMask", "ah:SnowflakeObject"),
         many("prov:wasDerivedFrom", "ah:ColumnVersion"),
         many("ah:derivationPattern", "ah:DerivationPattern"),
     ),

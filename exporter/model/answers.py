@@ -170,6 +170,8 @@ class Answers(Struct, gc=False):
     ``settings``      (change key, column, property, element key) of a tag or policy that it set or unset -> when that
                       setting ended (microseconds since 1970); absent while it holds
     ``carried``       object key -> settings that follow its renamed columns
+    ``kept_masks``    (object key, new name of a column that it renames) -> masking policies that were enforced under
+                      the former name and go on, though no row says since when they are set
     ``tags``          object key -> the tags in force after the query, of an object that it wrote or changed by DDL;
                       absent if there are none
     ``chains``        object key -> a number that increases when the object or a column is made anew, for objects read
@@ -185,6 +187,7 @@ class Answers(Struct, gc=False):
     endings: dict[str, Ending] = field(default_factory=dict)
     settings: dict[SettingOfChange, int] = field(default_factory=dict)
     carried: dict[str, list[CarriedSetting]] = field(default_factory=dict)
+    kept_masks: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     tags: dict[str, list[Tag]] = field(default_factory=dict)
     chains: dict[str, int] = field(default_factory=dict)
     datasets: dict[ObjectSpelling, Dataset] = field(default_factory=dict)

@@ -30,6 +30,7 @@ DROPS: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 HOLDERS: Final = ("stage", "stream", "table", "view")
 """Kinds of objects that hold data or show it."""
+MASKING: Final = "MASKING_POLICY"
 
 
 class Effect(Struct, gc=False):
@@ -192,7 +193,8 @@ def _setting(setting: Setting, by_key: dict[str, Effect]) -> None:
 class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
     """The use of an object at the start of a query. ``reads``: whether the query needs the version in force.
     ``columns``: its source columns. ``settings``: change key, column, property, element, and the names of the element.
-    ``shows``: what the query shows of the sources of a view or stream.
+    ``shows``: what the query shows of the sources of a view or stream. ``masks``: columns on which a masking policy was
+    enforced, each with the policy's key.
     """
 
     reads: bool = False
@@ -200,6 +202,7 @@ class UseAtStart(Struct, array_like=True, frozen=True, gc=False):
     names: SeenNames = ()
     settings: tuple[SettingOfQuery, ...] = ()
     shows: Shown | None = None
+    masks: tuple[tuple[str, str], ...] = ()
 
 
 class UseAtEnd(Struct, array_like=True, frozen=True, gc=False):
@@ -225,12 +228,25 @@ def uses_in_time(content: Content, names: Mapping[str, SeenNames]) -> list[tuple
     """Object key, use at the start, use at the end (None: the query changes nothing of it), sorted by key. ``names``:
     of objects, by key.
     """
-    by_key, sources, changed = effects(content), shown(content), _changed(content)
-    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys() | changed)]
+    by_key, sources, changed, masked = effects(content), shown(content), _changed(content), _masked(content)
+    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys() | changed | masked.keys())]
     return [
-        (key, _at_start(effect, names.get(key, ()), sources.get(key)), _at_end(effect, is_changed=key in changed))
+        (
+            key,
+            _at_start(effect, names.get(key, ()), sources.get(key), masked.get(key, ())),
+            _at_end(effect, is_changed=key in changed),
+        )
         for key, effect in each
     ]
+
+
+def _masked(content: Content) -> dict[str, tuple[tuple[str, str], ...]]:
+    """By object, its columns on which a masking policy was enforced, each with the policy's key; sorted."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for reference in content.policies:
+        if reference.policy_kind == MASKING and reference.column_name is not None:
+            found[reference.protected.key].add((reference.column_name, reference.policy_key))
+    return {key: tuple(sorted(masks)) for key, masks in found.items()}
 
 
 def _changed(content: Content) -> set[str]:
@@ -242,10 +258,10 @@ def _changed(content: Content) -> set[str]:
     return keys
 
 
-def _at_start(effect: Effect, names: SeenNames, shows: Shown | None) -> UseAtStart:
+def _at_start(effect: Effect, names: SeenNames, shows: Shown | None, masks: tuple[tuple[str, str], ...]) -> UseAtStart:
     settings = sorted(effect.settings.items(), key=lambda setting: [part or "" for part in setting[0]])
     of_query = tuple([_setting_of_query(key, of_element) for key, of_element in settings])
-    return UseAtStart(effect.is_read, tuple(sorted(effect.source_columns)), names, of_query, shows)
+    return UseAtStart(effect.is_read, tuple(sorted(effect.source_columns)), names, of_query, shows, masks)
 
 
 def _setting_of_query(key: SettingOfChange, of_element: Mapping[str, str | None]) -> SettingOfQuery:

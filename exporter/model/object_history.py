@@ -59,6 +59,7 @@ class ObjectAnswer(Struct, array_like=True, gc=False):
     chain: int = 0
     carried: list[CarriedSetting] | None = None
     tags: list[Tag] | None = None
+    kept_masks: dict[str, list[str]] | None = None
 
 
 class SavedHistory(Struct, array_like=True, gc=False):
@@ -68,7 +69,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     that made the version in force, None if it is dropped or not recorded. ``dropped``: the query that dropped it, if
     that was after the last version. ``lost``: columns that were dropped or renamed. ``taken``: who took its name after
     all that is known of it. ``passed``: time and query of the last use. ``restored``: the version in force, if the
-    UNDROP of a schema or database made it on a day before.
+    UNDROP of a schema or database made it on a day before. ``masks``: of columns, as queries enforced them.
     """
 
     first: str | None = None
@@ -93,6 +94,7 @@ class SavedHistory(Struct, array_like=True, gc=False):
     created: int | None = None
     restored: Restored | None = None
     of_first: FirstStateOutcome = FirstStateOutcome()
+    masks: dict[str, list[str]] = {}
 
 
 class VersionHistory:
@@ -114,7 +116,9 @@ class VersionHistory:
     def continued(self, before: SavedHistory) -> None:
         """Continue from the state at the end of the day before. To be called before any use."""
         self._now, self.passed = before, before.passed
-        self._settings = SettingsInForce(before.held, before.drops, before.drops_of_elements, before.taken_elements)
+        self._settings = SettingsInForce(
+            before.held, before.drops, before.drops_of_elements, before.taken_elements, before.masks
+        )
         self._unrecorded_columns, self._lost = set(before.unrecorded_columns), set(before.lost)
         self._names = NameHistory(before.names)
         self._sources = Sources(before.definitions, before.created)
@@ -123,7 +127,7 @@ class VersionHistory:
     def saved_history(self) -> SavedHistory:
         """The present state of the version history, from which :meth:`continued` continues."""
         now = self._now
-        now.held, now.drops, now.drops_of_elements, now.taken_elements = self._settings.kept()
+        now.held, now.drops, now.drops_of_elements, now.taken_elements, now.masks = self._settings.kept()
         now.unrecorded_columns, now.lost = sorted(self._unrecorded_columns), sorted(self._lost)
         now.names, now.passed, now.restored = self._names.kept(), self.passed, self._restored_in_force()
         now.definitions, now.created = self._sources.definitions, self._sources.created
@@ -139,6 +143,7 @@ class VersionHistory:
         self._now.first = self._now.first or requester.query_id
         if use_at_start.names:
             self._names.add(at, use_at_start.names)
+        self._settings.enforced(at, use_at_start.masks)
         for setting in use_at_start.settings:
             yield from self._of_settings(self._settings.set(requester, at, setting))
         if use_at_start.reads or use_at_start.columns:
@@ -167,6 +172,7 @@ class VersionHistory:
             self._referred_to(self._in_force())
         yield from self._of_settings(self._settings.lose(done.lost, at))
         yield from self._of_settings(self._settings.rename(requester, at, done.carries))
+        masks = self._settings.rename_masks(done.carries) if done.carries else {}
         if done.drops:
             yield from self._drop(requester, at)
         prior = (yield from self._new_version(requester, at, done)) if done.makes else None
@@ -175,7 +181,9 @@ class VersionHistory:
         is_gone = done.drops and not done.makes
         tags = self._settings.tags(at) if done.is_changed and not is_gone else None
         if columns or prior or priors or tags:
-            yield requester, ObjectAnswer(self.key, None, columns or None, prior, priors or None, tags=tags or None)
+            answer = ObjectAnswer(self.key, None, columns or None, prior, priors or None, tags=tags or None)
+            answer.kept_masks = masks or None
+            yield requester, answer
 
     def _new_version(
         self, requester: Requester, at: int, done: UseAtEnd

@@ -7,7 +7,8 @@ object that is created after a DROP does not inherit them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.model.answers import CarriedSetting, SettingKey, SettingOfQuery, Tag
@@ -17,7 +18,8 @@ from exporter.model.identifiers import usable_id
 if TYPE_CHECKING:
     from exporter.model.object_state import Absence, Drop, Take
 
-ONE_OF_COLUMN: Final = frozenset({"maskingPolicies", "projectionPolicies"})
+MASKS: Final = "maskingPolicies"
+ONE_OF_COLUMN: Final = frozenset({MASKS, "projectionPolicies"})
 ONE_OF_OBJECT: Final = frozenset(
     {"rowAccessPolicies", "aggregationPolicies", "joinPolicies", "storageLifecyclePolicies"}
 )
@@ -87,7 +89,9 @@ SettingOutcome = EndedSetting | ContinuedSetting
 
 
 class SettingsInForce:
-    """The settings of one object. ``drops``: its drops since its last version."""
+    """The settings of one object. ``drops``: its drops since its last version. ``masks``: masking policies that queries
+    enforced on its columns and no row set, by column.
+    """
 
     def __init__(
         self,
@@ -95,16 +99,20 @@ class SettingsInForce:
         drops: list[Drop],
         of_elements: dict[str, list[Drop]],
         taken: dict[str, Take],
+        masks: dict[str, list[str]],
     ) -> None:
         self._held = {in_force.setting.key: in_force for in_force in settings}
         self._drops, self._of_elements, self._taken = drops, of_elements, taken
         self._absences: dict[str, list[Absence]] = {}
+        self._masks = masks
 
-    def kept(self) -> tuple[list[SettingInForce], list[Drop], dict[str, list[Drop]], dict[str, Take]]:
-        """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, and who
-        took their names.
+    def kept(
+        self,
+    ) -> tuple[list[SettingInForce], list[Drop], dict[str, list[Drop]], dict[str, Take], dict[str, list[str]]]:
+        """The state for the next day: settings, drops of the object, drops of the tags and policies set on it, who
+        took their names, and masks that were enforced.
         """
-        return list(self._held.values()), self._drops, self._of_elements, self._taken
+        return list(self._held.values()), self._drops, self._of_elements, self._taken, self._masks
 
     def element_dropped(self, element: str, drops: list[Drop], taken: Take | None, absences: list[Absence]) -> None:
         """Record all known drops and UNDROPs of a tag or policy, in order of time, and who took its name. ``absences``:
@@ -120,6 +128,8 @@ class SettingsInForce:
     def set(self, requester: Requester, at: int, setting: SettingOfQuery) -> Iterator[SettingOutcome]:
         """Apply a setting. Gives the settings that it ends."""
         setting = self._named(setting)
+        if setting.property_name == MASKS and setting.column is not None:
+            self._masks.pop(setting.column, None)
         for key in self._replaced(requester, setting):
             yield from self._end(key, at)
         if setting.names:
@@ -151,6 +161,8 @@ class SettingsInForce:
     def lose(self, columns: Iterable[str], at: int) -> Iterator[SettingOutcome]:
         """Apply the drop of columns. Gives the settings that it ends."""
         lost = set(columns)
+        for column in lost:
+            self._masks.pop(column, None)
         for key in [key for key in self._held if key[0] in lost]:
             yield from self._end(key, at)
 
@@ -177,6 +189,24 @@ class SettingsInForce:
             if not renamed.formers:
                 yield _goes_on(in_force, renamed)
 
+    def enforced(self, at: int, masks: Iterable[tuple[str, str]]) -> None:
+        """Record masking policies that a query enforced: column and policy. Of those that rows set, it is known since
+        when, and until when.
+        """
+        for column, policy in masks:
+            known, in_force = self._masks.get(column, []), self._held.get((column, MASKS, policy))
+            if policy not in known and (in_force is None or not self._is_there(in_force, at)):
+                self._masks[column] = sorted([*known, policy])
+
+    def rename_masks(self, renames: Collection[Rename]) -> dict[str, list[str]]:
+        """The masking policies that go on under the new name of a column, by that name, though no row set them."""
+        moved = {new: self._masks.get(former, []) for former, new, _ in renames}
+        for column in chain.from_iterable((former, new) for former, new, _ in renames):
+            self._masks.pop(column, None)
+        kept = {new: policies for new, policies in moved.items() if policies}
+        self._masks |= kept
+        return kept
+
     def drop(self, requester: Requester, at: int) -> None:
         """Record that the object is dropped."""
         self._drops.append((at, requester.query_id, "DROP"))
@@ -192,6 +222,8 @@ class SettingsInForce:
         """Apply a new version. If it is created anew after a drop, or ``replaces`` another object that was known by the
         same name or id, gives the former settings, which end. ``keeps_grants``: but for grants, if it was not dropped.
         """
+        if creates:
+            self._masks = {}
         if creates and (self._drops or replaces):
             for key, in_force in list(self._held.items()):
                 is_over = replaces and not (keeps_grants and in_force.setting.property_name.startswith(GRANTED))

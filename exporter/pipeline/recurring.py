@@ -141,9 +141,11 @@ class _Template:
         self._nodes = nodes
 
     def filled(self, query: QueryContext) -> Filled | None:
-        """The texts of this run; None if an answer is missing, or if the query used a state that it made itself."""
+        """The texts of this run; None if an answer is missing, or if the query used a state that it made itself, or
+        renamed a masked column.
+        """
         answers = query.answers
-        if len(answers.column_priors) != len(self._priors):
+        if len(answers.column_priors) != len(self._priors) or answers.kept_masks:
             return None
         try:
             values = [answers.states[key] for key in self._states]

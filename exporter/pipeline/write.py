@@ -122,6 +122,8 @@ def _add(answers: Answers, object_answer: ObjectAnswer) -> None:
     _keep(answers.priors, key, object_answer.prior)
     _keep(answers.endings, key, object_answer.ending)
     _keep(answers.tags, key, object_answer.tags)
+    for column, policies in (object_answer.kept_masks or {}).items():
+        answers.kept_masks[key, column] = policies
     if object_answer.carried:
         answers.carried.setdefault(key, []).extend(object_answer.carried)
     for setting, until in object_answer.settings or ():

@@ -384,7 +384,8 @@ class OnlyEnforced(NamedTuple):
 
 def only_enforced(history: History) -> list[OnlyEnforced]:
     """Each until a row sets or unsets the policy on the column, unsets it from a tag, or such a tag from the column or
-    its object; or the column is dropped, or the object made anew: by the query itself, this read the former one.
+    its object; or the column is dropped, or the object made anew: by the query itself, this read the former one. It
+    goes on under the new name of a column.
     """
     set_by_rows, every, found = masks(history), doings(history), []
     for place, queries in enforcements(history).items():
@@ -393,10 +394,25 @@ def only_enforced(history: History) -> list[OnlyEnforced]:
             if kind == "MASKING_POLICY" and not any(
                 one.since <= query.start and (one.until is None or query.start < one.until) for one in known
             ):
-                ends = [time for time in _enforcement_ends(history, every, place, policy) if time > query.start]
-                anew = [time for time in _made(history, place[0]) if time >= query.start]
-                found.append(OnlyEnforced(place, policy, query.start, first(*ends, *anew)))
+                anew = first(*(time for time in _made(history, place[0]) if time >= query.start))
+                found += _under_later_names(history, every, OnlyEnforced(place, policy, query.start, anew))
     return found
+
+
+def _under_later_names(history: History, every: list[Doing], one: OnlyEnforced) -> Iterator[OnlyEnforced]:
+    """A mask under the name of the column when it was enforced, and under each later one that it has until it ends."""
+    (key, name), since = one.place, one.since
+    renames = _column_renames(history, key)
+    while True:
+        ends = (time for time in _enforcement_ends(history, every, (key, name), one.policy) if time > since)
+        until = first(*ends, one.until)
+        steps = ((time, new) for time, old, new in renames if old == name and time > since)
+        renamed, new = next(steps, (None, ""))
+        if renamed is None or (until is not None and until < renamed):
+            yield OnlyEnforced((key, name), one.policy, since, until)
+            return
+        yield OnlyEnforced((key, name), one.policy, since, renamed)
+        since, name = renamed, new
 
 
 def _enforcement_ends(history: History, every: list[Doing], place: Place, policy: str) -> Iterator[datetime]:

@@ -227,3 +227,17 @@ def test_pages_say_it(tmp_path: Path) -> None:
             found = read_lineage(site, thing, "", None)
             picture(found, frozenset())
             assert any(said.search(note) for note in found.notes) == expected, one
+
+
+@pytest.mark.parametrize("operation", ["DROP", "REPLACE"])
+@pytest.mark.parametrize("domain", ["SCHEMA", "DATABASE"])
+def test_what_became_of_the_schema_of_a_policy_is_told_of_reads_that_it_masked(
+    domain: str, operation: str, tmp_path: Path
+) -> None:
+    """Also of a policy that queries enforced and no row sets: a row without its id may have ended it."""
+    masked = {**read(table("D.S.A", None)), "policies_referenced": [{**table("D.S.A", None), "columns": [
+        {"columnName": "C", "policies": [{"policyKind": "MASKING_POLICY", "policyName": "P.S.MASK"}]}]}]}  # fmt: skip
+    ended = changed({"objectDomain": domain, "objectName": "P.S" if domain == "SCHEMA" else "P"}, operation)
+    graph = stories.told({"one": [masked, ended, read(table("D.S.A", None))]}, tmp_path)
+    (note,) = on_containers(graph, "unmasked-reads")
+    assert note.endswith("the answer may have P.S.MASK as if that had not been done.")

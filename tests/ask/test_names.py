@@ -73,6 +73,7 @@ def swapped(one: Json, other: Json) -> list[Json]:
 A, B, OLD, NEW, SOURCE, STAGE = (
     thing("A", 1), thing("B", 2), thing("OLD", 3), thing("NEW", 3), thing("SOURCE", 4), thing("LOAD", 5, "Stage")
 )  # fmt: skip
+POLICY: Final = thing("MASK", 900, "Masking Policy", ())
 STORIES: Final[dict[str, list[Json]]] = {
     # q1 fills OLD, q2 renames it NEW, q3 fills it again, q4 and q5 read it by each name
     "renamed": [copied(SOURCE, OLD), read(OLD, "BEN"), renamed(OLD, "NEW"), copied(B, NEW), read(NEW, "CLEO")],
@@ -107,6 +108,10 @@ STORIES: Final[dict[str, list[Json]]] = {
     "masked": [
         copied(SOURCE, A), read(A, "EARLY"), copied(SOURCE, B), changed(SOURCE, columns=SET_MASK),
         read(B, "LATE"), renamed(B, "B2"), renamed(SOURCE, "SOURCE2"), read(thing("B2", 2), "LATER"),
+    ],
+    "policy-renamed": [
+        changed(POLICY, "CREATE"), changed(SOURCE, columns=SET_MASK), copied(SOURCE, A), read(A),
+        changed(POLICY, objectName={"value": "D.S.MASK2"}), read(SOURCE),
     ],
 }  # fmt: skip
 
@@ -307,6 +312,11 @@ def test_a_copy_counts_from_the_time_at_which_its_source_was_masked(whole: Store
         ("D.S.SOURCE", "D.S.MASK", "D.S.B"),
         ("D.S.SOURCE2", "D.S.MASK", "D.S.B2"),
     ]
+
+
+def test_a_policy_has_its_name_at_the_time_of_the_read(whole: Store) -> None:
+    (row,) = asked("unmasked-copies", stories.of("policy-renamed", whole)).rows
+    assert row == ("D.S.SOURCE", "C", "D.S.MASK", "D.S.A", "C")
 
 
 # --- which thing ------------------------------------------------------------------------------------------------------

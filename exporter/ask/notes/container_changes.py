@@ -36,11 +36,17 @@ SELECT DISTINCT ?thing WHERE {
 """
 _MASKING: Final = """\
 SELECT DISTINCT ?thing ?element WHERE {
-  ?mask ah:property "maskingPolicies" ; ah:settingOn ?on ; ah:elementObject|ah:settingOn ?element ; ah:validFrom ?time .
-  OPTIONAL { ?tagged ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?on ; ah:settingOn ?tagged_thing }
-  BIND(COALESCE(?tagged_thing, ?on) AS ?thing)
+  {
+    ?mask ah:property "maskingPolicies" ; ah:settingOn ?on ; ah:validFrom ?time .
+    ?mask ah:elementObject|ah:settingOn ?element .
+    OPTIONAL { ?tagged ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?on ; ah:settingOn ?tagged_thing }
+    BIND(COALESCE(?tagged_thing, ?on) AS ?thing)
+  } UNION {
+    ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?thing ; ah:policy ?element .
+  }
 }
 """
+"""What masks objects: as rows set it, or queries enforced it."""
 _Holders = dict[str, list["NameHolder"]]
 """A name as it is compared -> the objects that had it."""
 _between_names: Final = re.compile(r", |=").split

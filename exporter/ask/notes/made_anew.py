@@ -7,6 +7,7 @@ What got the name of another object is told in :mod:`exporter.ask.notes.lost_pro
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
@@ -172,14 +173,17 @@ def _enforced(
     the policy and the name of a column: until the object was made anew, or rows set one.
     """
     graph, starts_of = masking.graph, cache(masking.graph.starts_of)  # a query enforces policies on many columns
+    times = defaultdict[tuple[str, str | None], set[datetime]](set)
     for enforcement in graph.subjects("ah:protectedObject", thing) if kind in _ENFORCED_KINDS else ():
         if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS[kind]:
-            times = {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
-            for column in _names(graph, graph.text(enforcement, "ah:protectedColumn")):
-                set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
-                for held in _periods(sorted(times), creations, set_then):
-                    if kind != _MASKS or not masking.is_around(thing, held.since):
-                        yield graph.text(enforcement, "ah:policy") or "", column, held
+            place = graph.text(enforcement, "ah:policy") or "", graph.text(enforcement, "ah:protectedColumn")
+            times[place] |= {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
+    for (policy, protected), of_place in times.items():
+        for column in _names(graph, protected):
+            set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
+            for held in _periods(sorted(of_place), creations, set_then):
+                if kind != _MASKS or not masking.is_around(thing, held.since):
+                    yield policy, column, held
 
 
 def _periods(times: Sequence[datetime], creations: Sequence[_Creation], known: Sequence[Held]) -> Iterator[Held]:

@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc, iris
 from exporter.ask.notes.asked import Asked
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -110,13 +111,53 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
 def _only_enforced(
     graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, Held]]
 ) -> list[tuple[str | None, frozenset[str], Held]]:
-    """What queries enforced outside of these times, each with the policy."""
+    """What queries enforced outside of these times, each with the policy; it goes on under the new name of a column."""
+    found, masks = [], [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
+    kept = _kept(graph, thing) if masks else []
+    places = _places(graph, masks)
+    for one in kept:
+        places[one.column, one.policy].append(one.time)
+    for (column, policy), starts in places.items():
+        known = [held for place, held in by_rows if place in {column, None}]
+        left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
+        found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
+    return found
+
+
+def _places(graph: Lookups, enforcements: Iterable[str]) -> dict[tuple[str | None, str], list[datetime]]:
+    """What was enforced: the column and the policy, and when the queries started."""
+    found = defaultdict[tuple[str | None, str], list[datetime]](list)
+    for one in enforcements:
+        starts = found[graph.text(one, "ah:protectedColumn"), graph.text(one, "ah:policy") or ""]
+        for query in graph.subjects("ah:enforced", one):
+            starts += [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
+    return found
+
+
+class _Kept(NamedTuple):
+    """A mask that was only enforced goes on under the new name of a column."""
+
+    former: str
+    column: str
+    policy: str
+    time: datetime
+
+
+_KEPT: Final = """\
+SELECT DISTINCT ?former ?column ?policy ?time WHERE {
+  { SELECT ?kept ?policy WHERE { ?kept ah:keepsMask ?policy } }
+  ?kept prov:specializationOf ?column ; prov:wasDerivedFrom/prov:specializationOf ?former .
+  ?kept dcterms:isPartOf/prov:generatedAtTime ?time .
+  ?column ah:columnOf ?object .
+  VALUES ?object { @object@ }
+}
+"""
+
+
+def _kept(graph: Lookups, thing: str) -> list[_Kept]:
     return [
-        (column, _policy(graph, enforcement), held)
-        for enforcement in graph.subjects("ah:protectedObject", thing)
-        if graph.is_mask(enforcement)
-        for column in [graph.text(enforcement, "ah:protectedColumn")]
-        for held in _enforced(graph, enforcement, [held for place, held in by_rows if place in {column, None}])
+        _Kept(row["former"], row["column"], row["policy"], in_utc(row["time"]))
+        for row in graph.select(_KEPT, object=iris([thing]))
     ]
 
 
@@ -145,10 +186,12 @@ def masks_in_force(
     for place in wholes if enforced else ():
         for mark, mask, held in _by_tags(graph, place):
             policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
-            for column in {graph.text(one, "ah:protectedColumn") for one in enforced if policy & _policy(graph, one)}:
+            masked = (one for one in enforced if policy & _policy(graph, one))
+            columns = {column for one in masked for column in graph.objects(one, "ah:protectedColumn")}
+            for own in reachable(columns, graph.renamed_columns):
                 periods = periods_inside(graph, thing, place)
                 inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
-                by_rows += [(column, elements, one) for one in inside if one.since < one.until]
+                by_rows += [(own, elements, one) for one in inside if one.since < one.until]
     if not only_set:
         by_rows += _only_enforced(graph, thing, [(column, held) for column, _, held in by_rows])
     found = defaultdict[str, list[Held]](list)
@@ -161,8 +204,11 @@ def masks_in_force(
 
 def _policy(graph: Lookups, enforcement: str) -> frozenset[str]:
     """The policy that was enforced, in all its forms."""
-    policies = graph.objects(enforcement, "ah:policy")
-    return frozenset(form for one in policies for form in (one, *graph.same_names(one)))
+    return frozenset(form for one in graph.objects(enforcement, "ah:policy") for form in _forms(graph, one))
+
+
+def _forms(graph: Lookups, element: str) -> frozenset[str]:
+    return frozenset((element, *graph.same_names(element)))
 
 
 def _not_dropped(graph: Lookups, elements: Iterable[str], held: Held) -> Iterator[Held]:
@@ -199,23 +245,35 @@ def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, whole
     tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
     found = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
     by_rows = {column for column, held in _set_by_rows(graph, thing) if held.overlaps(period)}
-    return {one for one in found if one in by_rows or not _is_over(graph, holder, one, period, wholes)}
+    last = _last_enforced(graph, thing, period) if found - by_rows else {}
+    over = {one for one, enforced in last.items() if one in found and _is_over(graph, holder, enforced, period, wholes)}
+    return found & by_rows | (found - over)
 
 
-def _is_over(graph: Lookups, holder: NameHolder, column: str | None, period: Period, wholes: Collection[str]) -> bool:
-    """Whether a mask that queries enforced on a column had ended by a period, as far as rows tell."""
+class _Enforced(NamedTuple):
+    """When queries enforced a mask last on a column, and its policy."""
+
+    time: datetime
+    policy: str
+    column: str | None
+
+
+def _last_enforced(graph: Lookups, thing: str, period: Period) -> dict[str | None, _Enforced]:
+    """By the end of a period, by column."""
+    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
     enforced = [
-        (time, enforcement)
-        for enforcement in graph.subjects("ah:protectedObject", holder.iri)
-        if graph.is_mask(enforcement) and graph.text(enforcement, "ah:protectedColumn") == column
-        for query in graph.subjects("ah:enforced", enforcement)
+        _Enforced(time, graph.text(one, "ah:policy") or "", graph.text(one, "ah:protectedColumn"))
+        for one in masks
+        for query in graph.subjects("ah:enforced", one)
         for time in _times(graph, query)
-        if time < period.end
     ]
-    if not enforced:
-        return False
-    last, enforcement = max(enforced)
-    policy = graph.text(enforcement, "ah:policy") or ""
+    enforced += [_Enforced(one.time, one.policy, one.column) for one in _kept(graph, thing)]
+    return {one.column: one for one in sorted(enforced, key=itemgetter(0, 1)) if one.time < period.end}
+
+
+def _is_over(graph: Lookups, holder: NameHolder, enforced: _Enforced, period: Period, wholes: Collection[str]) -> bool:
+    """Whether a mask that queries enforced on a column had ended by a period, as far as rows tell."""
+    last, policy, column = enforced
     around = (held for place in wholes for held in _around(graph, holder, place, policy))
     return (
         any(held.since <= last < held.until <= period.begin for held in around)
@@ -283,23 +341,25 @@ def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[st
     for setting, held in _set_on(graph, forms, property_):
         for name in _names(graph, graph.text(setting, "ah:onColumn")):
             found[min(_elements(graph, setting), default="")][name].append(held)
-    for enforcement in (one for form in forms for one in graph.subjects("ah:protectedObject", form)):
-        if graph.text(enforcement, "ah:policyKind") == _ENFORCED_KINDS.get(property_):
-            every = found[graph.text(enforcement, "ah:policy") or ""][WHOLE]
-            every += list(_enforced(graph, enforcement, every))
+    kind = _ENFORCED_KINDS.get(property_)
+    enforced = (one for form in forms for one in (graph.subjects("ah:protectedObject", form) if kind else ()))
+    for (_, policy), starts in _places(
+        graph, (one for one in enforced if graph.text(one, "ah:policyKind") == kind)
+    ).items():
+        every = found[policy][WHOLE]
+        every += list(_outside(starts, every))
     return found
 
 
-def _enforced(graph: Lookups, enforcement: str, known: Sequence[Held]) -> Iterator[Held]:
-    """The time from which on queries enforced a policy outside of the times in which rows set one, ``known``; until
-    rows set one again.
+def _outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[datetime] = ()) -> Iterator[Held]:
+    """The times from which on queries that started then enforced a policy outside of the times in which rows set one,
+    ``known``; until rows set one again, or the column got another name, ``left``.
     """
-    queries = graph.subjects("ah:enforced", enforcement)
-    starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
-    first = min((one for one in starts if not any(held.since <= one < held.sure for held in known)), default=None)
-    if first is not None:
-        until = min((held.since for held in known if held.since > first), default=LATE)
-        yield Held(first, until, until)
+    until = EARLY
+    for first in sorted(one for one in starts if not any(held.since <= one < held.sure for held in known)):
+        if first >= until:
+            until = min((one for one in (*left, *(held.since for held in known)) if one > first), default=LATE)
+            yield Held(first, until, until)
 
 
 def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, str, Held]]:

@@ -31,10 +31,15 @@ _ENFORCED: Final = """\
 SELECT DISTINCT ?label ?object ?what WHERE {
   {
     SELECT DISTINCT ?policy ?object ?place ?then WHERE {
-      ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
-      OPTIONAL { ?enforcement ah:protectedColumn ?protected }
-      OPTIONAL { ?enforcement ah:objectName ?then }
-      BIND(COALESCE(?protected, ?object) AS ?place)
+      {
+        ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
+        OPTIONAL { ?enforcement ah:protectedColumn ?protected }
+        OPTIONAL { ?enforcement ah:objectName ?then }
+        BIND(COALESCE(?protected, ?object) AS ?place)
+      } UNION {
+        ?kept ah:keepsMask ?policy ; prov:specializationOf ?place .
+        ?place ah:columnOf ?object .
+      }
     }
   }
   {
@@ -53,10 +58,15 @@ SELECT DISTINCT ?label ?object ?what WHERE {
   }
   MINUS {
     SELECT DISTINCT ?policy ?place WHERE {
+      {
+        SELECT DISTINCT ?tag ?place WHERE {
+          ?mark_of_policy a ah:TagSetting ; ah:settingOn ?tagged .
+          ?mark_of_policy ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+          OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
+          BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
+        }
+      }
       ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
-      ?mark_of_policy a ah:TagSetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag ; ah:settingOn ?tagged .
-      OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
-      BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
     }
   }
   OPTIONAL { ?policy rdfs:label ?label_of_policy }

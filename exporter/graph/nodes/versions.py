@@ -218,6 +218,9 @@ def _column_version(
     prior = query.answers.column_priors.get((key, column))
     if prior is not None:
         values["ah:priorColumnVersion"] = (f"{thing}/{prior}/column/{name}",)
+    masks = query.answers.kept_masks.get((key, column))
+    if masks is not None:
+        values["ah:keepsMask"] = tuple(sorted(query.iris.path(policy) for policy in masks))
     sources = dict(filled.get(iri, {}))
     for old in former:
         state = query.answers.columns[key, old]
