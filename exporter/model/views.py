@@ -23,7 +23,7 @@ sources and columns of the view, and not by the number of queries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct, field
@@ -310,8 +310,8 @@ def _turns(definition: Definition) -> dict[str, tuple[int | None, int | None]]:
     holders: dict[str, dict[str, tuple[int, int]]] = {}
     for pair, sight in chain(definition.certain.items(), definition.possible.items()):
         key, view_column, _ = _pair(pair)
-        # What a row gives without an id can be the object that others give with one.
-        if view_column is None and sight.name is not None and "/name/" not in key:
+        # What has no id in a row can be what has one in others; other accounts have their own names.
+        if view_column is None and sight.name is not None and "/name/" not in key and "@" not in key:
             of_name = holders.setdefault(match_name(sight.name), {})
             first, last = of_name.get(key, (sight.first, sight.last))
             of_name[key] = min(first, sight.first), max(last, sight.last)
@@ -325,9 +325,10 @@ def _turns(definition: Definition) -> dict[str, tuple[int | None, int | None]]:
                 groups.append(([*keys, key], first, max(seen, last)))
             else:
                 groups.append(([key], first, last))
-        begins = [None, *(last + 1 for _, _, last in groups)]
+        begins = [None, *(seen + 1 for _, _, seen in groups)]
         ends = [*(first - 1 for _, first, _ in groups[1:]), None]
-        turns |= {key: period for (keys, _, _), *period in zip(groups, begins, ends, strict=False) for key in keys}
+        for (keys, _, _), begin, end in zip(groups, begins, ends, strict=False):
+            turns |= dict.fromkeys(keys, (begin, end))
     return turns
 
 
