@@ -30,7 +30,15 @@ from msgspec import Struct, field
 
 from exporter.input.row import ChangeDocument, Document, ReadDocument, SourceDocument, WrittenDocument, text
 from exporter.model.facts import Content, Derivation, Thing
-from exporter.model.identifiers import READ_AS_STREAM, ROUTINE_KINDS, kind_of, normal_domain, system_view, usable_id
+from exporter.model.identifiers import (
+    READ_AS_STREAM,
+    ROUTINE_KINDS,
+    kind_of,
+    match_name,
+    normal_domain,
+    system_view,
+    usable_id,
+)
 from exporter.model.object_state import Sighting, ViewSource
 from exporter.model.objects import NamingElement, known_columns, known_text, named_elements, objects_of_array
 
@@ -282,14 +290,46 @@ class Sources:
         """
         for definition in self.definitions:
             until = taken if definition.until is None else definition.until
+            turns = _turns(definition)
             for source in sorted(definition.certain.keys() | definition.possible.keys()):
                 sight = definition.certain.get(source) or definition.possible[source]
                 if source in definition.certain or definition.alone is None or sight.last > definition.alone:
                     key, view_column, source_column = _pair(source)
                     certain = source in definition.certain
-                    yield ViewSource(
-                        definition.state, key, view_column, source_column, certain, sight, definition.since, until
-                    )
+                    begins, ends = turns.get(key, (None, None))
+                    first = max((time for time in (definition.since, begins) if time is not None), default=None)
+                    last = min((time for time in (until, ends) if time is not None), default=None)
+                    yield ViewSource(definition.state, key, view_column, source_column, certain, sight, first, last)
+
+
+def _turns(definition: Definition) -> dict[str, tuple[int | None, int | None]]:
+    """From when until when objects are behind the view that had one name in turn, as tables that are made anew: a view
+    shows what has the name. Only what queries tell: the one before was not seen again. Where that was seen later, as
+    with two tables that are swapped each night, both are behind it all the time.
+    """
+    holders: dict[str, dict[str, tuple[int, int]]] = {}
+    for pair, sight in chain(definition.certain.items(), definition.possible.items()):
+        key, view_column, _ = _pair(pair)
+        # What has no id in a row can be what has one in others; other accounts have their own names.
+        if view_column is None and sight.name is not None and "/name/" not in key and "@" not in key:
+            of_name = holders.setdefault(match_name(sight.name), {})
+            first, last = of_name.get(key, (sight.first, sight.last))
+            of_name[key] = min(first, sight.first), max(last, sight.last)
+    turns: dict[str, tuple[int | None, int | None]] = {}
+    for of_name in holders.values():
+        groups: list[tuple[list[str], int, int]] = []
+        for key in sorted(of_name, key=lambda key: of_name[key]):
+            first, last = of_name[key]
+            if groups and first <= groups[-1][2]:
+                keys, first, seen = groups.pop()
+                groups.append(([*keys, key], first, max(seen, last)))
+            else:
+                groups.append(([key], first, last))
+        begins = [None, *(seen + 1 for _, _, seen in groups)]
+        ends = [*(first - 1 for _, first, _ in groups[1:]), None]
+        for (keys, _, _), begin, end in zip(groups, begins, ends, strict=False):
+            turns |= dict.fromkeys(keys, (begin, end))
+    return turns
 
 
 def _text(pair: Pair) -> str:

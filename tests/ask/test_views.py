@@ -246,6 +246,37 @@ def test_what_is_behind_a_view_depends_on_the_time(replaced: Path, capsys: pytes
         assert {source for source, *_ in found} == sources
 
 
+def anew(number: int, object_id: int | None, source: Json) -> list[Json]:
+    """In a night, T is made anew from another table; then the view over T is read."""
+    table = {"objectDomain": "Table", "objectName": "D.S.T", **({"objectId": object_id} if object_id else {})}
+    ddl = {**table, "operationType": "REPLACE", "properties": {}}
+    made = row(number, "ETL", [source], [source], objects_modified=[table], object_modified_by_ddl=ddl)
+    read = row(number, f"U{number}", [VIEW], [table])
+    return [made, {**read, "query_id": f"r{number}", "query_start_time": f"2026-03-{number:02} 10:00:00Z"}]
+
+
+@pytest.mark.parametrize("ids", [(11, 12, 13), (11, 12, 11), (None, None, None), (11, None, 13)])
+def test_a_view_shows_the_tables_of_a_name_in_turn(
+    ids: tuple[int | None, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table that comes back, or has no id in some rows, is behind the view all the time: no reader is left out."""
+    sources = [thing("Table", 50 + n, f"S{n}") for n in range(3)]
+    nights = [anew(2 * n + 2, one, source) for n, (one, source) in enumerate(zip(ids, sources, strict=True))]
+    given = exports.ndjson([created(1, VIEW), *(one for night in nights for one in night)], tmp_path / "rows.ndjson")
+    assert exports.export([given], tmp_path / "out") == 0
+    readers = []
+    for source in sources:
+        found, _ = ask(tmp_path / "out", capsys, "downstream-users", object_name=source["objectName"])
+        readers.append({user for user, name, _ in found if name == "D.S.V"})
+    assert all(one >= {f"U{2 * n + 2}"} for n, one in enumerate(readers))
+    if ids == (11, 12, 13):
+        assert readers == [{"U2"}, {"U4"}, {"U6"}]
+        at_noon = [("2026-03-02T12:00:00Z", "S0"), ("2026-03-03T12:00:00Z", "S0"), ("2026-03-04T12:00:00Z", "S1")]
+        for at, source in at_noon:
+            found, _ = ask(tmp_path / "out", capsys, "lineage-as-of", object_name="D.S.V", at=at)
+            assert {name for name, *_ in found} == {"D.S.T", f"D.S.{source}"}, at
+
+
 # --- streams that a row does not name ---------------------------------------------------------------------------------
 
 

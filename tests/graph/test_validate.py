@@ -84,7 +84,7 @@ def test_the_report_for_people(by: str, tmp_path: Path) -> None:
     assert said.split("\n") == [
         "Conforms: False",
         "Results: 1, of which violations: 1",
-        "Validated: 1 file, 4 triples, 1 node, with 333 shapes",
+        "Validated: 1 file, 4 triples, 1 node, with 334 shapes",
         "",
         "https://example.org/user/A",
         "  Violation: A user needs exactly one non-empty name. Use the column user_name.",

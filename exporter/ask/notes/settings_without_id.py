@@ -208,13 +208,20 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
         )
 
 
-_CREATED_AGAIN: Final = """\
+_CREATED: Final = """\
+SELECT DISTINCT ?created WHERE {
+  ?change ah:operation "CREATE" ; ah:changedObject ?created .
+  FILTER(NOT EXISTS { ?created ah:objectId ?id })
+}
+"""
+_SET_WHEN_CREATED: Final = """\
 SELECT DISTINCT ?thing ?created ?operation ?name ?time ?query_id WHERE {
-  VALUES ?class { @classes@ }
-  ?setting a ?class ; ah:validFrom ?since ; ah:elementObject|ah:settingOn ?created ; ah:settingOn ?thing .
-  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  VALUES ?created { @created@ }
+  ?setting ah:elementObject|ah:settingOn ?created ; a ?class ; ah:validFrom ?since ; ah:settingOn ?thing .
+  FILTER(?class IN (@classes@))
   OPTIONAL { ?setting ah:validUntil ?until }
-  FILTER(?since < ?time && COALESCE(?until > ?time, true) && NOT EXISTS { ?created ah:objectId ?id })
+  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  FILTER(?since < ?time && COALESCE(?until > ?time, true))
   BIND("CREATE" AS ?operation)
   ?created rdfs:label ?name .
   OPTIONAL { ?query ah:queryId ?query_id }
@@ -228,12 +235,17 @@ def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
     or on them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table ends what was set on it.
     """
+    created = {row["created"] for row in asked.graph.select(_CREATED)}
+    created = {one for one in created if one.rsplit("/", 3)[1] not in HOLDERS}
+    if not created:
+        return
     about = _with_tags(asked)
+    classes = SET_BY.get(asked.name, SET_BY["page-settings"]).replace(" ", ", ")
     texts = [
         change_in_words(row, row["name"], "")
-        for row in asked.graph.select(_CREATED_AGAIN, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+        for row in asked.graph.select(_SET_WHEN_CREATED, created=iris(created), classes=classes)
         if (asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"]))
-        if (not about or row["thing"] in about) and row["created"].rsplit("/", 3)[1] not in HOLDERS
+        if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
         more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
