@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
-from exporter.model.facts import QueryFacts, Thing
+from exporter.model.facts import Content, QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
+from exporter.model.incomplete import NOT_UNDERSTOOD
 from exporter.model.object_state import Profile, Sign
 from exporter.openlineage.naming import plain_parts
 
@@ -30,6 +31,8 @@ DAY: Final = 86_400_000_000
 """Microseconds of a day."""
 MOST_SOURCES: Final = 5_000
 """Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
+_CUT: Final = frozenset(f"object_modified_by_ddl {reason}" for reason in (TRUNCATED, NOT_UNDERSTOOD))
+_ALTERS: Final = ("ALTER", "UNKNOWN")
 _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
 
 
@@ -94,7 +97,7 @@ def dropped(facts: QueryFacts) -> Iterator[Thing]:
 
 def unclear(facts: QueryFacts) -> Iterator[Thing]:
     """The objects that the query wrote while its row does not say from what: it is truncated, or lists no column, or
-    the data is that of a CLONE.
+    the data is that of a CLONE; and those whose columns it may have renamed or dropped (:func:`cut_alters`).
     """
     content = facts.content
     is_cut = any(text.endswith(TRUNCATED) and text.startswith(_LINEAGE) for text in content.incomplete)
@@ -103,6 +106,15 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
         if is_cut or (not write.columns and not clears):
             yield write.thing
     yield from (change.thing for change in content.changes if change.source_key is not None)
+    yield from cut_alters(content)
+
+
+def cut_alters(content: Content) -> Iterator[Thing]:
+    """The objects that the query altered while its row does not say how: it is truncated or not understood. So columns
+    may have other names since, or be other columns.
+    """
+    if not _CUT.isdisjoint(content.incomplete):
+        yield from (change.thing for change in content.changes if change.operation in _ALTERS)
 
 
 def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:
