@@ -71,7 +71,7 @@ class Fill(Struct, array_like=True, frozen=True, gc=False):
 
 
 class ColumnChange(Struct, array_like=True, frozen=True, gc=False):
-    """A helper of which the query changes columns by DDL. ``renamed``: former and new names. ``gone``: what they held is
+    """A helper whose columns the query changes by DDL. ``renamed``: former and new names. ``gone``: what they held is
     gone, as they are dropped, or added and so empty. ``is_cut``: the row does not say all that is done to columns.
     """
 

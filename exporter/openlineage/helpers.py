@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from exporter.input.properties import COLUMNS, read
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
-from exporter.model.facts import Content, QueryFacts, Thing
+from exporter.model.facts import Change, Content, QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
-from exporter.model.incomplete import NOT_UNDERSTOOD
 from exporter.model.object_state import Profile, Sign
 from exporter.openlineage.naming import plain_parts
 
@@ -31,7 +31,6 @@ DAY: Final = 86_400_000_000
 """Microseconds of a day."""
 MOST_SOURCES: Final = 5_000
 """Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
-_CUT: Final = frozenset(f"object_modified_by_ddl {reason}" for reason in (TRUNCATED, NOT_UNDERSTOOD))
 _ALTERS: Final = ("ALTER", "UNKNOWN")
 _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
 
@@ -110,11 +109,19 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
 
 
 def cut_alters(content: Content) -> Iterator[Thing]:
-    """The objects that the query altered while its row does not say how: it is truncated or not understood. So columns
-    may have other names since, or be other columns.
+    """The objects whose columns the query may have renamed or dropped while its row does not say which, or how: what it
+    says of them is truncated or not understood.
     """
-    if not _CUT.isdisjoint(content.incomplete):
-        yield from (change.thing for change in content.changes if change.operation in _ALTERS)
+    yield from (change.thing for change in content.changes if change.operation in _ALTERS and _hides_columns(change))
+
+
+def _hides_columns(change: Change) -> bool:
+    given = read(change.properties)
+    columns = given.compounds.get(COLUMNS, {})
+    told = [
+        text for name, one in columns.items() for text in (name, *map(one.atom, ("objectName", "subOperationType")))
+    ]
+    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in told
 
 
 def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:

@@ -22,7 +22,8 @@ SOURCES: Final = ("D.RAW.S1", "D.RAW.S2")
 HELPERS: Final = ("D.M.T1__DBT_TMP", "D.M.T2__DBT_TMP", 'D.M."_airbyte_tmp_x"', "D.M.SCRATCH")
 TEMPORARY: Final = HELPERS[3]
 """The helper whose name says nothing; it is created as TEMPORARY."""
-DROP, ADD = "drop", "add"
+DROP: Final = "drop"
+ADD: Final = "add"
 TARGETS: Final = ("D.M.T1", "D.M.T2")
 OF_SESSIONS: Final = ("D.M.T1__DBT_TMP@1", "D.M.T1__DBT_TMP@2", "D.M.T1__DBT_TMP@3", "D.M.T2__DBT_TMP")
 """Helpers of which sessions have their own under one name at the same time; after ``@`` is the session."""
@@ -31,7 +32,7 @@ TEMPORARY_OF_SESSIONS: Final = (f"{TEMPORARY}@1", f"{TEMPORARY}@2", f"{TEMPORARY
 
 @dataclass
 class Statement:
-    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename; columns. ``table``: that
+    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename, columns. ``table``: what
     it changes; ``made_of``: the sources of its columns; ``reads``: tables; ``to``: of a swap or rename. ``columns``: by
     column its new name, DROP or ADD. A table of which sessions have their own has the session after ``@``.
     """
@@ -74,7 +75,7 @@ def drawn(rng: Random, length: int, helpers: tuple[str, ...] = HELPERS) -> list[
         helper = rng.choice(helpers)
         session = session_of(helper) or (rng.choice(sessions) if len(sessions) > 1 else "")
         mine = {one for one in alive if session_of(one) in {"", session}}
-        does = rng.choice(("create", "create", "insert", "insert", "insert", "read", "read", "read", "end", "cut", "columns"))
+        does = rng.choice((*("create", "insert", "read") * 2, "insert", "read", "end", "cut", "columns"))
         if does == "create" or helper not in alive:
             with_rows = rng.random() < 0.5
             load.append(Statement("create", helper, at, *(_made_of(rng, mine - {helper}) if with_rows else ({}, ()))))
@@ -265,9 +266,7 @@ def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> S
         if helper is not None and is_unclear:
             helper.is_plain = True
         return found
-    found.helpers[one.table].update(
-        {"DDL"} if one.does in changes else set(), {"WRITE"} if one.made_of else ()
-    )
+    found.helpers[one.table].update({"DDL"} if one.does in changes else set(), {"WRITE"} if one.made_of else ())
     for column, each in brought.columns.items():
         helper.columns[column] |= each
     helper.tables |= brought.tables if one.made_of else set()
