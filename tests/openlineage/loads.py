@@ -32,8 +32,8 @@ TEMPORARY_OF_SESSIONS: Final = (f"{TEMPORARY}@1", f"{TEMPORARY}@2", f"{TEMPORARY
 
 @dataclass
 class Statement:
-    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename, columns. ``table``: what
-    it changes; ``made_of``: the sources of its columns; ``reads``: tables; ``to``: of a swap or rename. ``columns``: by
+    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename, columns. ``table``: of
+    the change; ``made_of``: the sources of its columns; ``reads``: tables; ``to``: of a swap or rename. ``columns``: by
     column its new name, DROP or ADD. A table of which sessions have their own has the session after ``@``.
     """
 
@@ -75,7 +75,7 @@ def drawn(rng: Random, length: int, helpers: tuple[str, ...] = HELPERS) -> list[
         helper = rng.choice(helpers)
         session = session_of(helper) or (rng.choice(sessions) if len(sessions) > 1 else "")
         mine = {one for one in alive if session_of(one) in {"", session}}
-        does = rng.choice((*("create", "insert", "read") * 2, "insert", "read", "end", "cut", "columns"))
+        does = rng.choice((*["create"] * 2, *["insert"] * 3, *["read"] * 3, "end", "cut", "columns"))
         if does == "create" or helper not in alive:
             with_rows = rng.random() < 0.5
             load.append(Statement("create", helper, at, *(_made_of(rng, mine - {helper}) if with_rows else ({}, ()))))
