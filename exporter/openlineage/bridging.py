@@ -6,11 +6,11 @@ and says for each query which helpers its event leaves out, and what it has in t
 
 A helper is bridged from its CREATE or REPLACE on record to its DROP, RENAME or SWAP. Each query that fills it adds the
 sources of its columns; a query that reads it gets those that were there at its start. A column that is renamed keeps
-its sources; one that is dropped, or added, has none. If the row of a query that fills
-a helper does not say from what (:func:`exporter.openlineage.helpers.unclear`), the helper is an ordinary dataset on
-that day and until it is created again: outputs and inputs have it, so that no chain is lost. What it held before from
-known sources is added to what its readers read. Days are those of UTC on which queries end, so that an update, which
-knows no later day, makes the same events.
+its sources; one that is dropped, or added, has none. If the row of a query that fills a helper does not say from what
+(:func:`exporter.openlineage.helpers.unclear`), the helper is an ordinary dataset on that day and until it is created
+again: outputs and inputs have it, so that no chain is lost. What it held before from known sources is added to what its
+readers read. Days are those of UTC on which queries end, so that an update, which knows no later day, makes the same
+events.
 
 What a helper held is kept by object: sessions may each have a temporary table of one name at the same time. Only where
 a row gives no id, the name decides; if it could be several objects, none is bridged.
