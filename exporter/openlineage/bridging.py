@@ -5,11 +5,12 @@ and says for each query which helpers its event leaves out, and what it has in t
 :class:`exporter.model.answers.Bridge`).
 
 A helper is bridged from its CREATE or REPLACE on record to its DROP, RENAME or SWAP. Each query that fills it adds the
-sources of its columns; a query that reads it gets those that were there at its start. If the row of a query that fills
-a helper does not say from what (:func:`exporter.openlineage.helpers.unclear`), the helper is an ordinary dataset on
-that day and until it is created again: outputs and inputs have it, so that no chain is lost. What it held before from
-known sources is added to what its readers read. Days are those of UTC on which queries end, so that an update, which
-knows no later day, makes the same events.
+sources of its columns; a query that reads it gets those that were there at its start. A column that is renamed keeps
+its sources; one that is dropped, or added, has none. If the row of a query that fills a helper does not say from what
+(:func:`exporter.openlineage.helpers.unclear`), the helper is an ordinary dataset on that day and until it is created
+again: outputs and inputs have it, so that no chain is lost. What it held before from known sources is added to what its
+readers read. Days are those of UTC on which queries end, so that an update, which knows no later day, makes the same
+events.
 
 What a helper held is kept by object: sessions may each have a temporary table of one name at the same time. Only where
 a row gives no id, the name decides; if it could be several objects, none is bridged.
@@ -34,6 +35,7 @@ from exporter.openlineage.helper_steps import (
     READ,
     STRANGE,
     UNCLEAR,
+    ColumnChange,
     Created,
     Fill,
     HelperStep,
@@ -112,6 +114,8 @@ class Helpers:
         from_helpers = ReadFromHelpers(Bridge(read, sorted(views)))
         for one in step.created:
             self._create(one, step)
+        for change in step.columns:  # before fills: a query that adds a column may fill it
+            self._change_columns(change, step)
         hidden = {fill.ref[:2] for fill in step.fills if self._fill(fill, step, from_helpers)}
         filled = {fill.ref for fill in step.fills}
         hidden |= {ref[:2] for ref in step.changed if ref not in filled and self._is_followed(ref)}
@@ -155,6 +159,14 @@ class Helpers:
         kept = content if not is_plain or fill.empties else state.content
         self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
         return not is_plain
+
+    def _change_columns(self, change: ColumnChange, step: HelperStep) -> None:
+        state = self._now(change.ref)
+        if state is not None and state.kind == "table":
+            content = _with_columns(state.content, change)
+            changed = HelperState(state.kind, content, state.is_plain or change.is_cut)
+            if changed != state:
+                self._set(self._meant(change.ref), step, changed)
 
     def _move(self, step: HelperStep, hidden: set[DatasetName]) -> list[tuple[str, str, HelperContent]]:
         """Move tables to their new names. What a helper held has arrived where its new name is none of a helper."""
@@ -278,6 +290,17 @@ def _merged(content: HelperContent, other: HelperContent) -> HelperContent:
     }
     inputs = {(namespace, name): text for namespace, name, text in (*content.inputs, *other.inputs)}
     return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
+
+
+def _with_columns(content: HelperContent, change: ColumnChange) -> HelperContent:
+    """What the helper holds after its columns changed. Nothing is known of any column if it is not known of which."""
+    if change.is_cut:
+        return HelperContent({}, content.inputs)
+    columns, renamed = dict(content.columns), [(new, content.columns.get(former)) for former, new in change.renamed]
+    for column in (*change.gone, *(name for names in change.renamed for name in names)):
+        columns.pop(column, None)
+    columns |= {new: sources for new, sources in renamed if sources}
+    return HelperContent({column: columns[column] for column in sorted(columns)}, content.inputs)
 
 
 def _size(content: HelperContent) -> int:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from exporter.model.answers import Dataset
+from exporter.model.effects import effects
 from exporter.model.facts import Content, QueryFacts, Thing
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
     MOST_SOURCES,
     created,
+    cut_alters,
     dropped,
     is_candidate,
     is_named,
@@ -68,6 +70,17 @@ class Fill(Struct, array_like=True, frozen=True, gc=False):
     empties: bool
 
 
+class ColumnChange(Struct, array_like=True, frozen=True, gc=False):
+    """A helper whose columns the query changes by DDL. ``renamed``: former and new names. ``gone``: what they held is
+    gone, as they are dropped, or added and so empty. ``is_cut``: the row does not say all that is done to columns.
+    """
+
+    ref: Ref
+    renamed: list[tuple[str, str]]
+    gone: list[str]
+    is_cut: bool
+
+
 class HelperStep(Struct, array_like=True, frozen=True, gc=False):
     """What a query does to helpers. ``changed``: helpers that it changes by DDL. ``dropped``: those that it drops.
     ``moved``: from which name to which a RENAME or SWAP moves an object, and whether the new name is a helper's.
@@ -84,6 +97,7 @@ class HelperStep(Struct, array_like=True, frozen=True, gc=False):
     dropped: list[Ref] = []
     moved: list[tuple[Ref, Ref, bool]] = []
     facets: list[tuple[str, str, bytes]] = []
+    columns: list[ColumnChange] = []
 
 
 def step_of(
@@ -159,6 +173,7 @@ class _Query:
             self._known(dropped(facts)),
             sorted(self._moved()),
             self._facets(fills),
+            list(self._columns()),
         )
         return made, sorted(set(self._marks(made)))
 
@@ -190,6 +205,19 @@ class _Query:
                 adds = any(write.columns for write in output.writes)
                 inputs = uses.made_from(sources) if adds else []
                 yield Fill(filled[output.name], sources, inputs, adds, self.facts.content.truncates)
+
+    def _columns(self) -> Iterator[ColumnChange]:
+        content, by_key = self.facts.content, effects(self.facts.content)
+        cut = {thing.key for thing in cut_alters(content)}
+        for ref in self._known(change.thing for change in content.changes):
+            keys = {thing.key for thing in _changed_things(content) if self._ref(thing)[:2] == ref[:2]}
+            each = [by_key[key] for key in sorted(keys & by_key.keys()) if not by_key[key].creates]
+            renamed = {names for effect in each for names in effect.renamed}
+            gone = {column for effect in each for column in effect.lost}
+            gone |= {column for effect in each for column, is_new in effect.written.items() if is_new}
+            gone -= {new for _, new in renamed}
+            if renamed or gone or keys & cut:
+                yield ColumnChange(ref, sorted(renamed), sorted(gone), not keys.isdisjoint(cut))
 
     def _moved(self) -> Iterator[tuple[Ref, Ref, bool]]:
         for change in self.facts.content.changes:

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from exporter.input.properties import COLUMNS, read
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
-from exporter.model.facts import QueryFacts, Thing
+from exporter.model.facts import Change, Content, QueryFacts, Thing
 from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.model.object_state import Profile, Sign
 from exporter.openlineage.naming import plain_parts
@@ -30,6 +31,7 @@ DAY: Final = 86_400_000_000
 """Microseconds of a day."""
 MOST_SOURCES: Final = 5_000
 """Most pairs of column and source that are followed through one helper; a helper with more is an ordinary dataset."""
+_ALTERS: Final = ("ALTER", "UNKNOWN")
 _LINEAGE: Final = ("direct_objects_accessed", "base_objects_accessed", "objects_modified")
 
 
@@ -94,7 +96,7 @@ def dropped(facts: QueryFacts) -> Iterator[Thing]:
 
 def unclear(facts: QueryFacts) -> Iterator[Thing]:
     """The objects that the query wrote while its row does not say from what: it is truncated, or lists no column, or
-    the data is that of a CLONE.
+    the data is that of a CLONE; and those whose columns it may have renamed or dropped (:func:`cut_alters`).
     """
     content = facts.content
     is_cut = any(text.endswith(TRUNCATED) and text.startswith(_LINEAGE) for text in content.incomplete)
@@ -103,6 +105,23 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
         if is_cut or (not write.columns and not clears):
             yield write.thing
     yield from (change.thing for change in content.changes if change.source_key is not None)
+    yield from cut_alters(content)
+
+
+def cut_alters(content: Content) -> Iterator[Thing]:
+    """The objects whose columns the query may have renamed or dropped while its row does not say which, or how: what it
+    says of them is truncated or not understood.
+    """
+    yield from (change.thing for change in content.changes if change.operation in _ALTERS and _hides_columns(change))
+
+
+def _hides_columns(change: Change) -> bool:
+    given = read(change.properties)
+    columns = given.compounds.get(COLUMNS, {})
+    told = [
+        text for name, one in columns.items() for text in (name, *map(one.atom, ("objectName", "subOperationType")))
+    ]
+    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in told
 
 
 def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:

@@ -22,6 +22,8 @@ SOURCES: Final = ("D.RAW.S1", "D.RAW.S2")
 HELPERS: Final = ("D.M.T1__DBT_TMP", "D.M.T2__DBT_TMP", 'D.M."_airbyte_tmp_x"', "D.M.SCRATCH")
 TEMPORARY: Final = HELPERS[3]
 """The helper whose name says nothing; it is created as TEMPORARY."""
+DROP: Final = "drop"
+ADD: Final = "add"
 TARGETS: Final = ("D.M.T1", "D.M.T2")
 OF_SESSIONS: Final = ("D.M.T1__DBT_TMP@1", "D.M.T1__DBT_TMP@2", "D.M.T1__DBT_TMP@3", "D.M.T2__DBT_TMP")
 """Helpers of which sessions have their own under one name at the same time; after ``@`` is the session."""
@@ -30,9 +32,9 @@ TEMPORARY_OF_SESSIONS: Final = (f"{TEMPORARY}@1", f"{TEMPORARY}@2", f"{TEMPORARY
 
 @dataclass
 class Statement:
-    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename. ``table``: that it
-    changes; ``made_of``: the sources of its columns; ``reads``: tables; ``to``: of a swap or rename. A table of which
-    sessions have their own has the session after ``@``.
+    """``does``: create, insert, cut (an insert whose row lists no columns), drop, swap, rename, columns. ``table``: of
+    the change; ``made_of``: the sources of its columns; ``reads``: tables; ``to``: of a swap or rename. ``columns``: by
+    column its new name, DROP or ADD. A table of which sessions have their own has the session after ``@``.
     """
 
     does: str
@@ -41,6 +43,7 @@ class Statement:
     made_of: Mapping = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     to: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -72,7 +75,7 @@ def drawn(rng: Random, length: int, helpers: tuple[str, ...] = HELPERS) -> list[
         helper = rng.choice(helpers)
         session = session_of(helper) or (rng.choice(sessions) if len(sessions) > 1 else "")
         mine = {one for one in alive if session_of(one) in {"", session}}
-        does = rng.choice(("create", "create", "insert", "insert", "insert", "read", "read", "read", "end", "cut"))
+        does = rng.choice((*["create"] * 2, *["insert"] * 3, *["read"] * 3, "end", "cut", "columns"))
         if does == "create" or helper not in alive:
             with_rows = rng.random() < 0.5
             load.append(Statement("create", helper, at, *(_made_of(rng, mine - {helper}) if with_rows else ({}, ()))))
@@ -83,6 +86,8 @@ def drawn(rng: Random, length: int, helpers: tuple[str, ...] = HELPERS) -> list[
             alive.remove(helper)
             if way == "swap":
                 load.append(Statement("drop", helper, at + timedelta(milliseconds=500)))
+        elif does == "columns":
+            load += changes(helper, at, *rng.choice((SWAPPED, ANEW, BACK)))
         elif does == "cut":
             if rng.random() < 0.4:
                 load.append(Statement("cut", helper, at, reads=(rng.choice(SOURCES),)))
@@ -90,6 +95,17 @@ def drawn(rng: Random, length: int, helpers: tuple[str, ...] = HELPERS) -> list[
             table = helper if does == "insert" else rng.choice(TARGETS)
             load.append(Statement("insert", table, at, *_made_of(rng, mine)))
     return load
+
+
+SWAPPED: Final = ({"A": "C"}, {"B": "A"}, {"C": "B"})
+ANEW: Final = ({"A": DROP}, {"A": ADD})
+BACK: Final = ({"B": "C"}, {"C": "D"}, {"D": "B"})
+
+
+def changes(table: str, at: datetime, *each: dict[str, str]) -> list[Statement]:
+    """Statements that change columns, one after the other within a second."""
+    times = [at + timedelta(milliseconds=number) for number in range(len(each))]
+    return [Statement("columns", table, time, columns=columns) for time, columns in zip(times, each, strict=True)]
 
 
 def _made_of(rng: Random, alive: set[str]) -> tuple[Mapping, tuple[str, ...]]:
@@ -136,6 +152,10 @@ class Rows:
             row["objects_modified"] = [{**written, "columns": []}]
         if one.does in {"create", "drop"}:
             row["object_modified_by_ddl"] = {**written, "operationType": one.does.upper(), "properties": {}}
+        if one.columns:
+            columns = {name: _change(done) for name, done in one.columns.items()}
+            change = {**written, "operationType": "ALTER", "properties": {"columns": columns}}
+            row["object_modified_by_ddl"] = change
         if one.does in {"swap", "rename"}:
             self._moved(row, one)
         else:
@@ -173,6 +193,13 @@ class Rows:
             for table, of in sources
         ]
         return {"columnName": column, "directSources": every, "baseSources": every}
+
+
+def _change(done: str) -> Json:
+    """What the properties of a change have for a column."""
+    if done in {DROP, ADD}:
+        return {"subOperationType": done.upper(), "objectId": {"value": 0}}
+    return {"objectName": {"value": done}, "subOperationType": "ALTER", "objectId": {"value": 0}}
 
 
 # --- what events have to show -----------------------------------------------------------------------------------------
@@ -215,7 +242,7 @@ def _without_sessions(shown: Shown) -> Shown:
 
 def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> Shown:
     found, brought = Shown(), _brought(one, held, unclear)
-    is_unclear = one.table in unclear
+    is_unclear, changes = one.table in unclear, {"create", "drop", "columns"}
     for table in one.reads:
         helper = held.get(table)
         if helper is not None and (helper.tables or not (helper.is_plain or table in unclear)):
@@ -224,6 +251,9 @@ def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> S
     if one.does == "create":
         held[one.table] = Held(is_plain=is_unclear)
     helper = held.get(one.table)
+    if helper is not None and one.columns:
+        before = {column: helper.columns.pop(column, set()) for column in one.columns}
+        helper.columns |= {new: before[name] for name, new in one.columns.items() if new not in {DROP, ADD}}
     if one.does in {"swap", "rename"}:
         _move(one, helper, found)
         held[one.table] = Held(is_plain=bool(helper and helper.is_plain)) if one.does == "swap" else None
@@ -236,9 +266,7 @@ def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> S
         if helper is not None and is_unclear:
             helper.is_plain = True
         return found
-    found.helpers[one.table].update(
-        {"DDL"} if one.does in {"create", "drop"} else set(), {"WRITE"} if one.made_of else ()
-    )
+    found.helpers[one.table].update({"DDL"} if one.does in changes else set(), {"WRITE"} if one.made_of else ())
     for column, each in brought.columns.items():
         helper.columns[column] |= each
     helper.tables |= brought.tables if one.made_of else set()

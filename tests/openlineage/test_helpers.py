@@ -506,6 +506,65 @@ def test_a_fill_that_is_cut_on_a_later_day_keeps_what_was_there(tmp_path: Path) 
     assert edges(found["q003"]) >= BRIDGED | {(name, "A", loads.TARGETS[0], "A")}
 
 
+IN_CODE: Final = {"subOperationType": "ALTER", "objectId": {"value": 9}}
+RENAMES: Final[dict[str, Any]] = {
+    "value": {"columns": {"A": {"objectName": {"value": "X"}, **IN_CODE}}},
+    "text": {"columns": {"A": {"objectName": "X", **IN_CODE}}},
+    "array": {"columns": [{"objectName": "A", "newName": "X", **IN_CODE}]},
+    "properties in an array": [{"columns": [{"objectName": "A", "newColumnName": {"value": "X"}, **IN_CODE}]}],
+    "cut name": {"columns": {"A": {"objectName": "TRUNCATED", **IN_CODE}}},
+    "cut array": {"columns": [{"objectName": "A", "newName": "TRUNCATED", **IN_CODE}]},
+    "cut": "TRUNCATED",
+    "not understood": {"columns": {"A": {"objectName": {"value": "X"}, **IN_CODE}}, "swapTargetName": [7]},
+}
+"""The forms in which rows give ALTER TABLE … RENAME COLUMN A TO X; of the last four nobody knows what they did."""
+
+
+@pytest.mark.parametrize(("form", "has_ids"), [*((form, True) for form in RENAMES), ("value", False), ("cut", False)])
+def test_a_renamed_column_of_a_helper_keeps_its_sources(form: str, *, has_ids: bool, tmp_path: Path) -> None:
+    """Each statement on a day of its own: updates have to know what was filled, and renamed, on days before."""
+    name, is_told = loads.HELPERS[0], form in {"value", "text", "array", "properties in an array"}
+    create, insert, read, _ = night(name)
+    read.made_of = {"A": [(name, "X")], "B": [(name, "B")]}
+    load = [create, insert, *loads.changes(name, insert.at, {"A": "X"}), read]
+    for day, one in enumerate(load):
+        one.at = loads.BEGIN + timedelta(days=day)
+    rows = [row if has_ids else without_id_of(name, row) for row in loads.Rows(load).rows]
+    rows[2]["object_modified_by_ddl"]["properties"] = RENAMES[form]
+    out = export(rows, [], tmp_path / "once")
+    if not has_ids:
+        for row in rows:
+            export([row], [], tmp_path / "updated", "--update", "--no-changes")
+        assert shown_by(tmp_path / "updated") == shown_by(out)
+    renamed, found = runs(out)["q002"], runs(out)["q003"]
+    if is_told:
+        assert (edges(found), inputs(found), outputs(renamed)) == (BRIDGED, {loads.SOURCES[0]}, set())
+    else:
+        assert (inputs(found), outputs(renamed)) == ({name, loads.SOURCES[0]}, {name})
+        assert edges(found) == {(name, "X", loads.TARGETS[0], "A"), (name, "B", loads.TARGETS[0], "B")}
+        assert "accessHistory_incompleteness" in renamed["run"]["facets"]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("end", ["swap", "rename"])
+def test_a_helper_arrives_with_the_present_names_of_its_columns(end: str, *, has_ids: bool, tmp_path: Path) -> None:
+    """Its columns are renamed before and after the helper itself is."""
+    first, then, target = (*loads.HELPERS[:2], loads.TARGETS[0])
+    load = [*night(first)[:2], *loads.changes(first, loads.BEGIN + timedelta(seconds=20), {"A": "X"})]
+    for second, (does, table, to, columns) in enumerate(
+        [("rename", first, then, {}), ("columns", then, "", {"X": "Y"}), (end, then, target, {})]
+    ):
+        load.append(loads.Statement(does, table, loads.BEGIN + timedelta(seconds=30 + second), to=to, columns=columns))
+    rows = loads.Rows(load).rows
+    if not has_ids:
+        rows = [without_id_of(target, without_id_of(then, without_id_of(first, row))) for row in rows]
+        for row in rows:
+            properties = (row.get("object_modified_by_ddl") or {}).get("properties", {})
+            properties.pop("swapTargetId", None)
+    found = runs(export(rows, [], tmp_path / "out"))
+    assert edges(found["q005"]) == {(loads.SOURCES[0], "B", target, "Y")}
+
+
 def test_the_job_of_a_night_does_not_have_the_helpers_name(tmp_path: Path) -> None:
     out = [export(loads.Rows(night(f"D.M.T__DBT_TMP{number}")).rows, [], tmp_path / str(number)) for number in (1, 2)]
     named = [{query: event["job"]["name"] for query, event in runs(one).items()} for one in out]
@@ -562,6 +621,27 @@ def test_the_question_goes_through_helpers(
     behind = loads.SOURCES[0] if depth <= 3 else names[0]
     assert lineage(out, capsys, "helpers=bridged") == {(behind, "A", target, "A"), (names[0], "B", target, "B")}
     assert edges(runs(out)[f"q{depth:03}"]) == {(loads.SOURCES[0], "A", target, "A")}
+
+
+@pytest.mark.parametrize(
+    ("reads", "changes"), [("full", loads.SWAPPED), ("daily", loads.SWAPPED), ("full", ({"A": "C"}, {"C": "A"}))]
+)
+def test_the_question_goes_through_renamed_columns_as_events_do(
+    reads: str, changes: Sequence[dict[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two helpers, one filled from the other; columns of both are renamed."""
+    first, second, source, target = (*loads.HELPERS[:2], loads.SOURCES[0], loads.TARGETS[0])
+    load = list[loads.Statement]()
+    for number, (made, of) in enumerate(((first, source), (second, first), (target, second))):
+        at = loads.BEGIN + timedelta(minutes=number)
+        made_of: loads.Mapping = {"A": [(of, "A")], "B": [(of, "B")]}
+        load.append(loads.Statement("insert" if made == target else "create", made, at, made_of, (of,)))
+        load += loads.changes(made, at + timedelta(seconds=9), *changes) if made == first else ()
+        load += loads.changes(made, at + timedelta(seconds=9), {"B": "C"}, {"C": "B"}) if made == second else ()
+    out = of_night(tmp_path, [], load, "--reads", reads)
+    (found,) = [edges(event) for event in runs(out).values() if target in outputs(event)]
+    assert {one[0] for one in found} == {source}
+    assert lineage(out, capsys, "helpers=bridged") == found
 
 
 def test_a_value_that_the_question_does_not_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
