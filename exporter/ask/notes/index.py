@@ -92,6 +92,7 @@ _NOTES: Final = (
     Note(incomplete.nested_statements, only=("statements-of-request",)),
     Note(grants.revokes_not_counted, only=("exposure",)),
     Note(uncounted_reads.uses_of_unused, only=("unused-objects",)),
+    Note(uncounted_reads.files_of_unused, only=("unused-objects",)),
     Note(object_names.stages_of_tables, _OURS),
     Note(object_names.other_names_now),
     Note(object_names.uses_under_other_names, only=object_names.OF_USES),
