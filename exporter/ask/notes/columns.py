@@ -177,7 +177,7 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
     """
     graph, names = asked.graph, asked.match_names("column_name")
     reached = (None if asked.name == _COLUMN_LINEAGE else asked.lineage.columns) or set()
-    for made in islice(_wholes(asked, reached), _LOOKED_AT):
+    for made in islice(wholes_behind(asked, reached), _LOOKED_AT):
         parts = list(graph.subjects("dcterms:isPartOf", made))
         if reached:
             meant = [part for part in parts if part in reached]
@@ -196,7 +196,7 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
             yield made, thing
 
 
-def _wholes(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
+def wholes_behind(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
     """The versions of objects that the data may have been in: those of which versions of columns are a part, those that
     were read for them, and those before.
     """

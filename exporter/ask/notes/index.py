@@ -29,6 +29,7 @@ from exporter.ask.notes import (
     settings_without_id,
     shares,
     uncounted_reads,
+    untold_writes,
     views,
     within_agents,
 )
@@ -115,6 +116,7 @@ _NOTES: Final = (
     Note(uncounted_reads.only_as_source, _OURS, uncounted_reads.OF_READS),
     Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
     Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE),
+    Note(untold_writes.untold_writes, _OURS, untold_writes.OF_SOURCES),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(changes_without_id.with_and_without_id, _OURS),
     # why an answer is empty
