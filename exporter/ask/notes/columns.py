@@ -56,16 +56,18 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
 
 
 def dropped_columns(asked: Asked) -> Iterator[str]:
-    """A note on each drop of the column that is asked for, if the answer can have something from before it."""
-    names = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME and asked.answer.rows else []
-    for thing in sorted(asked.things) if names and not asked.values("at") else ():
+    """A note on each drop of the column that is asked for, if the answer can have something from before it; for an
+    empty answer of one time, if there was something before that.
+    """
+    names, times = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME else set(), asked.values("at")
+    for thing in sorted(asked.things) if names and bool(times) != bool(asked.answer.rows) else ():
         for column, time in sorted(_drops(asked.graph, thing)):
             is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)
             if is_within and match_name(column) in names:
-                yield (
-                    f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: what the "
-                    "answer has from before that is of the column that is gone."
-                )
+                of_column = "what it held before is not in the answer" if times else (
+                    "what the answer has from before that is of the column that is gone"
+                )  # fmt: skip
+                yield f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: {of_column}."
 
 
 def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:
