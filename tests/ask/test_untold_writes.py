@@ -1,5 +1,5 @@
-"""What answers say of writes whose rows give neither columns nor sources: calls to the Iceberg REST catalog, and a
-TRUNCATE without its line of QUERY_HISTORY.
+"""What answers say of data of which no row says where it came from: of writes whose rows give neither columns nor
+sources (calls to the Iceberg REST catalog, a TRUNCATE without its line of QUERY_HISTORY), and of what a view shows.
 
 Each case is a separate account of one export; query ``qN`` starts at minute N.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 S, T, U = (thing(name, number) for number, name in enumerate("STU", 1))
+V: Final = thing("V", 20, "View")
 BARE: Final = {key: value for key, value in T.items() if key != "columns"}
 CATALOG: Final[Json] = {"event_source": "horizon_irc", "additional_properties": {"irc_event_type": "UpdateTable"}}
 WRITTEN: Final[Json] = {"objects_modified": [BARE]}
@@ -28,6 +29,9 @@ STORIES: Final[dict[str, list[Json]]] = {
     "changed": [changed(BARE, "CREATE"), copied(S, T), changed(BARE, comment={"value": "x"}), copied(T, U)],
     "read": [copied(S, T), {**read(S, "ETL"), **WRITTEN}, copied(T, U)],
     "other": [WRITTEN, copied(S, U)],
+    # as of a column that is masked by a constant (view, "Masked columns")
+    "view": [{**copied(V, T), "base_objects_accessed": []}, copied(T, U)],
+    "shown-view": [{**copied(V, T), "base_objects_accessed": [S]}, copied(T, U)],
 }
 UNTOLD: Final = "give neither its columns nor its sources"
 EMPTIED: Final = "such a row can be a TRUNCATE"
@@ -76,3 +80,11 @@ def test_only_writes_of_the_time_that_is_asked_for_are_told(whole: Store) -> Non
     for question, given in ASKED[1:3]:
         assert not note(question, "emptied", whole, **{**given, "at": at(1.5)})
     assert not note("column-lineage", "emptied", whole, target_object_name="D.S.T", since=at(3))
+
+
+@pytest.mark.parametrize(("question", "given"), [*ASKED[:-1], *ON_THE_WAY])
+def test_an_answer_that_ends_at_a_view_says_so(question: str, given: dict[str, str], whole: Store) -> None:
+    told = "No row shows what is behind these views and streams of the answer: D.S.V."
+    for story, is_told in (("view", True), ("shown-view", False)):
+        notes = asked(question, stories.of(story, whole), **given).notes
+        assert any(one.startswith(told) for one in notes) == is_told
