@@ -95,6 +95,7 @@ def note(question: str, story: str, whole: Store, **given: str) -> str:
 def test_columns_of_an_answer_are_told_that_have_lost_their_names(story: str, whole: Store) -> None:
     for question in ("column-copies", "end-up"):
         assert note(question, story, whole, **DOWN) == TOLD[story]
+    assert note("end-up", story, whole, object_name="D.S.S") == TOLD[story], "of any column"
     if story not in FILLED_AGAIN:
         assert note("column-lineage", story, whole, object_id="2", domain="Table") == TOLD[story]
 

@@ -24,9 +24,10 @@ from exporter.system.reachable import reachable
 FORMER_COLUMNS: Final = "has columns by the names of their time"
 """A part of the note."""
 _COLUMN_LINEAGE: Final = "column-lineage"
+_END_UP: Final = "end-up"
 _OF_COPIES: Final = (TAG_REACH, UNMASKED_COPIES)
 OF_NAMES: Final = (
-    *("column-copies", _COLUMN_LINEAGE, "end-up", "root-cause", *_OF_COPIES),
+    *("column-copies", _COLUMN_LINEAGE, _END_UP, "root-cause", *_OF_COPIES),
     *("page-column-down", "page-column-up", "page-column-up-at"),
 )
 """Questions whose answers have columns of objects that are not asked for."""
@@ -120,7 +121,7 @@ def _versions(asked: Asked, shown: _Shown) -> Iterator[str]:
     graph = asked.graph
     if asked.name == _COLUMN_LINEAGE:
         yield from _filled_and_read(asked, shown)
-    elif asked.name in _OF_COPIES:
+    elif asked.name in _OF_COPIES or (asked.name == _END_UP and not asked.values("column_name")):
         starts = (one for column in starts_of_copies(asked) for one in graph.subjects("prov:specializationOf", column))
         yield from (one for one in copies_of(graph, starts) if _is_then(asked, one))
     else:
