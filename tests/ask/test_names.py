@@ -87,6 +87,9 @@ STORIES: Final[dict[str, list[Json]]] = {
         copied(SOURCE, A), read(A, "BEN"), copied(STAGE, thing("A_NEXT", 2)), *swapped(A, thing("A_NEXT", 2)),
         read(thing("A", 2), "CLEO"), copied(thing("A", 2), B | {"objectId": 20}),
     ],
+    "replaced-and-renamed": [
+        copied(SOURCE, A), copied(B, thing("A", 11), "REPLACE"), renamed(thing("A", 11), "A5"),
+    ],
     "last-elsewhere": [read(B, "ANA")] * 6 + [read(NEW, "DORA")],
     # the same as the guide prints a SWAP, with 0 in place of the ids, and a RENAME and DROP of that kind
     "swapped-without-ids": [
@@ -290,7 +293,16 @@ def test_the_root_cause_at_a_time_is_that_of_the_table_that_had_the_name(
 )
 def test_a_column_that_is_gone_holds_nothing(minute: float, sources: set[str], whole: Store) -> None:
     given = {"object_name": "D.S.A", "column_name": "C", "at": at(minute)}
-    assert told("root-cause", stories.of("column-gone", whole), **given) == sources
+    answer = asked("root-cause", stories.of("column-gone", whole), **given)
+    assert {row[0] for row in answer.rows} == sources
+    gone = f"The column C of D.S.A was dropped at {at(2)}: what it held before is not in the answer."
+    assert (gone in answer.notes) == (minute >= 2.5 and not sources)
+
+
+def test_a_replacement_is_one_end_though_what_it_made_is_gone_too(whole: Store) -> None:
+    answer = asked("lineage-as-of", stories.of("replaced-and-renamed", whole), object_name="D.S.A", at=at(3.5))
+    assert not answer.rows
+    assert any(f"replaced at {at(2)} (query q2): what it held before" in one for one in answer.notes)
 
 
 def test_a_column_under_its_new_name_has_the_sources_of_the_former(whole: Store) -> None:

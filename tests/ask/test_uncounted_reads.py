@@ -60,6 +60,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(OVER, "CREATE"), changed(OVER),
         {**read(thing("W", 22, "View")), "base_objects_accessed": [A], "policies_referenced": [{**OVER, **MASKED}]},
     ],
+    # a pipe and an external table over the stage, whose rows do not name it
+    "staged": [
+        changed(thing("ST", 50, "Stage"), "CREATE"), changed(thing("EXT", 51, "External table"), "CREATE"),
+        changed(thing("PIPE", 52, "PIPE"), "CREATE"), copied(thing("EXT", 51, "External table"), A),
+    ],
     "cloned": [
         changed(A, "CREATE"),
         changed(B, "CREATE", cloneSourceName={"value": "D.S.A"}, cloneSourceDomain={"value": "TABLE"}), read(B),
@@ -140,6 +145,11 @@ def notes(question: str, story: str, whole: Store, **given: Any) -> str:
 def test_what_may_be_in_use_is_told_of_objects_that_no_query_read(story: str, told: str, whole: Store) -> None:
     assert f"do not count as read here: {told}." in notes("unused-objects", story, whole)
     assert "may be in use" not in notes("unused-objects", story, whole, since=at(9)), "nothing was done since"
+
+
+def test_files_of_a_stage_may_be_in_use_without_a_row(whole: Store) -> None:
+    assert "before you drop them: D.S.ST." in notes("unused-objects", "staged", whole)
+    assert "Files of a stage" not in notes("unused-objects", "clean", whole, since=at(9))
 
 
 @pytest.mark.parametrize("given", [{}, {"since": at(2)}, {"since": at(9)}])

@@ -56,28 +56,32 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
 
 
 def dropped_columns(asked: Asked) -> Iterator[str]:
-    """A note on each drop of the column that is asked for, if the answer can have something from before it."""
-    names = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME and asked.answer.rows else []
-    for thing in sorted(asked.things) if names and not asked.values("at") else ():
+    """A note on each drop of the column that is asked for, if the answer can have something from before it; for an
+    empty answer of one time, if there was something before that.
+    """
+    names, times = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME else set(), asked.values("at")
+    for thing in sorted(asked.things) if names and bool(times) != bool(asked.answer.rows) else ():
         for column, time in sorted(_drops(asked.graph, thing)):
             is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)
             if is_within and match_name(column) in names:
-                yield (
-                    f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: what the "
-                    "answer has from before that is of the column that is gone."
-                )
+                of_column = "what it held before is not in the answer" if times else (
+                    "what the answer has from before that is of the column that is gone"
+                )  # fmt: skip
+                yield f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: {of_column}."
 
 
 def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:
     """The columns of an object that were dropped, each with the time."""
     for column in graph.subjects("ah:columnOf", thing):
-        for setting in graph.subjects("ah:onColumn", column):
-            if "columns" in graph.objects(setting, "ah:property") and "DROP" in graph.objects(
-                setting, "ah:subOperation"
-            ):
-                for change in graph.subjects("ah:hasSetting", setting):
-                    for time in graph.objects(change, "prov:startedAtTime"):
-                        yield graph.text(column, "ah:columnName") or "", in_utc(time)
+        yield from ((graph.text(column, "ah:columnName") or "", time) for time in drops_of(graph, column))
+
+
+def drops_of(graph: Lookups, column: str) -> Iterator[datetime]:
+    """When a column was dropped."""
+    for setting in graph.subjects("ah:onColumn", column):
+        if "columns" in graph.objects(setting, "ah:property") and "DROP" in graph.objects(setting, "ah:subOperation"):
+            for change in graph.subjects("ah:hasSetting", setting):
+                yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
 
 
 def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
@@ -144,7 +148,7 @@ def without_column_sources(asked: Asked) -> Iterator[str]:
     column came from which, as where they give no columns of what was written, or of what was read.
     """
     untold = _untold_up(asked) if asked.name in _UP_BY_COLUMN else _untold_down(asked)
-    things = {_object_of(asked.graph, thing) for thing in asked.asked_objects} or _set_things(asked)
+    things = {object_of(asked.graph, thing) for thing in asked.asked_objects} or _set_things(asked)
     found: dict[str, bool] = {}
     for made, thing in untold:
         for query in asked.graph.objects(made, "prov:wasGeneratedBy"):
@@ -175,7 +179,7 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
     """
     graph, names = asked.graph, asked.match_names("column_name")
     reached = (None if asked.name == _COLUMN_LINEAGE else asked.lineage.columns) or set()
-    for made in islice(_wholes(asked, reached), _LOOKED_AT):
+    for made in islice(wholes_behind(asked, reached), _LOOKED_AT):
         parts = list(graph.subjects("dcterms:isPartOf", made))
         if reached:
             meant = [part for part in parts if part in reached]
@@ -194,7 +198,7 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
             yield made, thing
 
 
-def _wholes(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
+def wholes_behind(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
     """The versions of objects that the data may have been in: those of which versions of columns are a part, those that
     were read for them, and those before.
     """
@@ -204,7 +208,7 @@ def _wholes(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
     read = {state for whole in found for state in graph.objects(whole, "prov:wasDerivedFrom")}
     found.update(state for state in read if not held.isdisjoint(graph.objects(state, "prov:specializationOf")))
     if not found or not asked.values("at"):  # also what was there before it was made anew or emptied
-        things = (_object_of(graph, thing) for thing in sorted(asked.asked_objects))
+        things = (object_of(graph, thing) for thing in sorted(asked.asked_objects))
         found.update(state for thing in things for state in graph.subjects("prov:specializationOf", thing))
     return reachable(sorted(found), lambda one: graph.objects(one, "ah:priorVersion"))
 
@@ -213,7 +217,7 @@ def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
     """The versions that were filled from objects with the data, and of which rows do not say it by column; each with
     the object that was read.
     """
-    for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, _starts(asked))):
+    for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, starts_of_copies(asked))):
         if not any(are_told) or not (read or all(are_told)):
             yield made, thing
 
@@ -221,7 +225,7 @@ def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
 def known_as_wholes(asked: Asked) -> set[str]:
     """The objects that an ``end-up`` of any time until the one that is asked for knows as a whole (``known_by``)."""
     graph, starts = asked.graph, set(asked.asked_objects)
-    holders = _holders(graph, _starts(asked))
+    holders = _holders(graph, starts_of_copies(asked))
     for thing in starts - set(holders) if not asked.values("column_name") else ():  # which has no columns
         holders[thing] = set(), set(graph.subjects("prov:specializationOf", thing))
     filled = _filled(graph, holders, with_told=True)
@@ -297,7 +301,7 @@ def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
     return reachable(sorted(versions), filled)
 
 
-def _starts(asked: Asked) -> set[str]:
+def starts_of_copies(asked: Asked) -> set[str]:
     """The columns whose data is followed downward."""
     graph = asked.graph
     if asked.name == _TAG_REACH:
@@ -306,7 +310,7 @@ def _starts(asked: Asked) -> set[str]:
         return set(columns_with_masks(graph))
     names = asked.match_names("column_name")
     return {
-        column for thing in asked.asked_objects for column in graph.columns_of(_object_of(asked.graph, thing), names)
+        column for thing in asked.asked_objects for column in graph.columns_of(object_of(asked.graph, thing), names)
     }
 
 
@@ -369,7 +373,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
     if asked.name == "column-lineage":
         return
     graph, is_up = asked.graph, asked.name in _UP_BY_COLUMN
-    things = {_object_of(graph, thing) for thing in asked.asked_objects or _set_things(asked)}
+    things = {object_of(graph, thing) for thing in asked.asked_objects or _set_things(asked)}
     parts = sorted(asked.lineage.columns or ()) if is_up else _filled_over(graph, things)
     label = asked.label
     found = {
@@ -419,7 +423,7 @@ def _is_shared(graph: Lookups, thing: str) -> bool:
     return graph.is_of_other(thing) or graph.text(thing, "ah:domain") == "View"
 
 
-def _object_of(graph: Lookups, thing: str) -> str:
+def object_of(graph: Lookups, thing: str) -> str:
     """The object that a page is about, which asks for a column of it, too."""
     return graph.text(thing, "ah:columnOf") or thing
 

@@ -156,7 +156,7 @@ def removed_data(asked: Asked) -> Iterator[str]:
             ended[asked.graph.name_at(thing, start), _DONE[done]].append((time, f"{end}{by}"))
             held[time] |= not asked.is_of_page and _has_lineage(asked, thing) and _is_asked_for(asked, thing, time)
     for (name, done), every in ended.items():
-        more = len(every) - 1
+        more = len({*every}) - 1  # one statement can end an object, and make another one that is gone since
         others = f", and {more:,} other {'object' if more == 1 else 'objects'} of this name before" if more else ""
         earlier = max(every)[0] - timedelta.resolution
         ask = f" Ask with at={as_text(earlier)} for that." if held[max(every)[0]] else ""

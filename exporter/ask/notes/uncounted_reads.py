@@ -55,6 +55,17 @@ def uses_of_unused(asked: Asked) -> Iterator[str]:
         yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
 
 
+def files_of_unused(asked: Asked) -> Iterator[str]:
+    """A note on stages that count as not read: what reads their files need have no row that names them."""
+    rows = asked.answer.dicts()
+    names = sorted({row["object_name"] or "" for row in rows if (row["domain"] or "").endswith("Stage")})
+    if names:
+        yield (
+            "Files of a stage can be read outside of Snowflake, and by what has no row that names the stage, such as "
+            f"pipes and external tables. Find out what uses these before you drop them: {first_of(names, _USES)}."
+        )
+
+
 def _uses(asked: Asked, thing: str) -> Iterator[str]:
     """How rows of the time that is asked for name an object, other than as read."""
     graph = asked.graph

@@ -87,6 +87,7 @@ def views_and_streams(asked: Asked) -> Iterator[str]:
     period = _Period(min(asked.times("at", "since"), default=None), asked.until)
     if asked.name in UPWARD:
         yield from _upward(asked, period)
+        yield from _ends_of_lineage(asked)
     elif asked.name in _DOWNWARD:
         yield from _downward(asked, period)
     yield from _unknown_streams(asked)
@@ -156,6 +157,24 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
                 f"Possibly also behind {name}, and not in the answer: {_listed(asked, views.possible)}. "
                 "Only queries that read it together with others show this."
             )
+
+
+def _ends_of_lineage(asked: Asked) -> Iterator[str]:
+    """A note on the views and streams of the answer of which no row shows what is behind them: where it ends."""
+    graph = asked.graph
+    place = asked.answer.columns.index("source_object_name")
+    names = {name for row in islice(asked.answer.rows, MOST) if (name := row[place])}
+    things = {holder.iri for name in names for holder in graph.holders(name) if holder.domain in _DOMAINS}
+    ends = {
+        thing
+        for thing in things & asked.followed - set(asked.things)
+        if not any(any(graph.objects(shown, _SOURCE)) for shown in graph.subjects(_VIEW, thing))
+    }
+    if ends:
+        yield (
+            f"No row shows what is behind these views and streams of the answer: {_listed(asked, ends)}. What they "
+            "show may come from anywhere."
+        )
 
 
 def _had_name_then(asked: Asked, thing: str) -> bool:

@@ -18,16 +18,18 @@ from exporter.ask.notes.changes_without_id import WITH_AND_WITHOUT_ID
 from exporter.ask.notes.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.container_changes import UNLISTED
+from exporter.ask.notes.former_columns import FORMER_COLUMNS
 from exporter.ask.notes.incomplete import LACKS
 from exporter.ask.notes.left_out import ADDED_UP
 from exporter.ask.notes.places import SAME_PLACE
+from exporter.ask.notes.untold_writes import NEITHER
 from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
-_NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID)
-_MAY_LACK: Final = (WITH_AND_WITHOUT_ID, SAME_PLACE, NOT_BY_COLUMN, LACKS, ADDED_UP)
+_NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID, FORMER_COLUMNS)
+_MAY_LACK: Final = (WITH_AND_WITHOUT_ID, SAME_PLACE, NOT_BY_COLUMN, NEITHER, LACKS, ADDED_UP)
 """Parts of the notes on answers that are about the lineage, too: what was done, and what may be missing."""
 Direction = Literal["up", "down"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("up", "down")
