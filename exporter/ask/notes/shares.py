@@ -123,11 +123,19 @@ def _all_grants(asked: Asked, thing: str) -> Iterable[str]:
         return (one for one in grants if (since := graph.text(one, "ah:validFrom")) and asked.is_by_then(since))
 
     starts = (grant for form in (thing, *sorted(graph.same_names(thing))) for grant in on(form))
-    return reachable(starts, lambda grant: (further for one in _whom(graph, grant) for further in on(one)))
+    return reachable(
+        starts, lambda grant: (further for one in _whom_in_both_forms(graph, grant) for further in on(one))
+    )
 
 
 def _whom(graph: Lookups, grant: str) -> Iterator[str]:
     return graph.objects(grant, "ah:grantee")
+
+
+def _whom_in_both_forms(graph: Lookups, grant: str) -> Iterator[str]:
+    """With its id and without: the row of a share names its roles alone, and that of a grant gives the role's id."""
+    for grantee in _whom(graph, grant):
+        yield from (grantee, *sorted(graph.same_names(grantee)))
 
 
 def _in_words(
@@ -187,7 +195,7 @@ def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[
         return not only_held or _held(asked, grant)
 
     def further(grant: str) -> Iterator[str]:
-        for grantee in graph.objects(grant, "ah:grantee"):
+        for grantee in _whom_in_both_forms(graph, grant):
             yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
 
     def to_share(starts: Iterable[str]) -> list[str]:
