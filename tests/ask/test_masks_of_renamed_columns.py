@@ -76,6 +76,8 @@ MASK_OF_E: Final[dict[str, tuple[list[Json], dict[str, str]]]] = {
     "policy-back": (
         [changed(POLICY, "DROP"), to(E="F"), changed(POLICY, "UNDROP"), read(of("F"))], {"ANA": "WHILE"},
     ),
+    "policy-replaced": ([to(E="F"), changed(POLICY, "REPLACE"), read(of("F"))], {"ANA": "AFTER"}),
+    "policy-replaced-before": ([changed(POLICY, "REPLACE"), to(E="F"), read(of("F"))], {"ANA": "AFTER"}),
     "copied-later": ([to(E="F"), copied("F"), read(COPY)], {"ETL": "WHILE"}),
     "copied-before": ([copied("E"), to(E="F"), read(COPY)], {"ETL": "WHILE"}),
 }  # fmt: skip
