@@ -106,6 +106,8 @@ UNTAGGED: Final[dict[str, tuple[list[Json], str]]] = {
     "swapped": ([to(E="X"), to(F="E"), to(X="F")], "D.S.T.F."),
     "unset": ([to(E="F"), on("F", **of_mask("DROP"))], ""),
     "read-in-clear": ([to(E="F"), read(of("F"))], ""),
+    "policy-replaced": ([to(E="F"), changed(POLICY, "REPLACE")], ""),
+    "policy-replaced-before": ([changed(POLICY, "REPLACE"), to(E="F")], ""),
     "later": ([read(OTHER), read(OTHER), to(E="F")], "D.S.T.E."),
 }
 """What happened after a query enforced the mask, and what is masked three minutes later."""
