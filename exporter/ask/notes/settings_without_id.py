@@ -6,14 +6,16 @@ unset, dropped, replaced or renamed without its id end what was set with it, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
+from exporter.ask.lookups import LATE, MOMENT, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
@@ -92,6 +94,8 @@ def given_without_id(asked: Asked) -> dict[str, str]:
 
 
 _FORMS: Final = "SELECT ?nameless ?element WHERE { ?nameless ah:sameNameAs ?element }"
+_Places = defaultdict[str, set[tuple[str, str]]]
+"""Tag or policy -> objects and columns with it."""
 _UNSET_ON_TAG: Final = """\
 SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
   VALUES ?class { @classes@ }
@@ -111,10 +115,16 @@ def _set_by_name(asked: Asked) -> Iterator[Solution]:
 
 
 def _set_in_both_forms(asked: Asked) -> Iterator[Solution]:
-    """The tags and policies that were set on one place with their ids and without."""
-    graph, classes = asked.graph, {full(name) for name in SET_BY[asked.name].split()}
-    for row in graph.select(_FORMS):
+    """The tags and policies that were set on one place with their ids and without; also a mask that was only enforced
+    with its id, and set or unset without.
+    """
+    graph, classes, older = asked.graph, {full(name) for name in SET_BY[asked.name].split()}, _Places(set)
+    forms = [row for row in graph.select(_FORMS) if any(graph.subjects("ah:elementObject", row["nameless"]))]
+    for mask in _older_masks(asked, {row["element"] for row in forms}):
+        older[mask.element].add((mask.thing, mask.column))
+    for row in forms:
         by_id = {_place(graph, setting) for setting in graph.subjects("ah:elementObject", row["element"])}
+        by_id |= older[row["element"]]
         for setting in graph.subjects("ah:elementObject", row["nameless"]) if by_id else ():
             is_meant = not classes.isdisjoint(graph.objects(setting, "rdf:type"))
             place = _place(graph, setting)
@@ -174,8 +184,13 @@ SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
   OPTIONAL { ?change ah:newName ?new }
   FILTER(?operation IN ("CREATE", "DROP", "REPLACE", "UNDROP") || BOUND(?new))
-  ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
-  FILTER(?since <= ?time)
+  { ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since } UNION {
+    VALUES ?class { ah:PolicySetting }
+    ?enforcement ah:policyKind "MASKING_POLICY" ; ah:policy ?element ; ah:protectedObject ?thing .
+  }
+  FILTER(IF(BOUND(?enforcement), EXISTS {
+    ?by ah:enforced ?enforcement ; prov:startedAtTime ?seen FILTER(?seen <= ?time)
+  }, ?since <= ?time))
   OPTIONAL { ?change ah:objectName ?own_name }
   OPTIONAL { ?changed rdfs:label ?label }
   BIND(COALESCE(?own_name, ?label) AS ?name)
@@ -185,7 +200,7 @@ SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
 ORDER BY ?time ?name
 """
 """What ended or renamed a tag or policy that some rows give an id and others do not: the change by the one form, and
-what was set before in the other.
+what was set before in the other; or the masks that were only enforced.
 """
 
 
@@ -222,16 +237,35 @@ SELECT DISTINCT ?thing ?created ?operation ?name ?time ?query_id WHERE {
 ORDER BY ?time ?name
 """
 """What is set with an object, or on it, when it is created."""
+_CREATED: Final = """\
+SELECT DISTINCT ?created ?operation ?name ?time ?query_id WHERE {
+  VALUES ?kind { ah:Policy ah:Schema ah:Database }
+  ?created a ?kind ; rdfs:label ?name .
+  FILTER NOT EXISTS { ?created ah:objectId ?id }
+  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  BIND("CREATE" AS ?operation)
+  OPTIONAL { ?query ah:queryId ?query_id }
+}
+ORDER BY ?time ?name
+"""
+_HELD: Final = """\
+SELECT DISTINCT ?element ?thing ?since ?until WHERE {
+  VALUES ?class { @classes@ }
+  ?setting a ?class ; ah:validFrom ?since ; ah:elementObject ?element ; ah:settingOn ?thing .
+  OPTIONAL { ?setting ah:validUntil ?until }
+}
+"""
 
 
 def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
     or on them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table ends what was set on it.
     """
-    about = _with_tags(asked)
+    about, classes = _with_tags(asked), SET_BY.get(asked.name, SET_BY["page-settings"])
+    rows = [*asked.graph.select(_CREATED_AGAIN, classes=classes), *_created_around(asked, classes)]
     texts = [
         change_in_words(row, row["name"], "")
-        for row in asked.graph.select(_CREATED_AGAIN, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+        for row in sorted(rows, key=lambda row: (in_utc(row["time"]), row["name"]))
         if (asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"]))
         if (not about or row["thing"] in about) and row["created"].rsplit("/", 3)[1] not in HOLDERS
     ]
@@ -242,6 +276,76 @@ def _created_again(asked: Asked) -> Iterator[str]:
             "IF NOT EXISTS, which ends nothing; if not, what was set with it, or on it, has ended. The answer has that "
             "as if it had not."
         )
+
+
+def _created_around(asked: Asked, classes: str) -> Iterator[Solution]:
+    """The schemas and databases of tags and policies that were created while these were set; with a mask that was only
+    enforced also the policy itself.
+    """
+    graph, creations = asked.graph, defaultdict[str, list[Solution]](list)
+    for row in graph.select(_CREATED):
+        creations[row["created"]].append(row)
+    if not creations:
+        return
+
+    @cache
+    def around(element: str) -> list[Solution]:
+        return [row for one in sorted({element, *containers_of(graph, [element])}) for row in creations.get(one, ())]
+
+    masks = graph.with_text("ah:policyKind", "MASKING_POLICY")
+    enforced = {policy for one in masks for policy in graph.objects(one, "ah:policy") if around(policy)}
+    held = [
+        _Held(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
+        for row in graph.select(_HELD, classes=classes)
+    ]
+    for one in (*held, *_older_masks(asked, enforced)):
+        for row in around(one.element):
+            time = in_utc(row["time"])
+            if one.since < time < one.until and not graph.was_dropped(one.element, time - MOMENT):
+                yield {**row, "thing": one.thing}
+
+
+# --- masks that were only enforced ------------------------------------------------------------------------------------
+
+
+class _Held(NamedTuple):
+    """A tag or policy on an object, or on a column of it: since when it holds by its rows, and until when."""
+
+    element: str
+    thing: str
+    column: str
+    since: datetime
+    until: datetime
+
+
+_OLDER: Final = """\
+SELECT ?element ?thing ?column (MIN(?time) AS ?since) WHERE {
+  VALUES ?element { @elements@ }
+  ?enforcement ah:policy ?element ; ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?thing .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column }
+  ?query ah:enforced ?enforcement ; prov:startedAtTime ?time .
+}
+GROUP BY ?element ?thing ?column
+"""
+
+
+def _older_masks(asked: Asked, policies: Collection[str]) -> Iterator[_Held]:
+    """The masks of these policies that queries enforced and no row sets in the same place, as they are older than the
+    record: until a row unsets them; also under other names of the column.
+    """
+    graph = asked.graph
+    if not policies or "ah:PolicySetting" not in SET_BY.get(asked.name, ""):
+        return
+    for row in graph.select(_OLDER, elements=iris(policies)):
+        columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
+        settings = graph.subjects("ah:elementObject", row["element"])
+        own = [one for one in settings if _place(graph, one) in {(row["thing"], column) for column in columns}]
+        if not any(graph.text(one, "ah:validFrom") for one in own):
+            changes = (change for one in own for change in graph.subjects("ah:hasSetting", one))
+            unset = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
+            until = min((time for time in unset if time > in_utc(row["since"])), default=LATE)
+            for column in columns:
+                yield _Held(row["element"], row["thing"], column, in_utc(row["since"]), until)
 
 
 # --- renames of tags and policies -------------------------------------------------------------------------------------
