@@ -397,6 +397,7 @@ def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]
     graph, whole = asked.graph, set(things)
     own = [one for thing in whole for one in _on(graph, thing, _columns(asked, thing))]
     own += [one for around in containers_of(graph, whole) for one in _on(graph, around) if one.is_tag]
+    own += [one for thing in whole for one in _enforced_on(asked, thing)]
     of_objects = [one for one in own if one.is_tag]
     names = linked_names({key for one in of_objects for key in one.keys}, renamings)
     tags = {one.element for one in of_objects} | {
@@ -430,6 +431,16 @@ def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> 
             datetime.fromisoformat(since),
             datetime.fromisoformat(until) if until else LATE,
         )
+
+
+def _enforced_on(asked: Asked, thing: str) -> Iterator[_Setting]:
+    """The masks on an object and the columns that are asked for that were only enforced."""
+    graph, columns = asked.graph, _columns(asked, thing)
+    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
+    for one in _older_masks(asked, {policy for mask in masks for policy in graph.objects(mask, "ah:policy")}):
+        if one.thing == thing and (not one.column or columns is None or one.column in columns):
+            keys = {holder.key for holder in graph.names_of(one.element) if not holder.ident}
+            yield _Setting(one.element, keys, is_tag=False, is_masking=True, since=one.since, until=one.until)
 
 
 def _columns(asked: Asked, thing: str) -> set[str] | None:
