@@ -98,6 +98,7 @@ SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectName": "D.S"}
 WITH_SCHEMA_ID: Final = changed({**SCHEMA, "objectId": 70}, "CREATE")
 CREATED: Final = "By rows that give no id, {} was created (query"
 OTHER_FORM: Final = "Rows name a tag or policy with its id and without: D.S.MASK was"
+FORCED: Final = "no query enforced them since: D.S.MASK on D.S.T.C (D.S.OTHER was set 2026-"
 UNSET_BY_NAME: Final = "Some rows set or unset D.S.MASK without an id"
 ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
     "unset-by-name": (ended(unset_by_name()), UNSET_BY_NAME),
@@ -133,9 +134,20 @@ ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
 """What may have ended the mask, by rows that give no id, and what notes say of it."""
 
 
+SET_OTHER, UNSET_OTHER = (unset_by_name(name="OTHER", doing=doing) for doing in ("ADD", "DROP"))
+ANOTHER_SET: Final[Mapping[str, tuple[Sequence[Json], bool]]] = {
+    "forced": (ended(SET_OTHER), True),
+    "forced-and-unset": (ended(SET_OTHER, UNSET_OTHER), True),
+    "still-enforced": (ended(SET_OTHER, UNSET_OTHER, enforced()), False),
+    "unset-first": (ended(changed(T, columns={"C": of_mask("DROP")}), SET_OTHER, UNSET_OTHER), False),
+    "on-another-table": (ended(unset_by_name(name="OTHER", what=OTHER, doing="ADD")), False),
+}
+"""Whether another mask may have taken the place of the older one."""
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    told: dict[str, Any] = {**STORIES, **ENDED_BY_NAME}
+    told: dict[str, Any] = {**STORIES, **ENDED_BY_NAME, **ANOTHER_SET}
     return stories.told({name: rows for name, (rows, _) in told.items()}, tmp_path_factory.mktemp("masked"))
 
 
@@ -172,6 +184,15 @@ def test_what_may_have_ended_such_a_mask_is_told(story: str, whole: Store) -> No
             assert not any(text in told for text in (UNSET_BY_NAME, OTHER_FORM, "though it was there")), question
     before = asked("unmasked-reads", graph, until=at(3.5)).notes
     assert not any("though it was there" in note for note in before)
+
+
+@pytest.mark.parametrize("story", ANOTHER_SET)
+def test_another_mask_that_may_have_taken_its_place_is_told(story: str, whole: Store) -> None:
+    """Snowflake, ALTER TABLE: SET MASKING POLICY … FORCE replaces the policy of the column in one statement."""
+    graph = stories.of(story, whole)
+    for question, given in OF_MASKS[:3]:
+        assert (FORCED in "\n".join(asked(question, graph, **given).notes)) == ANOTHER_SET[story][1], question
+        assert FORCED not in "\n".join(asked(question, graph, **given, until=at(3.5)).notes), question
 
 
 OF_MASKS: Final[list[tuple[str, Json]]] = [

@@ -17,6 +17,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, MOMENT, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.older_masks import Held, older_masks
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.effects import CREATES, HOLDERS
@@ -223,27 +224,12 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
         )
 
 
-_CREATED_AGAIN: Final = """\
-SELECT DISTINCT ?thing ?created ?operation ?name ?time ?query_id WHERE {
-  VALUES ?class { @classes@ }
-  ?setting a ?class ; ah:validFrom ?since ; ah:elementObject|ah:settingOn ?created ; ah:settingOn ?thing .
-  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
-  OPTIONAL { ?setting ah:validUntil ?until }
-  FILTER(?since < ?time && COALESCE(?until > ?time, true) && NOT EXISTS { ?created ah:objectId ?id })
-  BIND("CREATE" AS ?operation)
-  ?created rdfs:label ?name .
-  OPTIONAL { ?query ah:queryId ?query_id }
-}
-ORDER BY ?time ?name
-"""
-"""What is set with an object, or on it, when it is created."""
 _CREATED: Final = """\
 SELECT DISTINCT ?created ?operation ?name ?time ?query_id WHERE {
-  VALUES ?kind { ah:Policy ah:Schema ah:Database }
-  ?created a ?kind ; rdfs:label ?name .
+  VALUES ?operation { "CREATE" }
+  ?change ah:operation ?operation ; ah:changedObject ?created ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
   FILTER NOT EXISTS { ?created ah:objectId ?id }
-  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
-  BIND("CREATE" AS ?operation)
+  ?created rdfs:label ?name .
   OPTIONAL { ?query ah:queryId ?query_id }
 }
 ORDER BY ?time ?name
@@ -259,17 +245,18 @@ SELECT DISTINCT ?element ?thing ?since ?until WHERE {
 
 def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
-    or on them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table ends what was set on it.
+    or on them, or with a tag or policy in them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table
+    ends what was set on it.
     """
-    about, classes = _with_tags(asked), SET_BY.get(asked.name, SET_BY["page-settings"])
-    rows = [*asked.graph.select(_CREATED_AGAIN, classes=classes), *_created_around(asked, classes)]
-    texts = [
-        change_in_words(row, row["name"], "")
-        for row in sorted(rows, key=lambda row: (in_utc(row["time"]), row["name"]))
-        if (asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"]))
-        if (not about or row["thing"] in about) and row["created"].rsplit("/", 3)[1] not in HOLDERS
-    ]
-    if fresh := list(dict.fromkeys(texts)):
+    creations = defaultdict[str, list[Solution]](list)
+    for row in asked.graph.select(_CREATED):
+        is_meant = asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"])
+        if is_meant and row["created"].rsplit("/", 3)[1] not in HOLDERS:
+            creations[row["created"]].append(row)
+    about = _with_tags(asked) if creations else set()
+    again = [row for thing, row in _created_while_set(asked, creations) if not about or thing in about]
+    again.sort(key=lambda row: (in_utc(row["time"]), row["name"]))
+    if fresh := list(dict.fromkeys(change_in_words(row, row["name"], "") for row in again)):
         more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
         yield (
             f"By rows that give no id, {', '.join(fresh[-_SHOWN:])}{more}, though it was there. That can be a CREATE "
@@ -278,13 +265,11 @@ def _created_again(asked: Asked) -> Iterator[str]:
         )
 
 
-def _created_around(asked: Asked, classes: str) -> Iterator[Solution]:
-    """The schemas and databases of tags and policies that were created while these were set; with a mask that was only
-    enforced also the policy itself.
+def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) -> Iterator[tuple[str, Solution]]:
+    """The creations of a tag or policy, of what it is on, or of its schema or database, while it was set; each with
+    what it was set on.
     """
-    graph, creations = asked.graph, defaultdict[str, list[Solution]](list)
-    for row in graph.select(_CREATED):
-        creations[row["created"]].append(row)
+    graph = asked.graph
     if not creations:
         return
 
@@ -295,57 +280,20 @@ def _created_around(asked: Asked, classes: str) -> Iterator[Solution]:
     masks = graph.with_text("ah:policyKind", "MASKING_POLICY")
     enforced = {policy for one in masks for policy in graph.objects(one, "ah:policy") if around(policy)}
     held = [
-        _Held(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
-        for row in graph.select(_HELD, classes=classes)
+        Held(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
+        for row in graph.select(_HELD, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
     ]
+    was_dropped = cache(graph.was_dropped)
     for one in (*held, *_older_masks(asked, enforced)):
-        for row in around(one.element):
+        for row in (*around(one.element), *creations.get(one.thing, ())):
             time = in_utc(row["time"])
-            if one.since < time < one.until and not graph.was_dropped(one.element, time - MOMENT):
-                yield {**row, "thing": one.thing}
+            if one.since < time < one.until and not was_dropped(one.element, time - MOMENT):
+                yield one.thing, row
 
 
-# --- masks that were only enforced ------------------------------------------------------------------------------------
-
-
-class _Held(NamedTuple):
-    """A tag or policy on an object, or on a column of it: since when it holds by its rows, and until when."""
-
-    element: str
-    thing: str
-    column: str
-    since: datetime
-    until: datetime
-
-
-_OLDER: Final = """\
-SELECT ?element ?thing ?column (MIN(?time) AS ?since) WHERE {
-  VALUES ?element { @elements@ }
-  ?enforcement ah:policy ?element ; ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?thing .
-  OPTIONAL { ?enforcement ah:protectedColumn ?column }
-  ?query ah:enforced ?enforcement ; prov:startedAtTime ?time .
-}
-GROUP BY ?element ?thing ?column
-"""
-
-
-def _older_masks(asked: Asked, policies: Collection[str]) -> Iterator[_Held]:
-    """The masks of these policies that queries enforced and no row sets in the same place, as they are older than the
-    record: until a row unsets them; also under other names of the column.
-    """
-    graph = asked.graph
-    if not policies or "ah:PolicySetting" not in SET_BY.get(asked.name, ""):
-        return
-    for row in graph.select(_OLDER, elements=iris(policies)):
-        columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
-        settings = graph.subjects("ah:elementObject", row["element"])
-        own = [one for one in settings if _place(graph, one) in {(row["thing"], column) for column in columns}]
-        if not any(graph.text(one, "ah:validFrom") for one in own):
-            changes = (change for one in own for change in graph.subjects("ah:hasSetting", one))
-            unset = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
-            until = min((time for time in unset if time > in_utc(row["since"])), default=LATE)
-            for column in columns:
-                yield _Held(row["element"], row["thing"], column, in_utc(row["since"]), until)
+def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Held]:
+    """Those that no row sets, for questions that are about policies."""
+    return older_masks(asked.graph, policies) if "ah:PolicySetting" in SET_BY.get(asked.name, "") else ()
 
 
 # --- renames of tags and policies -------------------------------------------------------------------------------------
