@@ -82,6 +82,15 @@ NOT_FOLLOWED: Final[dict[str, tuple[list[Json], str]]] = {
 """A share has a view over the table, or its copy, by a grant that is not on the object that the data came to, as rows
 say.
 """
+CLONE: Final = changed(
+    {"objectDomain": "Schema", "objectId": 60, "objectName": "D.S2"}, "CREATE",
+    cloneSourceName={"value": "D.S"}, cloneSourceDomain={"value": "Schema"},
+)  # fmt: skip
+CLONED: Final[dict[str, list[Json]]] = {
+    f"clone{name}": [copied(T, B), CLONE, granted(share(), table(number, "D.S2.B")), TO_ACCOUNT]
+    for name, number in (("", 53), ("-by-name", None))
+}
+"""No row but that of the grant names the table in the clone."""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
     **{name: story for name, (story, _) in NOT_FOLLOWED.items()},
@@ -89,6 +98,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
     **REPLACED,
     **ENDED,
+    **CLONED,
+    "clone-read": [*CLONED["clone"], read({**thing("B", 53), "objectName": "D.S2.B"})],
     # a query that reads the two together says only that one of them may be over the table
     "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
     # a row gives the table by its name alone, too
@@ -217,6 +228,21 @@ def test_a_share_that_the_answer_has_is_not_told_as_not_followed(whole: Store) -
     assert "OUT" in {row[0] for row in of_view.rows}
     assert "Granted to shares" not in "\n".join([*of_view.notes, *with_all.notes])
     assert "Granted on all that was in a schema or database then: SELECT ON ALL VIEW" in "\n".join(with_all.notes)
+
+
+@pytest.mark.parametrize("name", ["D.S.T", "D.S.B"])
+@pytest.mark.parametrize("story", CLONED)
+def test_a_shared_table_of_a_clone_is_told(story: str, name: str, whole: Store) -> None:
+    """docs/graph.md: its table came from the one of its name in the source, as is inferred."""
+    told = (
+        "D.S2.B came with a CLONE and was granted to a share, and the answer does not have it: ask end-up of it, too."
+    )
+    assert told in notes("end-up", story, whole, object_name=name)
+    assert {row[0] for row in asked("end-up", stories.of(story, whole), object_name="D.S2.B").rows} == {"OUT"}
+    assert told not in notes("end-up", story, whole, object_name=name, until=at(2.5))
+    read_later = asked("end-up", stories.of("clone-read", whole), object_name=name)
+    assert {"D.S2.B", "OUT"} <= {row[0] for row in read_later.rows}
+    assert told not in "\n".join(read_later.notes)
 
 
 def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:
