@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.ask.lookups import Lookups
+from exporter.ask.questions import ask, find
 from tests.ask import stories
-from tests.ask.test_names import MASK, SET_MASK, asked, changed, copied, read, thing
+from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, thing
+from tests.ask.test_settings_without_id import PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +62,9 @@ STORIES: Final[Mapping[str, tuple[Sequence[Json], dict[str, str]]]] = {
     "unset": (ended(changed(T, columns={"C": of_mask("DROP")})), ONE),
     "policy-dropped": (ended(changed(POLICY, "DROP")), ONE),
     "policy-dropped-and-back": (ended(changed(POLICY, "DROP"), changed(POLICY, "UNDROP")), BOTH),
+    "policy-replaced": (ended(changed(POLICY, "REPLACE")), ONE),
+    "policy-replaced-by-another": (ended(changed(thing("MASK", 901, "Masking Policy", ()), "REPLACE")), ONE),
+    "another-policy-replaced": (ended(changed(thing("OTHER", 901, "Masking Policy", ()), "REPLACE")), BOTH),
     "unset-from-a-tag": (ended(changed(TAG, **of_mask("DROP"))), ONE),
     "tag-unset": ([changed(TAG, **of_mask("ADD")), *ended(changed(T, columns={"C": of_tag("DROP")}))], ONE),
     "tag-of-the-table-unset": ([changed(TAG, **of_mask("ADD")), *ended(changed(T, **of_tag("DROP")))], ONE),
@@ -80,9 +86,69 @@ STORIES: Final[Mapping[str, tuple[Sequence[Json], dict[str, str]]]] = {
 """What happened, and what is said of reads of the table."""
 
 
+def by_name(what: Json) -> Json:
+    return {key: value for key, value in what.items() if key != "objectId"}
+
+
+def unset_by_name(column: str = "C", name: str = "MASK", what: Json = T, doing: str = "DROP") -> Json:
+    return changed(what, columns={column: {"maskingPolicies": {f"D.S.{name}": {"subOperationType": doing}}}})
+
+
+SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectName": "D.S"}
+WITH_SCHEMA_ID: Final = changed({**SCHEMA, "objectId": 70}, "CREATE")
+CREATED: Final = "By rows that give no id, {} was created (query"
+OTHER_FORM: Final = "Rows name a tag or policy with its id and without: D.S.MASK was"
+FORCED: Final = "no query enforced them since: D.S.MASK on D.S.T.C (D.S.OTHER was set 2026-"
+UNSET_BY_NAME: Final = "Some rows set or unset D.S.MASK without an id"
+ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
+    "unset-by-name": (ended(unset_by_name()), UNSET_BY_NAME),
+    "set-by-name": (ended(unset_by_name(doing="ADD")), UNSET_BY_NAME),
+    "renamed-and-unset-by-name": (
+        ended(changed(T, columns={"C": {"objectName": {"value": "F"}}}), unset_by_name("F")), UNSET_BY_NAME,
+    ),
+    "policy-dropped-by-name": (ended(changed(by_name(POLICY), "DROP")), f"{OTHER_FORM} dropped"),
+    "policy-created-by-name": (ended(changed(by_name(POLICY), "CREATE")), f"{OTHER_FORM} created"),
+    "policy-replaced-by-name": (ended(changed(by_name(POLICY), "REPLACE")), f"{OTHER_FORM} replaced"),
+    "schema-created": (ended(changed(SCHEMA, "CREATE")), CREATED.format("D.S")),
+    "schema-created-after-its-id": (
+        [WITH_SCHEMA_ID, *ended(changed(SCHEMA, "CREATE"))], CREATED.format("D.S"),
+    ),
+    "schema-of-a-set-mask-created": (
+        [changed(T, columns=SET_MASK), *ended(changed(SCHEMA, "CREATE"))], CREATED.format("D.S"),
+    ),
+    "database-created": (
+        ended(changed({"objectDomain": "Database", "objectName": "D"}, "CREATE")), CREATED.format("D"),
+    ),
+    # No matter of this mask.
+    "unset-on-another-table": (ended(unset_by_name(what=OTHER)), ""),
+    "another-unset-by-name": (ended(unset_by_name(name="OTHER")), ""),
+    "another-dropped-by-name": (ended(changed(thing("OTHER", 901, "Masking Policy", ()), "ALTER"),
+                                      changed(by_name(thing("OTHER", 901, "Masking Policy", ())), "DROP")), ""),
+    "schema-created-before": ([changed(SCHEMA, "CREATE"), *ended()], ""),
+    "another-schema-created": (ended(changed({**SCHEMA, "objectName": "D.S2"}, "CREATE")), ""),
+    "unset-before-the-schema-was-created": (
+        ended(changed(T, columns={"C": of_mask("DROP")}), changed(SCHEMA, "CREATE")), "",
+    ),
+    "dropped-before-the-schema-was-created": (ended(changed(POLICY, "DROP"), changed(SCHEMA, "CREATE")), ""),
+}  # fmt: skip
+"""What may have ended the mask, by rows that give no id, and what notes say of it."""
+
+
+SET_OTHER, UNSET_OTHER = (unset_by_name(name="OTHER", doing=doing) for doing in ("ADD", "DROP"))
+ANOTHER_SET: Final[Mapping[str, tuple[Sequence[Json], bool]]] = {
+    "forced": (ended(SET_OTHER), True),
+    "forced-and-unset": (ended(SET_OTHER, UNSET_OTHER), True),
+    "still-enforced": (ended(SET_OTHER, UNSET_OTHER, enforced()), False),
+    "unset-first": (ended(changed(T, columns={"C": of_mask("DROP")}), SET_OTHER, UNSET_OTHER), False),
+    "on-another-table": (ended(unset_by_name(name="OTHER", what=OTHER, doing="ADD")), False),
+}
+"""Whether another mask may have taken the place of the older one."""
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return stories.told({name: rows for name, (rows, _) in STORIES.items()}, tmp_path_factory.mktemp("masked"))
+    told: dict[str, Any] = {**STORIES, **ENDED_BY_NAME, **ANOTHER_SET}
+    return stories.told({name: rows for name, (rows, _) in told.items()}, tmp_path_factory.mktemp("masked"))
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -104,6 +170,35 @@ def test_the_copies_of_such_a_column_are_read_while_it_is_masked(story: str, who
         assert (row in copies.rows) == (word == "WHILE"), user
 
 
+@pytest.mark.parametrize("story", ENDED_BY_NAME)
+def test_what_may_have_ended_such_a_mask_is_told(story: str, whole: Store) -> None:
+    """docs/questions.md, "Why an answer is empty, or short"."""
+    graph, said = stories.of(story, whole), ENDED_BY_NAME[story][1]
+    page = ask(graph, find(str(PAGE)), {"object": next(Lookups(graph).with_text("ah:objectId", "1"))})
+    answers = {"page": page, **{name: asked(name, graph, **given) for name, given in OF_MASKS}}
+    for question, answer in answers.items():
+        told = "\n".join(answer.notes)
+        if said:
+            assert said in told, question
+        else:
+            assert not any(text in told for text in (UNSET_BY_NAME, OTHER_FORM, "though it was there")), question
+    before = asked("unmasked-reads", graph, until=at(3.5)).notes
+    assert not any("though it was there" in note for note in before)
+
+
+@pytest.mark.parametrize("story", ANOTHER_SET)
+def test_another_mask_that_may_have_taken_its_place_is_told(story: str, whole: Store) -> None:
+    """Snowflake, ALTER TABLE: SET MASKING POLICY … FORCE replaces the policy of the column in one statement."""
+    graph = stories.of(story, whole)
+    for question, given in OF_MASKS[:3]:
+        assert (FORCED in "\n".join(asked(question, graph, **given).notes)) == ANOTHER_SET[story][1], question
+        assert FORCED not in "\n".join(asked(question, graph, **given, until=at(3.5)).notes), question
+
+
+OF_MASKS: Final[list[tuple[str, Json]]] = [
+    ("unmasked-reads", {"object_name": "D.S.T"}), ("unmasked-reads", {}), ("unmasked-copies", {}),
+    ("policy-coverage", {"object_name": "D.S.T"}), ("policy-coverage", {}),
+]  # fmt: skip
 REPLACED: Final = {
     "without an id": ({key: value for key, value in T.items() if key != "objectId"},) * 2,
     "with the id that it had": (T, T),

@@ -76,6 +76,8 @@ MASK_OF_E: Final[dict[str, tuple[list[Json], dict[str, str]]]] = {
     "policy-back": (
         [changed(POLICY, "DROP"), to(E="F"), changed(POLICY, "UNDROP"), read(of("F"))], {"ANA": "WHILE"},
     ),
+    "policy-replaced": ([to(E="F"), changed(POLICY, "REPLACE"), read(of("F"))], {"ANA": "AFTER"}),
+    "policy-replaced-before": ([changed(POLICY, "REPLACE"), to(E="F"), read(of("F"))], {"ANA": "AFTER"}),
     "copied-later": ([to(E="F"), copied("F"), read(COPY)], {"ETL": "WHILE"}),
     "copied-before": ([copied("E"), to(E="F"), read(COPY)], {"ETL": "WHILE"}),
 }  # fmt: skip
@@ -104,6 +106,8 @@ UNTAGGED: Final[dict[str, tuple[list[Json], str]]] = {
     "swapped": ([to(E="X"), to(F="E"), to(X="F")], "D.S.T.F."),
     "unset": ([to(E="F"), on("F", **of_mask("DROP"))], ""),
     "read-in-clear": ([to(E="F"), read(of("F"))], ""),
+    "policy-replaced": ([to(E="F"), changed(POLICY, "REPLACE")], ""),
+    "policy-replaced-before": ([changed(POLICY, "REPLACE"), to(E="F")], ""),
     "later": ([read(OTHER), read(OTHER), to(E="F")], "D.S.T.E."),
 }
 """What happened after a query enforced the mask, and what is masked three minutes later."""

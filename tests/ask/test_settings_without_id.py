@@ -59,6 +59,10 @@ MASK_ON_TAG: Final = changed(tag(), **masked())
 TAG_RENAMED: Final = called(tag(), "G.T.P2")
 POLICY_RENAMED: Final = called(policy(), "G.P.M2")
 READ: Final = [read(A, "BEN")]
+ENFORCED: Final[Json] = {**read(A), "policies_referenced": [{**A, "columns": [
+    {"columnName": "C", "policies": [{"policyKind": "MASKING_POLICY", "policyName": "G.P.MASK"}]},
+]}]}  # fmt: skip
+"""By a mask that no row sets, as it is older than the record."""
 OF_TAG: Final = "G.T.PII was renamed to G.T.P2"
 OF_POLICY: Final = "G.P.MASK was renamed to G.P.M2"
 BOTH: Final = frozenset({"policy-coverage", "unmasked-reads"})
@@ -82,6 +86,8 @@ RENAMED: Final[dict[str, tuple[list[Json], str, frozenset[str]]]] = {
         [changed(tag("OLD"), **masked()), called(tag("OLD"), "G.T.PII"), on_c(**tagged())],
         "G.T.OLD was renamed to G.T.PII", BOTH,
     ),
+    "enforced-mask": ([ENFORCED, POLICY_RENAMED], OF_POLICY, READS),
+    "enforced-mask-unset": ([ENFORCED, on_c(**masked(how=DROP)), POLICY_RENAMED], OF_POLICY, NO),
     # Only what has a tag is in policy-coverage.
     "mask-without-a-tag": ([on_c(**masked()), POLICY_RENAMED], OF_POLICY, READS),
     # Without a mask under any name, reads are no matter of the tag.

@@ -66,6 +66,7 @@ ROLE: Final[Json] = {"objectDomain": "Database Role", "objectId": 70, "objectNam
 HAS_ROLE: Final = granted(share(), {
     "SECURABLE_OBJECT_DOMAIN": "DATABASE_ROLE", "SECURABLE_OBJECT_ID": 70, "SECURABLE_OBJECT_NAME": "D.R",
 }, "USAGE")  # fmt: skip
+HAS_ROLE_BY_NAME: Final = changed(share(), "GRANT", grant={"value": {"ROLES": ["D.R"]}})
 NAMED: Final = {key: value for key, value in SV.items() if key != "objectId"}
 NOT_FOLLOWED: Final[dict[str, tuple[list[Json], str]]] = {
     "grant-by-name": ([through(SV, T), granted(share(), view(None, "D.S.SV"))], "SV"),
@@ -74,10 +75,22 @@ NOT_FOLLOWED: Final[dict[str, tuple[list[Json], str]]] = {
     "table-by-name": ([copied(T, B), granted(share(), table(None, "D.S.B"))], "B"),
     "through-role": ([through(SV, T), granted(ROLE, view(20, "D.S.SV")), HAS_ROLE], "SV"),
     "table-through-role": ([copied(T, B), granted(ROLE, table(2, "D.S.B")), HAS_ROLE], "B"),
+    # Such a list has names alone.
+    "through-role-by-name": ([through(SV, T), granted(ROLE, view(20, "D.S.SV")), HAS_ROLE_BY_NAME], "SV"),
+    "table-through-role-by-name": ([copied(T, B), granted(ROLE, table(2, "D.S.B")), HAS_ROLE_BY_NAME], "B"),
 }
 """A share has a view over the table, or its copy, by a grant that is not on the object that the data came to, as rows
 say.
 """
+CLONE: Final = changed(
+    {"objectDomain": "Schema", "objectId": 60, "objectName": "D.S2"}, "CREATE",
+    cloneSourceName={"value": "D.S"}, cloneSourceDomain={"value": "Schema"},
+)  # fmt: skip
+CLONED: Final[dict[str, list[Json]]] = {
+    f"clone{name}": [copied(T, B), CLONE, granted(share(), table(number, "D.S2.B")), TO_ACCOUNT]
+    for name, number in (("", 53), ("-by-name", None))
+}
+"""No row but that of the grant names the table in the clone."""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
     **{name: story for name, (story, _) in NOT_FOLLOWED.items()},
@@ -85,6 +98,8 @@ STORIES: Final[dict[str, list[Json]]] = {
     "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
     **REPLACED,
     **ENDED,
+    **CLONED,
+    "clone-read": [*CLONED["clone"], read({**thing("B", 53), "objectName": "D.S2.B"})],
     # a query that reads the two together says only that one of them may be over the table
     "perhaps": [through([SV, OVER], T, B), GRANT, TO_ACCOUNT, read(A)],
     # a row gives the table by its name alone, too
@@ -199,7 +214,11 @@ def test_a_share_that_the_answer_does_not_follow_is_told(story: str, column: dic
     told = "\n".join(answer.notes)
     assert "Granted to shares in ways that the answer does not follow" in told
     assert f": {holder} to OUT. Ask exposure for these, too." in told
-    assert "OUT" in {row[3] for row in asked("exposure", graph, object_name=holder).rows}
+    exposed = asked("exposure", graph, object_name=holder)
+    is_said = "Rows give D.R with an id and without" in "\n".join(exposed.notes)
+    assert is_said if "by-name" in story and "role" in story else "OUT" in {row[3] for row in exposed.rows}
+    unused = notes("unused-objects", story, whole, since=at(30))
+    assert f"{holder} (granted to a share" in unused
     before = notes("end-up", story, whole, object_name="D.S.T", until=at(1.5), **column)
     assert "Granted to shares" not in before
 
@@ -209,6 +228,21 @@ def test_a_share_that_the_answer_has_is_not_told_as_not_followed(whole: Store) -
     assert "OUT" in {row[0] for row in of_view.rows}
     assert "Granted to shares" not in "\n".join([*of_view.notes, *with_all.notes])
     assert "Granted on all that was in a schema or database then: SELECT ON ALL VIEW" in "\n".join(with_all.notes)
+
+
+@pytest.mark.parametrize("name", ["D.S.T", "D.S.B"])
+@pytest.mark.parametrize("story", CLONED)
+def test_a_shared_table_of_a_clone_is_told(story: str, name: str, whole: Store) -> None:
+    """docs/graph.md: its table came from the one of its name in the source, as is inferred."""
+    told = (
+        "D.S2.B came with a CLONE and was granted to a share, and the answer does not have it: ask end-up of it, too."
+    )
+    assert told in notes("end-up", story, whole, object_name=name)
+    assert {row[0] for row in asked("end-up", stories.of(story, whole), object_name="D.S2.B").rows} == {"OUT"}
+    assert told not in notes("end-up", story, whole, object_name=name, until=at(2.5))
+    read_later = asked("end-up", stories.of("clone-read", whole), object_name=name)
+    assert {"D.S2.B", "OUT"} <= {row[0] for row in read_later.rows}
+    assert told not in "\n".join(read_later.notes)
 
 
 def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:

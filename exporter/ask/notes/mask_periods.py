@@ -120,6 +120,7 @@ def _only_enforced(
     for (column, policy), starts in places.items():
         known = [held for place, held in by_rows if place in {column, None}]
         left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
+        left += graph.replacements(policy, None)
         found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
     return found
 
@@ -150,6 +151,12 @@ SELECT DISTINCT ?former ?column ?policy ?time WHERE {
   ?kept dcterms:isPartOf/prov:generatedAtTime ?time .
   ?column ah:columnOf ?object .
   VALUES ?object { @object@ }
+  FILTER NOT EXISTS {  # replaced since queries enforced it last
+    ?change ah:changedObject ?policy ; ah:operation "REPLACE" ; prov:startedAtTime ?replaced FILTER(?replaced <= ?time)
+    FILTER NOT EXISTS {
+      ?policy ^ah:policy/^ah:enforced/prov:startedAtTime ?seen FILTER(?replaced < ?seen && ?seen <= ?time)
+    }
+  }
 }
 """
 
@@ -178,8 +185,7 @@ def masks_in_force(
     graph: Lookups, thing: str, wholes: Collection[str], *, only_set: bool = False
 ) -> dict[str, list[Held]]:
     """As :func:`masks_of`, without the times in which the policy or the tag was dropped, and with masks by tags of
-    schemas and databases, ``wholes``, on the columns on which queries enforced them. ``only_set``: without those that
-    queries enforced and no row sets.
+    ``wholes`` on the columns on which queries enforced them. ``only_set``: without those that no row sets.
     """
     by_rows = list(_with_elements(graph, thing))
     enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]

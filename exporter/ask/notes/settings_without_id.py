@@ -6,15 +6,18 @@ unset, dropped, replaced or renamed without its id end what was set with it, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris
+from exporter.ask.lookups import LATE, MOMENT, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.older_masks import Held, older_masks
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.effects import CREATES, HOLDERS
@@ -92,6 +95,8 @@ def given_without_id(asked: Asked) -> dict[str, str]:
 
 
 _FORMS: Final = "SELECT ?nameless ?element WHERE { ?nameless ah:sameNameAs ?element }"
+_Places = defaultdict[str, set[tuple[str, str]]]
+"""Tag or policy -> objects and columns with it."""
 _UNSET_ON_TAG: Final = """\
 SELECT DISTINCT ?thing ?tag_name ?policy ?time WHERE {
   VALUES ?class { @classes@ }
@@ -111,10 +116,16 @@ def _set_by_name(asked: Asked) -> Iterator[Solution]:
 
 
 def _set_in_both_forms(asked: Asked) -> Iterator[Solution]:
-    """The tags and policies that were set on one place with their ids and without."""
-    graph, classes = asked.graph, {full(name) for name in SET_BY[asked.name].split()}
-    for row in graph.select(_FORMS):
+    """The tags and policies that were set on one place with their ids and without; also a mask that was only enforced
+    with its id, and set or unset without.
+    """
+    graph, classes, older = asked.graph, {full(name) for name in SET_BY[asked.name].split()}, _Places(set)
+    forms = [row for row in graph.select(_FORMS) if any(graph.subjects("ah:elementObject", row["nameless"]))]
+    for mask in _older_masks(asked, {row["element"] for row in forms}):
+        older[mask.element].add((mask.thing, mask.column))
+    for row in forms:
         by_id = {_place(graph, setting) for setting in graph.subjects("ah:elementObject", row["element"])}
+        by_id |= older[row["element"]]
         for setting in graph.subjects("ah:elementObject", row["nameless"]) if by_id else ():
             is_meant = not classes.isdisjoint(graph.objects(setting, "rdf:type"))
             place = _place(graph, setting)
@@ -174,8 +185,13 @@ SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
   OPTIONAL { ?change ah:newName ?new }
   FILTER(?operation IN ("CREATE", "DROP", "REPLACE", "UNDROP") || BOUND(?new))
-  ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since .
-  FILTER(?since <= ?time)
+  { ?setting ah:elementObject ?element ; ah:settingOn ?thing ; a ?class ; ah:validFrom ?since } UNION {
+    VALUES ?class { ah:PolicySetting }
+    ?enforcement ah:policyKind "MASKING_POLICY" ; ah:policy ?element ; ah:protectedObject ?thing .
+  }
+  FILTER(IF(BOUND(?enforcement), EXISTS {
+    ?by ah:enforced ?enforcement ; prov:startedAtTime ?seen FILTER(?seen <= ?time)
+  }, ?since <= ?time))
   OPTIONAL { ?change ah:objectName ?own_name }
   OPTIONAL { ?changed rdfs:label ?label }
   BIND(COALESCE(?own_name, ?label) AS ?name)
@@ -185,7 +201,7 @@ SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
 ORDER BY ?time ?name
 """
 """What ended or renamed a tag or policy that some rows give an id and others do not: the change by the one form, and
-what was set before in the other.
+what was set before in the other; or the masks that were only enforced.
 """
 
 
@@ -209,51 +225,75 @@ def _elements_changed(asked: Asked) -> Iterator[str]:
 
 
 _CREATED: Final = """\
-SELECT DISTINCT ?created WHERE {
-  ?change ah:operation "CREATE" ; ah:changedObject ?created .
-  FILTER(NOT EXISTS { ?created ah:objectId ?id })
-}
-"""
-_SET_WHEN_CREATED: Final = """\
-SELECT DISTINCT ?thing ?created ?operation ?name ?time ?query_id WHERE {
-  VALUES ?created { @created@ }
-  ?setting ah:elementObject|ah:settingOn ?created ; a ?class ; ah:validFrom ?since ; ah:settingOn ?thing .
-  FILTER(?class IN (@classes@))
-  OPTIONAL { ?setting ah:validUntil ?until }
-  ?change ah:changedObject ?created ; ah:operation "CREATE" ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
-  FILTER(?since < ?time && COALESCE(?until > ?time, true))
-  BIND("CREATE" AS ?operation)
+SELECT DISTINCT ?created ?operation ?name ?time ?query_id WHERE {
+  VALUES ?operation { "CREATE" }
+  ?change ah:operation ?operation ; ah:changedObject ?created ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
+  FILTER NOT EXISTS { ?created ah:objectId ?id }
   ?created rdfs:label ?name .
   OPTIONAL { ?query ah:queryId ?query_id }
 }
 ORDER BY ?time ?name
 """
-"""What is set with an object, or on it, when it is created."""
+_HELD: Final = """\
+SELECT DISTINCT ?element ?thing ?since ?until WHERE {
+  VALUES ?class { @classes@ }
+  ?setting a ?class ; ah:validFrom ?since ; ah:elementObject ?element ; ah:settingOn ?thing .
+  OPTIONAL { ?setting ah:validUntil ?until }
+}
+"""
 
 
 def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
-    or on them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table ends what was set on it.
+    or on them, or with a tag or policy in them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table
+    ends what was set on it.
     """
-    created = {row["created"] for row in asked.graph.select(_CREATED)}
-    created = {one for one in created if one.rsplit("/", 3)[1] not in HOLDERS}
-    if not created:
-        return
-    about = _with_tags(asked)
-    classes = SET_BY.get(asked.name, SET_BY["page-settings"]).replace(" ", ", ")
-    texts = [
-        change_in_words(row, row["name"], "")
-        for row in asked.graph.select(_SET_WHEN_CREATED, created=iris(created), classes=classes)
-        if (asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"]))
-        if not about or row["thing"] in about
-    ]
-    if fresh := list(dict.fromkeys(texts)):
+    creations = defaultdict[str, list[Solution]](list)
+    for row in asked.graph.select(_CREATED):
+        is_meant = asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"])
+        if is_meant and row["created"].rsplit("/", 3)[1] not in HOLDERS:
+            creations[row["created"]].append(row)
+    about = _with_tags(asked) if creations else set()
+    again = [row for thing, row in _created_while_set(asked, creations) if not about or thing in about]
+    again.sort(key=lambda row: (in_utc(row["time"]), row["name"]))
+    if fresh := list(dict.fromkeys(change_in_words(row, row["name"], "") for row in again)):
         more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
         yield (
             f"By rows that give no id, {', '.join(fresh[-_SHOWN:])}{more}, though it was there. That can be a CREATE "
             "IF NOT EXISTS, which ends nothing; if not, what was set with it, or on it, has ended. The answer has that "
             "as if it had not."
         )
+
+
+def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) -> Iterator[tuple[str, Solution]]:
+    """The creations of a tag or policy, of what it is on, or of its schema or database, while it was set; each with
+    what it was set on.
+    """
+    graph = asked.graph
+    if not creations:
+        return
+
+    @cache
+    def around(element: str) -> list[Solution]:
+        return [row for one in sorted({element, *containers_of(graph, [element])}) for row in creations.get(one, ())]
+
+    masks = graph.with_text("ah:policyKind", "MASKING_POLICY")
+    enforced = {policy for one in masks for policy in graph.objects(one, "ah:policy") if around(policy)}
+    held = [
+        Held(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
+        for row in graph.select(_HELD, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+    ]
+    was_dropped = cache(graph.was_dropped)
+    for one in (*held, *_older_masks(asked, enforced)):
+        for row in (*around(one.element), *creations.get(one.thing, ())):
+            time = in_utc(row["time"])
+            if one.since < time < one.until and not was_dropped(one.element, time - MOMENT):
+                yield one.thing, row
+
+
+def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Held]:
+    """Those that no row sets, for questions that are about policies."""
+    return older_masks(asked.graph, policies) if "ah:PolicySetting" in SET_BY.get(asked.name, "") else ()
 
 
 # --- renames of tags and policies -------------------------------------------------------------------------------------
@@ -305,6 +345,7 @@ def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]
     graph, whole = asked.graph, set(things)
     own = [one for thing in whole for one in _on(graph, thing, _columns(asked, thing))]
     own += [one for around in containers_of(graph, whole) for one in _on(graph, around) if one.is_tag]
+    own += [one for thing in whole for one in _enforced_on(asked, thing)]
     of_objects = [one for one in own if one.is_tag]
     names = linked_names({key for one in of_objects for key in one.keys}, renamings)
     tags = {one.element for one in of_objects} | {
@@ -338,6 +379,16 @@ def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> 
             datetime.fromisoformat(since),
             datetime.fromisoformat(until) if until else LATE,
         )
+
+
+def _enforced_on(asked: Asked, thing: str) -> Iterator[_Setting]:
+    """The masks on an object and the columns that are asked for that were only enforced."""
+    graph, columns = asked.graph, _columns(asked, thing)
+    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
+    for one in _older_masks(asked, {policy for mask in masks for policy in graph.objects(mask, "ah:policy")}):
+        if one.thing == thing and (not one.column or columns is None or one.column in columns):
+            keys = {holder.key for holder in graph.names_of(one.element) if not holder.ident}
+            yield _Setting(one.element, keys, is_tag=False, is_masking=True, since=one.since, until=one.until)
 
 
 def _columns(asked: Asked, thing: str) -> set[str] | None:

@@ -62,6 +62,11 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
     shared = _shared(asked, things)
     for text in _in_words(asked, shared, with_themselves=False, but=followed):
         yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
+    for name in _brought_by_clones(asked, followed, shared):
+        yield (
+            f"{name} came with a CLONE and was granted to a share, and the answer does not have it: ask end-up of it, "
+            "too."
+        )
     named = [(one, one.called or asked.graph.label(one.thing)) for each in shared.values() for one in each]
     has = {one: name for one, name in named if one.thing in things or match_name(name) in followed}
     kept = {f"{name} at {one.kept}" for one, name in has.items() if one.kept and asked.is_by_then(one.kept)}
@@ -76,6 +81,17 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
             "Granted to shares in ways that the answer does not follow (to a role that the share has; by rows with an "
             f"id, where others give none, or without): {first_of(lacking, _SHOWN)}. Ask exposure for these, too."
         )
+
+
+def _brought_by_clones(asked: Asked, has: Collection[str], shared: Mapping[str, Iterable[_Shared]]) -> list[str]:
+    """The shared objects that came with a CLONE of their schema or database, and that no query used since: an answer
+    that begins with queries lacks them. ``has``: the names in it.
+    """
+    lineage = asked.lineage
+    inferred = {lineage.thing(state) for state in lineage.states if asked.graph.text(state, "ah:inferredFrom")}
+    own = {thing for thing, every in shared.items() if any(one.thing == thing for one in every)}
+    granted = (thing for thing in (inferred & own) - asked.asked_objects if any(_all_grants(asked, thing)))
+    return sorted(name for name in map(asked.label, granted) if match_name(name) not in has)
 
 
 def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
@@ -123,11 +139,19 @@ def _all_grants(asked: Asked, thing: str) -> Iterable[str]:
         return (one for one in grants if (since := graph.text(one, "ah:validFrom")) and asked.is_by_then(since))
 
     starts = (grant for form in (thing, *sorted(graph.same_names(thing))) for grant in on(form))
-    return reachable(starts, lambda grant: (further for one in _whom(graph, grant) for further in on(one)))
+    return reachable(
+        starts, lambda grant: (further for one in _whom_in_both_forms(graph, grant) for further in on(one))
+    )
 
 
 def _whom(graph: Lookups, grant: str) -> Iterator[str]:
     return graph.objects(grant, "ah:grantee")
+
+
+def _whom_in_both_forms(graph: Lookups, grant: str) -> Iterator[str]:
+    """With its id and without: the row of a share names its roles alone, and that of a grant gives the role's id."""
+    for grantee in _whom(graph, grant):
+        yield from (grantee, *sorted(graph.same_names(grantee)))
 
 
 def _in_words(
@@ -187,7 +211,7 @@ def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[
         return not only_held or _held(asked, grant)
 
     def further(grant: str) -> Iterator[str]:
-        for grantee in graph.objects(grant, "ah:grantee"):
+        for grantee in _whom_in_both_forms(graph, grant):
             yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
 
     def to_share(starts: Iterable[str]) -> list[str]:

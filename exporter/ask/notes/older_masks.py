@@ -1,0 +1,103 @@
+"""Masks that queries enforced and no row sets: they are older than the record, or the row that set them is missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from functools import cache, partial
+from typing import Final, NamedTuple
+
+from exporter.ask.answers import first_of
+from exporter.ask.lookups import LATE, Lookups, in_utc, iris
+from exporter.ask.notes.asked import Asked
+from exporter.ask.parameters import as_text
+from exporter.system.reachable import reachable
+
+_SHOWN: Final = 3
+_OLDER: Final = """\
+SELECT ?element ?thing ?column (MIN(?time) AS ?since) WHERE {
+  VALUES ?element { @elements@ }
+  ?enforcement ah:policy ?element ; ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?thing .
+  OPTIONAL { ?enforcement ah:protectedColumn ?column }
+  ?query ah:enforced ?enforcement ; prov:startedAtTime ?time .
+}
+GROUP BY ?element ?thing ?column
+"""
+
+
+class Held(NamedTuple):
+    """A tag or policy on an object, or on a column of it (empty: on the whole): since when, and until when."""
+
+    element: str
+    thing: str
+    column: str
+    since: datetime
+    until: datetime
+
+
+def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Held]:
+    """The masks of these policies that queries enforced and no row sets in the same place, until a row unsets them;
+    also under other names of the column.
+    """
+    settings = cache(partial(_settings, graph))
+    for row in graph.select(_OLDER, elements=iris(policies)) if policies else ():
+        columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
+        own = [one for column in columns for one in settings(row["element"]).get((row["thing"], column), ())]
+        if not any(graph.text(setting, "ah:validFrom") for setting in own):
+            changes = (change for setting in own for change in graph.subjects("ah:hasSetting", setting))
+            unset = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
+            since = in_utc(row["since"])
+            until = min((time for time in unset if time > since), default=LATE)
+            yield from (Held(row["element"], row["thing"], column, since, until) for column in columns)
+
+
+def _settings(graph: Lookups, element: str) -> dict[tuple[str, str], list[str]]:
+    """What sets or unsets a tag or policy, by object and column."""
+    found = defaultdict[tuple[str, str], list[str]](list)
+    for setting in graph.subjects("ah:elementObject", element):
+        found[graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""].append(setting)
+    return found
+
+
+def perhaps_forced(asked: Asked) -> Iterator[str]:
+    """A note on such masks in whose place rows set another one: a column has one, and SET MASKING POLICY … FORCE
+    replaces it.
+    """
+    graph, found = asked.graph, set[tuple[datetime, str]]()
+    later = defaultdict[str, set[tuple[datetime, str]]](set)
+    for setting in graph.with_text("ah:property", "maskingPolicies"):
+        column, since = graph.text(setting, "ah:onColumn"), graph.text(setting, "ah:validFrom")
+        for policy in graph.objects(setting, "ah:elementObject") if column and since else ():
+            later[column or ""].add((in_utc(since or ""), policy))
+    policies = {
+        policy
+        for column, others in later.items()
+        for own in reachable([column], graph.renamed_columns)
+        for one in graph.subjects("ah:protectedColumn", own)
+        for policy in graph.objects(one, "ah:policy")
+        if graph.is_mask(one) and any(policy != other for _, other in others)
+    }
+    for held in older_masks(graph, policies):
+        forms = {held.element, *graph.same_names(held.element)}
+        for time, policy in sorted(later[held.column]) if asked.is_about(held.thing) else ():
+            is_then = held.since < time < held.until and (asked.until is None or time <= asked.until)
+            if is_then and policy not in forms and not _is_enforced_after(graph, held, time):
+                place = f"{graph.name_at(held.thing, as_text(time))}.{graph.text(held.column, 'ah:columnName')}"
+                since = f"{graph.label(policy)} was set {as_text(time)}"
+                found.add((time, f"{graph.label(held.element)} on {place} ({since})"))
+    if found:
+        yield (
+            "A column has one masking policy, and SET MASKING POLICY … FORCE replaces it. These were enforced, though "
+            "no row sets them, and count as set until a row unsets them, though another one may have taken their "
+            f"place, and no query enforced them since: {first_of([text for _, text in sorted(found)], _SHOWN)}. A mask "
+            "of a tag holds again when the other one is unset."
+        )
+
+
+def _is_enforced_after(graph: Lookups, held: Held, time: datetime) -> bool:
+    """Whether a query enforced a mask later in the same place."""
+    enforcements = (one for one in graph.subjects("ah:protectedColumn", held.column) if graph.is_mask(one))
+    own = (one for one in enforcements if held.element in graph.objects(one, "ah:policy"))
+    queries = (query for one in own for query in graph.subjects("ah:enforced", one))
+    return any(start > time for query in queries for start in graph.starts_of(query))
