@@ -307,25 +307,27 @@ def _turns(definition: Definition) -> dict[str, tuple[int | None, int | None]]:
     shows what has the name. Only what queries tell: the one before was not seen again. Where that was seen later, as
     with two tables that are swapped each night, both are behind it all the time.
     """
-    holders: dict[str, dict[str, tuple[int, int]]] = {}
+    seen: dict[str, tuple[int, str, int]] = {}
     for pair, sight in chain(definition.certain.items(), definition.possible.items()):
         key, view_column, _ = _pair(pair)
         # What has no id in a row can be what has one in others; other accounts have their own names.
         if view_column is None and sight.name is not None and "/name/" not in key and "@" not in key:
-            of_name = holders.setdefault(match_name(sight.name), {})
-            first, last = of_name.get(key, (sight.first, sight.last))
-            of_name[key] = min(first, sight.first), max(last, sight.last)
+            first, name, last = seen.get(key, (sight.first, sight.name, sight.last))
+            seen[key] = (*min((first, name), (sight.first, sight.name)), max(last, sight.last))
+    holders: dict[str, list[str]] = {}
+    for key in sorted(seen, key=lambda key: seen[key]):
+        holders.setdefault(match_name(seen[key][1]), []).append(key)
     turns: dict[str, tuple[int | None, int | None]] = {}
-    for of_name in holders.values():
+    for keys_of_name in holders.values():
         groups: list[tuple[list[str], int, int]] = []
-        for key in sorted(of_name, key=lambda key: of_name[key]):
-            first, last = of_name[key]
+        for key in keys_of_name:
+            first, _, last = seen[key]
             if groups and first <= groups[-1][2]:
-                keys, first, seen = groups.pop()
-                groups.append(([*keys, key], first, max(seen, last)))
+                keys, begun, seen_last = groups.pop()
+                groups.append(([*keys, key], begun, max(seen_last, last)))
             else:
                 groups.append(([key], first, last))
-        begins = [None, *(seen + 1 for _, _, seen in groups)]
+        begins = [None, *(last + 1 for _, _, last in groups)]
         ends = [*(first - 1 for _, first, _ in groups[1:]), None]
         for (keys, _, _), begin, end in zip(groups, begins, ends, strict=False):
             turns |= dict.fromkeys(keys, (begin, end))

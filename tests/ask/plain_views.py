@@ -7,14 +7,15 @@ whose only direct source is a column of the view.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from tests.ask.plain_history import History, Json, Query
 
@@ -51,9 +52,35 @@ def certain(history: History) -> list[Shown]:
             number, one = _definition(history, view, query)
             at = (view, number, pair)
             if at not in found:
-                shown = Shown(view, pair[0], name, pair[1], pair[2], query.query_id, query.start, one.since, one.until)
-                found[at] = shown
+                turn = _turn(history, view, one, pair[0])
+                since = max((time for time in (one.since, turn[0]) if time is not None), default=None)
+                until = min((time for time in (one.until, turn[1]) if time is not None), default=None)
+                found[at] = Shown(view, pair[0], name, pair[1], pair[2], query.query_id, query.start, since, until)
     return list(found.values())
+
+
+def _turn(history: History, view: str, one: _Definition, source: str) -> tuple[datetime | None, datetime | None]:
+    """From when until when a source is behind a definition, if others had its name before or after it. They are told
+    apart between two queries of which those until then and those from then on show no source of the name in common.
+    What is called differently later has the name with which it was seen first; what has no id is left aside.
+    """
+    names = dict[str, str]()
+    seen = list[tuple[datetime, str]]()
+    for time, ident in sorted(one.readers):
+        for shown, (key, column, _), name in sorted(_shown_by(history, ident, every=True), key=str):
+            if shown == view and column is None and name and "/name/" not in key and "@" not in key:
+                names.setdefault(key, name)
+                seen.append((time, key))
+    of_name = [(time, key) for time, key in seen if names[key].upper() == names.get(source, "").upper()]
+    begins = ends = None
+    for (time, _), (next_time, _) in pairwise(of_name):
+        before, after = ({key for at, key in of_name if (at <= time) == is_before} for is_before in (True, False))
+        if time < next_time and not before & after:
+            if source in after:
+                begins = time + timedelta(microseconds=1)
+            elif ends is None:
+                ends = next_time - timedelta(microseconds=1)
+    return begins, ends
 
 
 @dataclass
