@@ -26,7 +26,7 @@ GROUP BY ?element ?thing ?column
 """
 
 
-class Held(NamedTuple):
+class Holding(NamedTuple):
     """A tag or policy on an object, or on a column of it (empty: on the whole): since when, and until when."""
 
     element: str
@@ -36,7 +36,7 @@ class Held(NamedTuple):
     until: datetime
 
 
-def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Held]:
+def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Holding]:
     """The masks of these policies that queries enforced and no row sets in the same place, until a row unsets them;
     also under other names of the column.
     """
@@ -49,7 +49,7 @@ def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Held]:
             unset = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
             since = in_utc(row["since"])
             until = min((time for time in unset if time > since), default=LATE)
-            yield from (Held(row["element"], row["thing"], column, since, until) for column in columns)
+            yield from (Holding(row["element"], row["thing"], column, since, until) for column in columns)
 
 
 def _settings(graph: Lookups, element: str) -> dict[tuple[str, str], list[str]]:
@@ -95,7 +95,7 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
         )
 
 
-def _is_enforced_after(graph: Lookups, held: Held, time: datetime) -> bool:
+def _is_enforced_after(graph: Lookups, held: Holding, time: datetime) -> bool:
     """Whether a query enforced a mask later in the same place."""
     enforcements = (one for one in graph.subjects("ah:protectedColumn", held.column) if graph.is_mask(one))
     own = (one for one in enforcements if held.element in graph.objects(one, "ah:policy"))

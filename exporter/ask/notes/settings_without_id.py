@@ -17,7 +17,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import LATE, MOMENT, Lookups, Solution, in_utc, iris
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
-from exporter.ask.notes.older_masks import Held, older_masks
+from exporter.ask.notes.older_masks import Holding, older_masks
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.effects import CREATES, HOLDERS
@@ -280,7 +280,7 @@ def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) ->
     masks = graph.with_text("ah:policyKind", "MASKING_POLICY")
     enforced = {policy for one in masks for policy in graph.objects(one, "ah:policy") if around(policy)}
     held = [
-        Held(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
+        Holding(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
         for row in graph.select(_HELD, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
     ]
     was_dropped = cache(graph.was_dropped)
@@ -291,7 +291,7 @@ def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) ->
                 yield one.thing, row
 
 
-def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Held]:
+def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Holding]:
     """Those that no row sets, for questions that are about policies."""
     return older_masks(asked.graph, policies) if "ah:PolicySetting" in SET_BY.get(asked.name, "") else ()
 
