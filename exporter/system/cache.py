@@ -5,9 +5,13 @@ contents.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 Value = TypeVar("Value")
+CONTENTS: Final = 16_000
+"""Contents for which a process caches what follows from them, because statements recur. All caches of contents have
+this size: a content that leaves one of them is another object when it comes back, and unknown to the others.
+"""
 
 
 class Recent(Generic[Value]):
