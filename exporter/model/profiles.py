@@ -26,8 +26,8 @@ from exporter.model.query import objects
 from exporter.system.cache import CONTENTS, Recent
 
 AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
-_WIDE: Final = 1_000
-"""Attributes of contents with more columns are not cached."""
+_OF_COLUMN: Final = 128
+"""Bytes of the attributes of a column, about."""
 _recent: Final[Recent[ContentAttributes]] = Recent(CONTENTS)
 
 Values = dict[AttributeValue, None] | tuple[()] | tuple[AttributeValue]
@@ -76,8 +76,8 @@ def attributes_of(content: Content) -> ContentAttributes:
     if known is not None:
         return known
     made = _attributes_of(content)
-    is_wide = sum(len(attributes.columns) for attributes in made.of_objects.values()) > _WIDE
-    return made if is_wide else _recent.keep(content, made)
+    columns = sum(len(attributes.columns) for attributes in made.of_objects.values())
+    return _recent.keep(content, made, columns * _OF_COLUMN)
 
 
 def _attributes_of(content: Content) -> ContentAttributes:

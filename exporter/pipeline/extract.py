@@ -414,7 +414,7 @@ class _Extractor:
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
             for key, started, ended in uses_in_time(facts.content, names)
         ]
-        return _prepared.keep(facts.content, made)
+        return _prepared.keep(facts.content, made, sum(len(both) for _, _, _, both in made))
 
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():

@@ -246,8 +246,7 @@ def encoded(content: Content) -> bytes:
     known = _encoded.get(content)
     if known is None:
         known = encode(content)
-        if len(known) <= _SHORT:
-            _encoded.keep(content, known)
+        _encoded.keep(content, known, len(known))
     return known
 
 
