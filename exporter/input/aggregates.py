@@ -20,6 +20,7 @@ from exporter.input.json_reader import raw_text
 from exporter.input.properties import read
 from exporter.input.row import STRUCTURED, Row, Unreadable, decode
 from exporter.input.times import iso, parse_time
+from exporter.system.cache import CONTENTS
 
 COLUMNS: Final = ("interval_start_time", "interval_end_time", "query_parameterized_hash", "calls")
 """The columns that ACCESS_HISTORY does not have."""
@@ -115,7 +116,7 @@ def _content_digest(content: bytes) -> str:
     return blake2b(b"\n".join(encoded), digest_size=_DIGEST).hexdigest()
 
 
-_digest_of_short: Final = lru_cache(maxsize=8_000)(_content_digest)
+_digest_of_short: Final = lru_cache(maxsize=CONTENTS)(_content_digest)
 
 
 def _properties(content: bytes) -> str | None:

@@ -38,6 +38,7 @@ from exporter.input.json_reader import (
     unwrapped_json,
 )
 from exporter.input.row import NOT_DECODED, STRUCTURED, Document, Unreadable, decode, lower_name, texts_of
+from exporter.system.cache import CONTENTS, LARGE
 
 TRUNCATED: Final = "TRUNCATED"
 SENTINEL: Final = [{"objectDomain": TRUNCATED, "objectId": -1, "objectName": TRUNCATED}]
@@ -220,8 +221,8 @@ def _may_be_damaged(properties: bytes) -> bool:
     return b"\\ud" in properties.lower()
 
 
-_inspect_short: Final = lru_cache(maxsize=8_000)(_inspect_content)
-_inspect_long: Final = lru_cache(maxsize=300)(_inspect_content)
+_inspect_short: Final = lru_cache(maxsize=CONTENTS)(_inspect_content)
+_inspect_long: Final = lru_cache(maxsize=LARGE)(_inspect_content)
 
 
 def _decode_below(content: bytes, frames: int) -> Document:

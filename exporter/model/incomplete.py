@@ -60,6 +60,7 @@ from exporter.model.identifiers import (
     usable_id,
 )
 from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, sources, thing_of
+from exporter.system.cache import CONTENTS
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
 _SENTINEL: Final = f'"{TRUNCATED}"'
@@ -127,9 +128,12 @@ def cut_columns(rows: Iterable[Row], kept: Mapping[str, str | None]) -> tuple[st
     places = dict[str, None]()
     for row in rows:
         for name, value in kept.items():
-            if value is None and _is_cut_text(getattr(row, name)):
+            given = getattr(row, name)
+            if value is None and given is not None and _is_cut_text(given):
                 places[name] = None
-        places |= {name: None for name in JSON_TEXTS if _SENTINEL in (kept[name] or "")}
+        for name in JSON_TEXTS:
+            if _SENTINEL in (kept[name] or ""):
+                places[name] = None
         if row.calls is not None and _is_cut_text(row.query_parameterized_hash):
             places["query_parameterized_hash"] = None
     return tuple([f"{name} {TRUNCATED}" for name in places])
@@ -293,7 +297,7 @@ def _of_content(content: bytes) -> tuple[str, ...]:
     return tuple(sorted(set(_of_document(decode(content)))))
 
 
-_kept: Final = lru_cache(maxsize=8_000)(_of_content)
+_kept: Final = lru_cache(maxsize=CONTENTS)(_of_content)
 
 
 def _named(what: str, name: str) -> str:

@@ -23,16 +23,15 @@ from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, Na
 from exporter.model.objects import containers, runs_in
 from exporter.model.other_accounts import account_in
 from exporter.model.query import objects
-from exporter.system.cache import Recent
+from exporter.system.cache import CONTENTS, Recent
 
 AttributeValue = TypeVar("AttributeValue", str, "str | None", Remade, NameAndAccount)
-_CONTENTS: Final = 6_000
-_WIDE: Final = 1_000
-"""Attributes are cached for this many contents, because statements recur; not those of more columns than this."""
-_recent: Final[Recent[ContentAttributes]] = Recent(_CONTENTS)
+_OF_COLUMN: Final = 128
+"""Bytes of the attributes of a column, about."""
+_recent: Final[Recent[ContentAttributes]] = Recent(CONTENTS)
 
-Values = dict[AttributeValue, None] | tuple[()]
-"""Values, each once. The empty tuple stands for no values: it needs no memory, and most fields are empty."""
+Values = dict[AttributeValue, None] | tuple[()] | tuple[AttributeValue]
+"""Values, each once. Most fields have no value or a single one: tuples, which need a fraction of the memory."""
 
 
 class Attributes(Struct, gc=False):
@@ -77,8 +76,8 @@ def attributes_of(content: Content) -> ContentAttributes:
     if known is not None:
         return known
     made = _attributes_of(content)
-    is_wide = sum(len(attributes.columns) for attributes in made.of_objects.values()) > _WIDE
-    return made if is_wide else _recent.keep(content, made)
+    columns = sum(len(attributes.columns) for attributes in made.of_objects.values())
+    return _recent.keep(content, made, columns * _OF_COLUMN)
 
 
 def _attributes_of(content: Content) -> ContentAttributes:
@@ -180,7 +179,9 @@ def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Value
     if isinstance(values, dict):
         values[value] = None
         return values
-    return {value: None}
+    if not values:
+        return (value,)
+    return values if values[0] == value else {values[0]: None, value: None}
 
 
 def _add_columns(content: Content, by_key: dict[str, Attributes]) -> None:
@@ -250,18 +251,19 @@ def add(
 
 def _add_times(profile: Profile, attributes: Attributes, facts: QueryFacts) -> None:
     """Add when the query names the object, drops it, takes its name, and makes a schema or database anew."""
-    end, query_id = facts.end, facts.query_id
-    for name in attributes.given:
-        profile.given_at[name] = max(facts.start, profile.given_at.get(name, facts.start))
-    profile.drops.update((end, query_id, drop) for drop in attributes.drops)
-    profile.takes.update((end, query_id, name) for name in attributes.takes)
-    own = "" if attributes.object_id is None else profile.key
-    profile.remade.update(
-        ContainerEvent(end, query_id, facts.start, *container, own) for container in attributes.remade
-    )
-    profile.shown = max(profile.shown, (end if attributes.changes else facts.start, query_id))
+    start, query_id = facts.start, facts.query_id
+    profile.shown = max(profile.shown, (facts.end if attributes.changes else start, query_id))
     if attributes.names:
-        profile.first = min(profile.first, (facts.start, query_id, attributes.creates))
+        profile.first = min(profile.first, (start, query_id, attributes.creates))
+    for name in attributes.given:
+        profile.given_at[name] = max(start, profile.given_at.get(name, start))
+    for drop in attributes.drops:
+        profile.drops.add((facts.end, query_id, drop))
+    for name in attributes.takes:
+        profile.takes.add((facts.end, query_id, name))
+    for container in attributes.remade:
+        own = "" if attributes.object_id is None else profile.key
+        profile.remade.add(ContainerEvent(facts.end, query_id, start, *container, own))
 
 
 def _profile(profiles: dict[tuple[str, str], Profile], account: str, key: str) -> Profile:

@@ -37,7 +37,7 @@ from exporter.model.objects import (
 )
 from exporter.model.other_accounts import with_accounts
 from exporter.model.views import may_have_system_views, with_streams
-from exporter.system.cache import Recent
+from exporter.system.cache import CONTENTS, LARGE, Recent
 
 _SHORT: Final = 4 * 1024
 _LONG: Final = 64 * 1024
@@ -68,8 +68,8 @@ def _read(content: bytes, own: str) -> Content:
     return _content(document, unknown, own, may_be_cut=_SENTINEL in content)
 
 
-_kept_short: Final = lru_cache(maxsize=8_000)(_read)
-_kept_long: Final = lru_cache(maxsize=300)(_read)
+_kept_short: Final = lru_cache(maxsize=CONTENTS)(_read)
+_kept_long: Final = lru_cache(maxsize=LARGE)(_read)
 
 
 def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bool) -> Content:

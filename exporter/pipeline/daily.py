@@ -29,12 +29,10 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, by_receiver, decode, encode
 from exporter.pipeline.texts import NodeWriter, daily_output, refusal
 from exporter.pipeline.updates import day_of
-from exporter.system.cache import Recent
+from exporter.system.cache import CONTENTS, Recent
 
 _FLUSH: Final = 50_000
 """Most reads that are added up in memory before they are sent."""
-_CONTENTS: Final = 6_000
-"""Contents whose reads are cached, because statements recur."""
 REFUSED: Final = "refused_days"
 """Name of a count: nodes of days that a shape refuses."""
 _CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)}
@@ -91,7 +89,7 @@ class Sharing:
     def _patterns(self, query: QueryContext) -> list[tuple[ReadGroup, Node | None]]:
         """The reads of a statement with their shared nodes, which are noted to be sent."""
         iris: Iris = query.iris
-        recent = self._alike.setdefault(iris.account, Recent(_CONTENTS))
+        recent = self._alike.setdefault(iris.account, Recent(CONTENTS))
         known = recent.get(query.content)
         if known is None:
             known = recent.keep(
@@ -110,7 +108,7 @@ class Sharing:
     def note(self, query: QueryContext, settings: Iterable[Node]) -> None:
         """Note the patterns and shared settings of a query that writes, to be sent to the days."""
         self._shared.update({node.iri: node for node in settings})
-        recent = self._written.setdefault(query.iris.account, Recent(_CONTENTS))
+        recent = self._written.setdefault(query.iris.account, Recent(CONTENTS))
         known = recent.get(query.content)
         if known is None:
             nodes = shared_patterns(query.content, query.iris)

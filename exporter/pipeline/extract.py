@@ -68,7 +68,7 @@ from exporter.pipeline.read import (
     quarantined_row,
 )
 from exporter.pipeline.updates import OPEN_DAY, day_of, now_or_later
-from exporter.system.cache import Recent
+from exporter.system.cache import CONTENTS, Recent
 
 Placed = tuple[Row, Place, str]
 """A row, its place, and its text."""
@@ -76,6 +76,7 @@ Child = tuple[str, str, bool]
 """A query that names another one: as which relative it does so, its id, and whether its event needs that one's job."""
 CONTRADICTED: Final = "contradicted "
 """Before the name of a column, in what is not understood."""
+_ENDS_OR_RESTORES: Final = frozenset({*ENDS, RESTORES})
 STARTED: Final = "started "
 """Prefix of a count: the earlier days of an update on which quarantined queries started."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
@@ -190,12 +191,9 @@ CALLS_DISAGREE: Final = (
 )
 _FLUSH: Final = 50_000
 """Most objects that are merged in memory before they are sent; few partitions have that many."""
-_PREPARED: Final = 6_000
-"""Contents whose uses are cached, because statements recur."""
-
 
 Prepared = list[tuple[str, bytes, bytes | None, bytes]]
-_prepared: Final[Recent[Prepared]] = Recent(_PREPARED)
+_prepared: Final[Recent[Prepared]] = Recent(CONTENTS)
 """By content, shared by all partitions that a process works on."""
 
 
@@ -251,7 +249,7 @@ class _Extractor:
         self._job = job
         self._known: dict[tuple[str, str], Known] = {}
         self._profiles: dict[tuple[str, str], Profile] = {}
-        self._learned: Recent[str] = Recent(_PREPARED)
+        self._learned: Recent[str] = Recent(CONTENTS)
         self._people = People()
         self._addresses = Addresses(job.partitions)
         self.counts = Counts()
@@ -286,6 +284,8 @@ class _Extractor:
 
     def _distinct_rows(self, placed: list[Placed]) -> tuple[list[Row], int]:
         """The rows of a query, each once, and how many of them came with this run. Counts the others."""
+        if len(placed) == 1:  # nearly all queries
+            return [placed[0][0]], int(file_of(placed[0][1][0])[1] == self._job.run)
         rows = [row for row, _, _ in placed]
         groups = duplicate_groups(rows)
         of_earlier_runs = {id(row) for row, place, _ in placed if file_of(place[0])[1] != self._job.run}
@@ -369,9 +369,9 @@ class _Extractor:
 
     def _count(self, facts: QueryFacts) -> None:
         self.counts.note_query(facts)
-        events = [event for _, event in remade(facts.content)]
-        self.counts.numbers["clones"] += any(event.source for event in events)
-        self.counts.numbers["ends"] += any(event.operation in {*ENDS, RESTORES} for event in events)
+        for _, event in remade(facts.content):
+            self.counts.numbers["clones"] += bool(event.source)
+            self.counts.numbers["ends"] += event.operation in _ENDS_OR_RESTORES
 
     def _add_profiles(self, facts: QueryFacts, to_bucket: str, parent: str | None) -> None:
         """Merge what a query knows of objects, and note which bucket and parent need their datasets."""
@@ -414,7 +414,7 @@ class _Extractor:
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
             for key, started, ended in uses_in_time(facts.content, names)
         ]
-        return _prepared.keep(facts.content, made)
+        return _prepared.keep(facts.content, made, sum(len(both) for _, _, _, both in made))
 
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():
@@ -422,7 +422,7 @@ class _Extractor:
             yield Message(To.PROFILE, account_key(account, object_key), b"", encode(known))
         self._known.clear()
         self._profiles.clear()
-        self._learned = Recent(_PREPARED)
+        self._learned = Recent(CONTENTS)
 
     def sums(self) -> Iterator[Message]:
         """The merged attributes of objects, and the users, agents and accounts of the partition."""

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from exporter.model.answers import Bridge
 from exporter.model.facts import Content, QueryFacts
 from exporter.model.object_state import Profile
-from exporter.system.cache import Recent
+from exporter.system.cache import CONTENTS, Recent
 
 
 class To:
@@ -233,13 +233,12 @@ class QueryRecord(Struct, array_like=True, gc=False):
 
 
 _NO_CONTENT: Final = Content()
-_CONTENTS: Final = 8_000
-"""Contents that a process caches, because statements recur."""
 _SHORT: Final = 16 * 1024
 """Bytes of an encoded content. Longer ones are not cached: they would fill the memory."""
-_encoded: Final[Recent[bytes]] = Recent(_CONTENTS)
+_encoded: Final[Recent[bytes]] = Recent(CONTENTS)
 _read_content: Final = msgspec.msgpack.Decoder(Content).decode
-_decoded: Final = lru_cache(maxsize=_CONTENTS)(_read_content)
+_decoded: Final = lru_cache(maxsize=1_000)(_read_content)
+"""Few are enough: queries of one statement are written one after the other."""
 
 
 def encoded(content: Content) -> bytes:
@@ -247,8 +246,7 @@ def encoded(content: Content) -> bytes:
     known = _encoded.get(content)
     if known is None:
         known = encode(content)
-        if len(known) <= _SHORT:
-            _encoded.keep(content, known)
+        _encoded.keep(content, known, len(known))
     return known
 
 

@@ -202,5 +202,5 @@ def test_results_do_not_depend_on_the_cache(monkeypatch: pytest.MonkeyPatch) -> 
     whole = known(*queries)
     monkeypatch.setattr(profiles, "_recent", Recent(2))
     assert known(*queries) == whole
-    monkeypatch.setattr(profiles, "_WIDE", -1)
+    monkeypatch.setattr(profiles, "_OF_COLUMN", 10**9)
     assert known(*queries) == whole
