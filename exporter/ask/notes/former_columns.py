@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked
-from exporter.ask.notes.columns import copies_of, drops_of, object_of, starts_of_copies
+from exporter.ask.notes.column_names import drops_of
+from exporter.ask.notes.columns import copies_of, object_of, starts_of_copies
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
