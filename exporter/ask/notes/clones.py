@@ -89,7 +89,7 @@ class _Gap(NamedTuple):
 def clones(asked: Asked) -> Iterator[str]:
     """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
     if asked.name in FOLLOWING:
-        made = list(asked.graph.select(_MADE))
+        made = made_by_clones(asked.graph)
         if made or any(statement.source for each in asked.containers.values() for statement in each.statements):
             steps = _Steps(asked)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
@@ -357,6 +357,11 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
 
 
+def made_by_clones(graph: Lookups) -> list[Solution]:
+    """What was made by CLONE or LIKE of a single object: ``made``, ``target``, ``source``, ``time``."""
+    return list(graph.select(_MADE))
+
+
 def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
     lineage = asked.lineage
@@ -421,7 +426,7 @@ class _Way(NamedTuple):
 def _brought(asked: Asked) -> Iterator[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
     inferred = _with_sources(_every_inferred(asked.graph), asked.containers)
-    rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
+    rows = [*clone_rows(asked.graph), *inferred, *made_by_clones(asked.graph)]
     names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
     names |= asked.match_names()
     ends = asked.times("at")

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from exporter.ask.notes import (
     changed_masks,
     changes_without_id,
+    clone_shares,
     clones,
     column_names,
     columns,
@@ -83,6 +84,7 @@ _NOTES: Final = (
     Note(enforced_masks.copies_perhaps_masked, only=("unmasked-copies",)),
     Note(grants.granted_on_all_objects, only=("end-up", "exposure")),
     Note(shares.views_in_shares, only=("exposure",)),
+    Note(clone_shares.clones_in_shares, only=("exposure",)),
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),
     Note(grants.replaced_grants, only=("exposure",)),
