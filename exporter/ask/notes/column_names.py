@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
@@ -81,6 +82,21 @@ def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
     )
     names = ((graph.text(former, "ah:columnName"), graph.text(new, "ah:columnName")) for former, new in columns)
     return {(former, new) for former, new in names if former and new}
+
+
+def spelled_alike(asked: Asked) -> Iterator[str]:
+    """A note on columns that are asked for together, since their names differ in letter case alone."""
+    graph, names, texts = asked.graph, asked.match_names("column_name"), list[str]()
+    for thing in sorted(asked.things) if names else ():
+        spellings = defaultdict[str, set[str]](set)
+        for column in graph.columns_of(thing, names):
+            spellings[graph.text(column, "ah:matchName") or ""].update(graph.objects(column, "ah:columnName"))
+        texts += [f"{' and '.join(sorted(one))} of {asked.label(thing)}" for one in spellings.values() if len(one) > 1]
+    if texts:
+        yield (
+            f"The answer has all that rows call so in any letter case: {first_of(texts, _SPELLINGS_SHOWN, '; ')}. Rows "
+            'have no quotes: these can be one column, or several (such as "c" and C).'
+        )
 
 
 _CASES: Final = """\

@@ -116,6 +116,7 @@ _NOTES: Final = (
     Note(column_names.renamed_columns, _OURS),
     Note(column_names.dropped_columns, _OURS),
     Note(former_columns.former_columns, _OURS, former_columns.OF_NAMES),
+    Note(column_names.spelled_alike),
     Note(column_names.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
     Note(incomplete.agents, only=("agent-reads",)),
     Note(within_agents.within_queries_of_agents, only=("agent-reads",)),
