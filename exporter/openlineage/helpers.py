@@ -105,8 +105,21 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
     for write in content.writes:
         if is_cut or (not write.columns and not clears):
             yield write.thing
-    yield from (change.thing for change in content.changes if change.source_key is not None)
+    yield from _copies(content)
     yield from cut_alters(content)
+
+
+def _copies(content: Content) -> Iterator[Thing]:
+    """The tables that the query makes by CLONE or LIKE: the row names the source as a property of the change, or as
+    read by a query that writes nothing into the new table (view, "CREATE TABLE … CLONE").
+    """
+    written = {write.thing.key for write in content.writes}
+    read = {access.thing.key for access in content.accesses if access.thing.kind in KINDS}
+    for change in content.changes:
+        thing = change.thing
+        is_made = change.operation in CREATES and thing.kind == "table" and thing.key not in written
+        if change.source_key is not None or (is_made and read - {thing.key}):
+            yield thing
 
 
 def cut_alters(content: Content) -> Iterator[Thing]:
@@ -123,6 +136,8 @@ def _hides_columns(change: Change) -> bool:
         return False
     given = read(change.properties)
     columns = given.compounds.get(COLUMNS, {})
+    if not columns and COLUMNS in text and TRUNCATED in text:  # the whole list was cut
+        return True
     told = [
         text for name, one in columns.items() for text in (name, *map(one.atom, ("objectName", "subOperationType")))
     ]

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote
 
 from exporter.ask.answers import Row
 from exporter.ask.questions import select
@@ -24,8 +23,6 @@ from exporter.model.facts import TEXTS
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
-from exporter.reconcile.declared import SNOWFLAKE
-from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -80,6 +77,19 @@ _COLUMNS: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?target ?target_column ?s
     ^ah:targetColumnVersion|ah:derivationPattern ?derivation .
   ?derivation ah:sourceObject ?source ; ah:sourceType ?kind ; ah:sourceColumn/ah:columnName ?source_column .
 }}"""
+_BEGUN: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?target ?column_name ?former_name WHERE {{
+  VALUES ?target {{ @objects@ }}
+  ?column ah:columnOf ?target ; ah:columnName ?column_name .
+  ?version prov:specializationOf ?column ; prov:wasGeneratedBy ?query .
+  OPTIONAL {{
+    ?column ah:renamedFrom ?former .
+    ?former ah:columnName ?former_name .
+    ?version prov:wasDerivedFrom/prov:specializationOf ?former .
+    FILTER NOT EXISTS {{ ?version ^ah:targetColumnVersion|ah:derivationPattern ?filled }}
+  }}
+  FILTER(BOUND(?former_name) || NOT EXISTS {{ ?version ah:priorColumnVersion ?before }})
+}}"""
+"""The columns that have nothing from before a query: they were added, or had the former name, if it renamed them."""
 _READ_COLUMNS: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?source ?column WHERE {{
   VALUES ?target {{ @objects@ }}
   ?version prov:specializationOf ?target ; prov:wasGeneratedBy ?query .
@@ -94,11 +104,6 @@ WHERE {{
   OPTIONAL {{ ?behind ah:viewColumn/ah:columnName ?view_column }}
   OPTIONAL {{ ?behind ah:sourceColumn/ah:columnName ?column }}
   OPTIONAL {{ ?behind ah:evidenceQueryId ?id }}
-}}"""
-_ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
-  ?account a ah:Account ; rdfs:label ?label .
-  OPTIONAL {{ ?account ah:accountLocator ?locator }}
-  OPTIONAL {{ ?export a ah:Export ; ah:account ?account }}
 }}"""
 _CUT: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?time ?source WHERE {{
   ?query ah:incomplete ?part ; prov:startedAtTime ?time .
@@ -283,12 +288,17 @@ class _FillReader:
         self._versions = dict[str, Version]()
         self._columns: dict[tuple[str, str], list[tuple[str, str, str, bool]]] = defaultdict(list)
         """(query, target) -> (target's column, source, its column, whether it is direct)."""
+        self._begun = dict[tuple[str, str, str], str]()
+        """(query, helper, column) -> the column whose data it has from before the query, empty for none."""
         self._helpers, self._read_objects = set[str](), set[str]()
 
     def add(self) -> None:
         self._read(self._objects)
         while waiting := self._helpers - self._read_objects:
             self._read(waiting)
+            for query, helper, column, former in self._observed.rows(_BEGUN, waiting):
+                place = str(query), str(helper), match_name(str(column))
+                self._begun[place] = self._begun.get(place) or match_name(former or "")
         for target in sorted(self._objects):
             for version in self._observed.fills.get(target, ()):
                 self._add_pairs(version)
@@ -376,13 +386,15 @@ class _FillReader:
     def _column_sources(
         self, source: str, column: str, version: str | None, visited: set[tuple[str, str, bool]], *, is_direct: bool
     ) -> Iterator[tuple[str, str, bool]]:
-        """What a column is made from, through helpers: direct if each step is."""
+        """What a column is made from, through helpers: direct if each step is. A column that was renamed is the same
+        one; one that was dropped and added again is another.
+        """
         if source not in self._helpers:
             yield source, column, is_direct
             return
         for earlier in self._chain(version):
             if (earlier, column, is_direct) in visited:
-                continue
+                return  # and so is what was before
             visited.add((earlier, column, is_direct))
             filling = self._versions[earlier]
             for target_column, before, before_column, direct in self._columns[filling.run.iri, source]:
@@ -390,6 +402,9 @@ class _FillReader:
                     read = filling.read.get(before)
                     both = is_direct and direct
                     yield from self._column_sources(before, before_column, read, visited, is_direct=both)
+            column = self._begun.get((filling.run.iri, source, column), column)
+            if not column:
+                return
 
     def _add_read_columns(self) -> None:
         by_query = defaultdict[str, list[Version]](list)
@@ -420,19 +435,3 @@ def _is_helper(name: str | None, helper: str | None) -> bool:
 def _is_routine(domain: str) -> bool:
     """Whether an object of the kind holds no data: a function, a procedure, a sequence."""
     return domain.upper().endswith(("FUNCTION", "PROCEDURE", "SEQUENCE"))
-
-
-def accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
-    """The place of each account in the graph, by the account's name and by its locator."""
-    names, locators = dict[str, str](), dict[str, str]()
-    rows = select(store, _ACCOUNTS, "the accounts").rows
-    base = next((f"{export.rsplit('/', 2)[0]}/" for *_, export in rows if export), SNOWFLAKE)
-    for account, _, locator, export in rows:
-        name = unquote(str(account)).removeprefix(SNOWFLAKE).removesuffix("/account")
-        # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
-        beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
-        place = base[:-1] if export else beside_base
-        names[spelled_if_any(name)] = place
-        if locator:
-            locators[locator.upper()] = place
-    return names, locators

@@ -28,13 +28,19 @@ from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
 from exporter.openlineage.naming import external_dataset
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
-from exporter.reconcile.observed import PROLOGUE, accounts
+from exporter.reconcile.observed import PROLOGUE
+from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
 _NEVER: Final = 1 << 62
 """A time that does not come."""
+_ACCOUNTS: Final = f"""{PROLOGUE}SELECT ?account ?label ?locator ?export WHERE {{
+  ?account a ah:Account ; rdfs:label ?label .
+  OPTIONAL {{ ?account ah:accountLocator ?locator }}
+  OPTIONAL {{ ?export a ah:Export ; ah:account ?account }}
+}}"""
 _LOCATIONS: Final = f"""{PROLOGUE}SELECT DISTINCT ?object ?url ?label ?domain WHERE {{
   ?object ah:locationUrl ?url .
   OPTIONAL {{ ?object rdfs:label ?label }}
@@ -93,7 +99,7 @@ class Resolver:
         self._lookups = Lookups(store)
         canonical = [dataset(namespace, "any", "--namespace").namespace for namespace in namespaces]
         self._namespaces = {namespace.rstrip("/").lower() for namespace in (*namespaces, *canonical)}
-        self._accounts, self._locators = accounts(store)
+        self._accounts, self._locators = _accounts(store)
         self.default_namespace = f"{SNOWFLAKE}{next(iter(self._accounts))}" if len(self._accounts) == 1 else ""
         """The namespace of what dbt runs in Snowflake: that of the only account of the graph, else empty."""
         self._locations = _locations(store)
@@ -332,3 +338,19 @@ def _holds(holder: NameHolder, time: int | None) -> bool:
     """Whether the object has the name at a time; now, if it is None."""
     until = parse_time(holder.until) if holder.until else None
     return until is None if time is None else since(holder) <= time and (until is None or time < until)
+
+
+def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
+    """The place of each account in the graph, by the account's name and by its locator."""
+    names, locators = dict[str, str](), dict[str, str]()
+    rows = select(store, _ACCOUNTS, "the accounts").rows
+    base = next((f"{export.rsplit('/', 2)[0]}/" for *_, export in rows if export), SNOWFLAKE)
+    for account, _, locator, export in rows:
+        name = unquote(str(account)).removeprefix(SNOWFLAKE).removesuffix("/account")
+        # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
+        beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
+        place = base[:-1] if export else beside_base
+        names[spelled_if_any(name)] = place
+        if locator:
+            locators[locator.upper()] = place
+    return names, locators

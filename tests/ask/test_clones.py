@@ -684,3 +684,24 @@ def test_what_a_clone_of_a_schema_brought_is_a_copy_that_was_read(tmp_path: Path
     graph = told_by({"cloned": rows}, tmp_path, "--reads", reads)
     copied_to = {row[0:2] + row[3:] for row in ask(graph, find("unmasked-copies"), {}).rows}
     assert copied_to == {("D.S.A", "C", "D2.S.A", "C")}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("columns", ["with columns", "without columns"])
+def test_a_clone_of_each_night_is_no_new_copy(columns: str, reads: str, tmp_path: Path) -> None:
+    """docs/questions.md: a copy is new if neither these columns, nor others with the same names, were copied before."""
+
+    def seen(what: Json) -> Json:
+        return what if columns == "with columns" else {key: one for key, one in what.items() if key != "columns"}
+
+    again = [cloned("D.S", "D2.S", 72, "REPLACE"), read(seen(X2)), read(seen(table("D2.S.OTHER", 55)))]
+    rows = [{"objects_modified": [seen(A)]}, {"objects_modified": [seen(OTHER)]}, CLONE, read(seen(X)), *again]
+    answer = ask(told_by({"nightly": rows}, tmp_path, "--reads", reads), find("changes"), {"since": "2026-01-01"})
+    column = "C" if columns == "with columns" else None
+    assert [(row[1], row[2], row[4]) for row in answer.rows if row[0] == "new copy"] == [
+        ("D2.S.A", column, "q3"),
+        ("D2.S.OTHER", column, "q5"),
+    ]
+    (inferred,) = [note for note in answer.notes if note.startswith("Inferred from names")]
+    assert "at 2026-01-01T00:03:00Z" in inferred
+    assert "D2.S.A from D.S.A at 2026-01-01T00:05:00Z" not in inferred

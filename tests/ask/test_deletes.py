@@ -110,6 +110,10 @@ STORIES: Final[dict[str, list[Json]]] = {
     **GOES_ON,
     "two targets": [{"objects_modified": [A]}, wrote(on_c(A), A, Q), filled(A, Z)],
     "made anew": [{"objects_modified": [A]}, {**wrote(on_c(A), A), **changed(A, "REPLACE")}, filled(A, Z)],
+    "anew, other id": [
+        {"objects_modified": [A]},
+        {**wrote(on_c(A), {**A, "objectId": 11}), **changed({**A, "objectId": 11}, "REPLACE")},
+    ],
     "first": [deleted(A, on_c(A), told=False), filled(A, Z)],
     **{
         kind: [{"objects_modified": [A]}, {**wrote(on_c(A), A), "line": {"query_type": kind}}, filled(A, Z)]
@@ -248,6 +252,20 @@ def test_what_a_table_got_from_itself_is_missing_where_it_was_no_delete(
         assert is_missing(story, question, **given), (question, given)
         for other in ("own, bare, told", "own, columns, untold", "untold, columns"):
             assert not is_missing(other, question, **given), (question, given, other)
+
+
+@pytest.mark.parametrize("story", ["INSERT", "anew, other id", "own, bare, told"])
+def test_advice_to_ask_end_up_says_what_that_cannot_have(story: str, told: Callable[[str], Path]) -> None:
+    """What is asked for is no place where its own data ended up, also if another column of it has the data."""
+
+    def notes(question: str, column: str) -> str:
+        given = {"object_name": "D.S.A", "column_name": column}
+        return " ".join(ask(load(told(story)), find(question), given).notes)
+
+    is_told = not story.startswith("own")
+    assert ("(query q2) may be in any column of it" in notes("column-copies", "C")) == is_told
+    assert ("query q2. The data may be in any other column of it since" in notes("end-up", "C")) == is_told
+    assert "any other column" not in notes("end-up", "K"), "no query read it"
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------

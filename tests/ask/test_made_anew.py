@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.notes.lost_protection import LOST
-from exporter.ask.notes.made_anew import MADE_ANEW
+from exporter.ask.notes.made_anew import MADE_ANEW, PERHAPS_ANEW
 from tests.ask import stories
 from tests.ask.test_clones import place
 from tests.ask.test_lost_masks import OFF_TAG, ON_TAG, PII, TAG, UNSET_MASK, UNTAG
@@ -113,6 +113,36 @@ def test_it_is_told_of_the_time_that_is_asked_for(whole: Store) -> None:
     assert not note("policy-coverage", "twice", whole, at=at(3.5))
     assert not note("changes", "replaced", whole, since=at(4.5))
     assert not note("changes", "replaced", whole, since=at(0), until=at(3.5))
+
+
+# --- a CREATE that is no REPLACE --------------------------------------------------------------------------------------
+
+CREATED, CREATED_WITH_ID = changed(A, "CREATE"), changed(OF_ID, "CREATE")
+AGAIN: Final[dict[str, tuple[list[Json], str]]] = {
+    "without-id": ([MASKED, CREATED, read(A)], f"D.S.A at {at(2)} ({MASK})"),
+    "with-its-id": ([changed(OF_ID, columns=SET_MASK), CREATED_WITH_ID, read(OF_ID)], f"D.S.A at {at(2)} ({MASK})"),
+    "only-enforced": ([read(A, masked=True), CREATED, read(A)], f"D.S.A at {at(2)} ({MASK})"),
+    "dropped-before": ([MASKED, changed(A, "DROP"), CREATED, read(A)], ""),
+    "replaced": ([MASKED, ANEW, read(A)], ""),
+    "created-first": ([CREATED, MASKED, read(A)], ""),
+    "set-again": ([MASKED, CREATED, MASKED, read(A)], ""),
+}
+
+
+@pytest.mark.parametrize("story", AGAIN)
+def test_what_a_create_of_what_was_there_ended_may_hold_still(story: str, tmp_path: Path) -> None:
+    """It can be a CREATE IF NOT EXISTS, which does nothing: no property of its row says so (view)."""
+    rows, said = AGAIN[story]
+    graph = stories.told({story: rows}, tmp_path)
+    for question, given in (
+        ("changes", {"since": at(0)}), ("policy-coverage", {}), ("unmasked-reads", {}), ("unmasked-copies", {}),
+        ("unmasked-reads", {"object_name": "D.S.A"}),
+    ):  # fmt: skip
+        (told, *_) = *(one for one in asked(question, graph, **given).notes if one.startswith(PERHAPS_ANEW)), ""
+        assert said in told, question
+        assert bool(told) == bool(said), question
+        if said:
+            assert not any(one.startswith(MADE_ANEW) for one in asked(question, graph, **given).notes), question
 
 
 # --- masks by tags ----------------------------------------------------------------------------------------------------

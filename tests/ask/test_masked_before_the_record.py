@@ -144,11 +144,29 @@ ANOTHER_SET: Final[Mapping[str, tuple[Sequence[Json], bool]]] = {
 }
 """Whether another mask may have taken the place of the older one."""
 
+RENAMED: Final = changed(POLICY, objectName={"value": "D.S.MASK2"})
+NEW_NAME: Final = {**MASK, "policyName": "D.S.MASK2"}
+UNDER_NEW_NAME: Final[Json] = {
+    **read(T, "EVE"),
+    "policies_referenced": [{**T, "columns": [{"columnName": "C", "policies": [NEW_NAME]}]}],
+}
+BOTH_NAMES: Final[Mapping[str, Sequence[Json]]] = {
+    "policy-renamed": ended(RENAMED, UNDER_NEW_NAME),
+    "set-policy-renamed": [changed(T, columns=SET_MASK), *ended(RENAMED, UNDER_NEW_NAME)],
+    "tag-renamed": [
+        changed(T, columns={"C": of_tag("ADD")}), changed(TAG, objectName={"value": "D.S.PII2"}),
+        changed(T, columns={"C": of_tag("DROP", "PII2")}),
+    ],
+}  # fmt: skip
+"""One policy or tag under two names."""
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     told: dict[str, Any] = {**STORIES, **ENDED_BY_NAME, **ANOTHER_SET}
-    return stories.told({name: rows for name, (rows, _) in told.items()}, tmp_path_factory.mktemp("masked"))
+    return stories.told(
+        {name: rows for name, (rows, _) in told.items()} | {**BOTH_NAMES}, tmp_path_factory.mktemp("masked")
+    )
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -224,3 +242,27 @@ def test_the_former_copy_had_its_mask_when_a_statement_read_it(reads: str, tmp_p
     ]  # fmt: skip
     graph = stories.told({"one": rows}, tmp_path, "--reads", reads)
     assert not asked("unmasked-copies", graph).rows
+
+
+@pytest.mark.parametrize("story", ["policy-renamed", "set-policy-renamed"])
+@pytest.mark.parametrize("question", ["masking-policies", "policy-access", "unmasked-copies"])
+def test_a_policy_that_was_renamed_is_told_to_be_one(question: str, story: str, whole: Store) -> None:
+    """Rows have the names of their time (view, policies_referenced)."""
+    answer = asked(question, stories.of(story, whole))
+    assert {row[answer.columns.index("policy_name")] for row in answer.rows} == {"D.S.MASK", "D.S.MASK2"}
+    renamed = 6 + (story == "set-policy-renamed") - 1
+    called = f"D.S.MASK (object_id=900) is called D.S.MASK2 since {at(renamed)}"
+    assert f"Rows have the names of their time. {called}." in answer.notes
+
+
+def test_a_tag_that_was_renamed_is_told_to_be_one(whole: Store) -> None:
+    answer = asked("tag-history", stories.of("tag-renamed", whole), object_name="D.S.T", column_name="C")
+    assert [row[5] for row in answer.rows] == ["D.S.PII", "D.S.PII2"]
+    assert any(f"D.S.PII (object_id=80) is called D.S.PII2 since {at(2)}." in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("question", ["masking-policies", "policy-access", "unmasked-copies"])
+def test_nothing_is_told_of_a_policy_that_keeps_its_name(question: str, whole: Store) -> None:
+    answer = asked(question, stories.of("nothing", whole))
+    assert answer.rows
+    assert not any("names of their time" in note for note in answer.notes)

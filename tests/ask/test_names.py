@@ -473,3 +473,15 @@ def test_a_rename_and_drop_without_an_id_are_told(whole: Store) -> None:
         assert gone in of_rows_without_ids("lineage-as-of", whole, object_name=name, at=at(9))
     for question in ("changes", "unused-objects"):
         assert gone[:-10] in of_rows_without_ids(question, whole, since=at(4))
+
+
+@pytest.mark.parametrize("question", ["column-copies", "column-readers", "end-up", "root-cause", "unmasked-reads"])
+def test_columns_that_differ_in_letter_case_alone_are_told_to_be_asked_for_together(
+    question: str, tmp_path: Path
+) -> None:
+    both, one = thing("X", 61, columns=("C", "c", "d")), thing("Y", 62, columns=("C", "d"))
+    graph = stories.told({"both": [copied(both, A), read(both), copied(one, A), read(one)]}, tmp_path)
+    for name, is_told in (("X", True), ("Y", False)):
+        notes = asked(question, graph, object_name=f"D.S.{name}", column_name="c").notes
+        assert any(f"C and c of D.S.{name}. Rows have no quotes" in note for note in notes) == is_told
+        assert is_told or not any("letter case" in note for note in notes)

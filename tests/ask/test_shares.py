@@ -14,6 +14,8 @@ from tests.ask.test_names import asked, at, changed, copied, read, thing
 from tests.ask.test_revokes import granted, opened, revoked, share, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -243,6 +245,54 @@ def test_a_shared_table_of_a_clone_is_told(story: str, name: str, whole: Store) 
     read_later = asked("end-up", stories.of("clone-read", whole), object_name=name)
     assert {"D.S2.B", "OUT"} <= {row[0] for row in read_later.rows}
     assert told not in "\n".join(read_later.notes)
+
+
+ON_ALL: Final[Json] = {
+    "SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_SCOPE": "D.S2", "SECURABLE_OBJECT_SCOPE_DOMAIN": "SCHEMA",
+}  # fmt: skip
+AGAIN_CLONED: Final = changed(
+    {"objectDomain": "Schema", "objectId": 61, "objectName": "D.S3"}, "CREATE",
+    cloneSourceName={"value": "D.S2"}, cloneSourceDomain={"value": "Schema"},
+)  # fmt: skip
+TABLE_CLONED: Final = changed(
+    thing("X", 9), "CREATE", cloneSourceName={"value": "D.S.B"}, cloneSourceDomain={"value": "TABLE"}
+)
+FROM_B: Final = "{0} was granted to a share ({0} is from D.S.B)"
+OF_CLONES: Final[dict[str, tuple[list[Json], str]]] = {
+    **{name: (story, FROM_B.format("D.S2.B")) for name, story in CLONED.items()},
+    "of-clone-of-clone": (
+        [copied(T, B), CLONE, AGAIN_CLONED, granted(share(), table(63, "D.S3.B"))],
+        "D.S3.B was granted to a share (D.S3.B is from D.S2.B)",
+    ),
+    "of-table": ([copied(T, B), TABLE_CLONED, granted(share(), table(9, "D.S.X"))], FROM_B.format("D.S.X")),
+    "with-all": (
+        [copied(T, B), CLONE, granted(share(), ON_ALL)],
+        "SELECT ON ALL TABLE in D.S2 was granted to a share (D.S2.B is from D.S.B)",
+    ),
+    "with-all-named": (
+        [copied(T, B), CLONE, granted(share(), ON_ALL), read({**thing("B", 53), "objectName": "D.S2.B"})],
+        FROM_B.format("D.S2.B"),
+    ),
+    "view-over-it": (
+        [
+            copied(T, B), CLONE, through(SV, {**thing("B", 53), "objectName": "D.S2.B"}), GRANT,
+        ],
+        "D.S.SV, a view over D.S2.B, was granted to a share (D.S2.B is from D.S.B)",
+    ),
+    "with-all-before": ([copied(T, B), granted(share(), ON_ALL), CLONE], ""),
+    "of-source": ([copied(T, B), granted(share(), table(2, "D.S.B")), CLONE], ""),
+    "of-other": ([copied(T, B), CLONE, granted(share(), table(54, "D.S2.T"))], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", OF_CLONES)
+def test_exposure_tells_of_the_shares_of_clones(story: str, tmp_path: Path) -> None:
+    """A clone has the data of its source (view, "Write operation notes"), and is granted by rows of its own."""
+    rows, said = OF_CLONES[story]
+    notes = asked("exposure", stories.told({story: rows}, tmp_path), object_name="D.S.B").notes
+    told = next((one for one in notes if one.startswith("Came with a CLONE of what is asked for: ")), "")
+    assert said in told
+    assert bool(told) == bool(said)
 
 
 def test_reads_in_accounts_with_rows_are_on_record(whole: Store) -> None:

@@ -506,6 +506,21 @@ def test_a_fill_that_is_cut_on_a_later_day_keeps_what_was_there(tmp_path: Path) 
     assert edges(found["q003"]) >= BRIDGED | {(name, "A", loads.TARGETS[0], "A")}
 
 
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_a_helper_made_by_clone_is_shown(*, is_filled: bool, tmp_path: Path) -> None:
+    """Its row lists the table that was cloned as read, and no write into the clone; a LIKE's looks the same."""
+    name = loads.HELPERS[0]
+    create, insert, read, drop = night(name)
+    create.reads = loads.SOURCES[1:2]
+    found = runs(of_night(tmp_path, [], [create, *([insert] if is_filled else []), read, drop]))
+    reader = found["q002" if is_filled else "q001"]
+    if is_filled:
+        assert (inputs(found["q001"]), outputs(found["q001"])) == ({loads.SOURCES[0]}, {name})
+    assert (inputs(found["q000"]), outputs(found["q000"])) == ({loads.SOURCES[1]}, {name})
+    assert inputs(reader) == {name}
+    assert edges(reader) >= {(name, "A", loads.TARGETS[0], "A")}
+
+
 IN_CODE: Final = {"subOperationType": "ALTER", "objectId": {"value": 9}}
 RENAMES: Final[dict[str, Any]] = {
     "value": {"columns": {"A": {"objectName": {"value": "X"}, **IN_CODE}}},
@@ -515,9 +530,11 @@ RENAMES: Final[dict[str, Any]] = {
     "cut name": {"columns": {"A": {"objectName": "TRUNCATED", **IN_CODE}}},
     "cut array": {"columns": [{"objectName": "A", "newName": "TRUNCATED", **IN_CODE}]},
     "cut": "TRUNCATED",
+    "cut columns": {"columns": "TRUNCATED"},
+    "cut list": {"columns": ["TRUNCATED"]},
     "not understood": {"columns": {"A": {"objectName": {"value": "X"}, **IN_CODE}}, "swapTargetName": [7]},
 }
-"""The forms in which rows give ALTER TABLE … RENAME COLUMN A TO X; of the last four nobody knows what they did."""
+"""The forms in which rows give ALTER TABLE … RENAME COLUMN A TO X; of the last six nobody knows what they did."""
 
 
 @pytest.mark.parametrize(("form", "has_ids"), [*((form, True) for form in RENAMES), ("value", False), ("cut", False)])

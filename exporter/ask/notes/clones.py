@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
 from exporter.ask.lookups import EARLY, MOMENT, Lookups, NameHolder, Solution, in_utc, iris
-from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, Asked
 from exporter.ask.parameters import as_text
 from exporter.input.properties import is_of_source, read
 from exporter.model.identifiers import match_name
@@ -27,7 +27,7 @@ _SHOWN: Final = 5
 OF_SETTINGS: Final = ("policy-coverage", "exposure", "tag-reach", "unmasked-copies", "unmasked-reads")
 """Questions about tags, policies and grants: a clone can have them without a row that sets them."""
 _OF_STEPS: Final = (
-    *("changes", "column-lineage", "writers"),
+    *(CHANGES, "column-lineage", "writers"),
     *("page-near", "page-query-derivations", "page-query-writes", "page-writes"),
 )
 """Questions that show single steps, or who made them."""
@@ -89,7 +89,7 @@ class _Gap(NamedTuple):
 def clones(asked: Asked) -> Iterator[str]:
     """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
     if asked.name in FOLLOWING:
-        made = list(asked.graph.select(_MADE))
+        made = made_by_clones(asked.graph)
         if made or any(statement.source for each in asked.containers.values() for statement in each.statements):
             steps = _Steps(asked)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
@@ -268,9 +268,12 @@ def _shown(asked: Asked) -> Iterator[Solution]:
         nodes = (node for ident in queries for node in graph.with_text("ah:queryId", ident))
         made = {state for node in nodes for state in graph.subjects("prov:wasGeneratedBy", node)}
     names = {match_name(cell) for row in islice(asked.answer.rows, MOST) for cell in row if cell}
+    rows = list(islice(asked.answer.dicts(), MOST)) if asked.name == CHANGES else []
+    new = {(match_name(row["object_name"] or ""), row["query_start_time"]) for row in rows}
     for step in _every_inferred(graph, made):
         is_named = made is not None or match_name(step["target"]) in names
-        if is_named and asked.has(datetime.fromisoformat(step["time"])):
+        is_new = asked.name != CHANGES or (match_name(step["target"]), step["time"]) in new
+        if is_named and is_new and asked.has(datetime.fromisoformat(step["time"])):
             yield step
 
 
@@ -357,6 +360,11 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
 # --- what was made by CLONE or LIKE of a single object, and what is set on clones -------------------------------------
 
 
+def made_by_clones(graph: Lookups) -> list[Solution]:
+    """What was made by CLONE or LIKE of a single object: ``made``, ``target``, ``source``, ``time``."""
+    return list(graph.select(_MADE))
+
+
 def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
     """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
     lineage = asked.lineage
@@ -421,7 +429,7 @@ class _Way(NamedTuple):
 def _brought(asked: Asked) -> Iterator[str]:
     """A note that no row records what is set on a clone from the beginning, for the clones that are asked for."""
     inferred = _with_sources(_every_inferred(asked.graph), asked.containers)
-    rows = [*clone_rows(asked.graph), *inferred, *asked.graph.select(_MADE)]
+    rows = [*clone_rows(asked.graph), *inferred, *made_by_clones(asked.graph)]
     names = {match_name(holder.name) for thing in asked.things for holder in asked.graph.names_of(thing)}
     names |= asked.match_names()
     ends = asked.times("at")

@@ -1,14 +1,11 @@
-"""Notes on columns: which rows give by names alone, and of whose data they often do not say where it came from.
-
-Columns have no ids: what rows say of one counts under the name, and spelling, that they give. Of queries that read one
-object and wrote another, some rows give no source of any column, or none behind the columns of a view over shared data.
+"""Notes on sources of columns: of queries that read one object and wrote another, some rows give no source of any
+column, or none behind the columns of a view over shared data.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -16,114 +13,8 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import LATE, Lookups, in_utc
 from exporter.ask.notes.asked import Asked, queries_in_words
 from exporter.ask.notes.mask_periods import columns_with_masks
-from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
-
-# --- names of columns -------------------------------------------------------------------------------------------------
-
-_SPELLINGS_SHOWN: Final = 5
-_COUNTED_BY_NAME: Final = {
-    "column-copies": "copies count",
-    "column-readers": "reads count",
-    "end-up": "copies and reads count",
-    "root-cause": "writes count",
-    "tag-history": "tags count",
-    "unmasked-reads": "reads count",
-}
-"""Question about a column that is asked for by its name -> what counts under the name that the column had then."""
-
-
-def renamed_columns(asked: Asked) -> Iterator[str]:
-    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
-    have to be asked for, too. It may have been renamed several times.
-    """
-    counted, asked_names = _COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
-    for thing in sorted(asked.things) if counted and asked_names else ():
-        renames = sorted(_renames(asked.graph, thing))
-        names = set(asked_names)
-        for _ in renames:  # as many steps as a chain of them can have
-            names.update(match_name(new) for former, new in renames if match_name(former) in names)
-            if asked.name != "tag-history":  # it has the tags of former names
-                names.update(match_name(former) for former, new in renames if match_name(new) in names)
-        for former, new in renames:
-            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
-            if others and {match_name(former), match_name(new)} <= names:
-                yield (
-                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
-                    f"Ask for {' and '.join(others)}, too."
-                )
-
-
-def dropped_columns(asked: Asked) -> Iterator[str]:
-    """A note on each drop of the column that is asked for, if the answer can have something from before it; for an
-    empty answer of one time, if there was something before that.
-    """
-    names, times = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME else set(), asked.values("at")
-    for thing in sorted(asked.things) if names and bool(times) != bool(asked.answer.rows) else ():
-        for column, time in sorted(_drops(asked.graph, thing)):
-            is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)
-            if is_within and match_name(column) in names:
-                of_column = "what it held before is not in the answer" if times else (
-                    "what the answer has from before that is of the column that is gone"
-                )  # fmt: skip
-                yield f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: {of_column}."
-
-
-def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:
-    """The columns of an object that were dropped, each with the time."""
-    for column in graph.subjects("ah:columnOf", thing):
-        yield from ((graph.text(column, "ah:columnName") or "", time) for time in drops_of(graph, column))
-
-
-def drops_of(graph: Lookups, column: str) -> Iterator[datetime]:
-    """When a column was dropped."""
-    for setting in graph.subjects("ah:onColumn", column):
-        if "columns" in graph.objects(setting, "ah:property") and "DROP" in graph.objects(setting, "ah:subOperation"):
-            for change in graph.subjects("ah:hasSetting", setting):
-                yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
-
-
-def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
-    """The former and the new name of the renamed columns of an object."""
-    columns = (
-        (former, new) for new in graph.subjects("ah:columnOf", thing) for former in graph.objects(new, "ah:renamedFrom")
-    )
-    names = ((graph.text(former, "ah:columnName"), graph.text(new, "ah:columnName")) for former, new in columns)
-    return {(former, new) for former, new in names if former and new}
-
-
-_CASES: Final = """\
-SELECT DISTINCT ?object ?label ?spelled ?other WHERE {
-  { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:TagSetting } }
-  UNION { SELECT DISTINCT ?column WHERE { ?setting ah:onColumn ?column ; a ah:PolicySetting } }
-  ?column ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?spelled .
-  ?same ah:columnOf ?object ; ah:matchName ?match_name ; ah:columnName ?other .
-  FILTER(?same != ?column)
-  OPTIONAL { ?object rdfs:label ?label }
-}
-"""
-"""Columns with tags or policies that rows also give in another letter case."""
-
-
-def letter_cases(asked: Asked) -> Iterator[str]:
-    """Tags and policies count for the spelling of a column with which rows set them."""
-    name_of: dict[tuple[str, ...], str] = {}
-    for row in asked.graph.select(_CASES):
-        thing, name = row["object"], row["label"] or row["object"]
-        if asked.is_about(thing):
-            key = (thing, *sorted((row["spelled"], row["other"])))
-            name_of[key] = min(name, name_of.get(key, name))
-    texts = [f"{one} and {other} of {name}" for (_, one, other), name in sorted(name_of.items())]
-    if texts:
-        yield (
-            f"Rows give columns in several letter cases: {first_of(texts, _SPELLINGS_SHOWN)}. A tag or policy counts "
-            "for the spelling with which it was set or unset, and not for the other, though it may be the same column: "
-            "the answer may lack rows, and have some that do not hold."
-        )
-
-
-# --- sources of columns -----------------------------------------------------------------------------------------------
 
 _SHOWN: Final = 3
 _COLUMN_LINEAGE, _TAG_REACH, _UNMASKED_COPIES = "column-lineage", "tag-reach", "unmasked-copies"
@@ -134,6 +25,9 @@ _SET_ON: Final = {
     _TAG_REACH: {"ah:TagSetting": "ah:settingOn"},
     _UNMASKED_COPIES: {"ah:PolicySetting": "ah:settingOn", "ah:PolicyEnforcement": "ah:protectedObject"},
 }
+_INTO_ITSELF: Final = (
+    " What is asked for is in no answer of its own end-up: what it got from itself ({}) may be in any column of it."
+)
 NOT_BY_COLUMN: Final = "do not say which column came from which"
 """The part of a note that says that an answer may lack what rows do not give by column."""
 _NO_PLACES_OF_DATA: Final = ("Function", "Procedure", "Sequence")
@@ -147,19 +41,49 @@ def without_column_sources(asked: Asked) -> Iterator[str]:
     """For answers that follow columns: queries that wrote on the way of the data, and whose rows do not say which
     column came from which, as where they give no columns of what was written, or of what was read.
     """
-    untold = _untold_up(asked) if asked.name in _UP_BY_COLUMN else _untold_down(asked)
+    is_down = asked.name not in _UP_BY_COLUMN
     things = {object_of(asked.graph, thing) for thing in asked.asked_objects} or _set_things(asked)
-    found: dict[str, bool] = {}
-    for made, thing in untold:
+    found, own = dict[str, bool](), set[str]()
+    for made, thing in _untold_down(asked) if is_down else _untold_up(asked):
         for query in asked.graph.objects(made, "prov:wasGeneratedBy"):
             if asked.has_activity(query) or (asked.name == _UNMASKED_COPIES and _is_by_then(asked, query)):
                 found[query] = found.get(query, False) or thing not in things
+                if is_down and thing in things and _is_into_itself(asked.graph, made, thing, query):
+                    own.add(query)
     if found:
+        into_itself = _INTO_ITSELF.format(queries_in_words(asked.graph, own)) if own else ""
         yield (
             f"Rows of queries that {_did(asked, is_further=any(found.values()))} {NOT_BY_COLUMN}: "
             f"{queries_in_words(asked.graph, found)}. The answer cannot have these; end-up and lineage-as-of follow "
-            "whole objects."
+            f"whole objects.{into_itself}"
         )
+
+
+def into_itself(asked: Asked) -> Iterator[str]:
+    """For an ``end-up`` of a column: what its table got from itself, which the answer does not have."""
+    things = {object_of(asked.graph, thing) for thing in asked.asked_objects}
+    own = {
+        query
+        for made, thing in (_untold_down(asked) if asked.values("column_name") else ())
+        for query in asked.graph.objects(made, "prov:wasGeneratedBy")
+        if thing in things and asked.has_activity(query) and _is_into_itself(asked.graph, made, thing, query)
+    }
+    if own:
+        yield (
+            f"Rows of queries that read what is asked for and wrote it {NOT_BY_COLUMN}: "
+            f"{queries_in_words(asked.graph, own)}. The data may be in any other column of it since: the answer has "
+            "what was written from these, and not these."
+        )
+
+
+def _is_into_itself(graph: Lookups, made: str, thing: str, query: str) -> bool:
+    """Whether a query wrote the object that it read, or made it anew under its name."""
+    time = graph.text(query, "prov:startedAtTime") or ""
+    name = match_name(graph.name_at(thing, time))
+    return any(
+        written == thing or match_name(graph.name_at(written, time)) == name
+        for written in graph.objects(made, "prov:specializationOf")
+    )
 
 
 def _did(asked: Asked, *, is_further: bool) -> str:

@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, Lookups, NameHolder, in_utc
-from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked
-from exporter.ask.notes.columns import copies_of, drops_of, object_of, starts_of_copies
+from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked, looked_at
+from exporter.ask.notes.column_names import drops_of
+from exporter.ask.notes.columns import copies_of, object_of, starts_of_copies
 from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
@@ -66,7 +67,8 @@ def former_columns(asked: Asked) -> Iterator[str]:
     if asked.name == TAG_REACH and not asked.values("at"):
         return  # it has present names
     shown, held = _names_in_answer(asked), defaultdict[str, set[str]](set)
-    for version in islice(_versions(asked, shown), _LOOKED_AT):
+    versions, more = looked_at(_versions(asked, shown), _LOOKED_AT, "columns that have another name since")
+    for version in versions:
         for column in asked.graph.objects(version, "prov:specializationOf"):
             held[column].add(version)
     for column in _asked_columns(asked):
@@ -81,7 +83,9 @@ def former_columns(asked: Asked) -> Iterator[str]:
     }
     if found:
         texts = list(dict.fromkeys(text for _, text in sorted(found)))
-        yield f"The answer {FORMER_COLUMNS}: {first_of(texts, _SHOWN, '; ')}."
+        yield f"The answer {FORMER_COLUMNS}: {first_of(texts, _SHOWN, '; ')}.{more and f' {more}'}"
+    elif more:
+        yield more
 
 
 def _names_in_answer(asked: Asked) -> _Shown:

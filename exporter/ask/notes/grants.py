@@ -39,11 +39,16 @@ SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
 """
 
 
+def on_all(graph: Lookups) -> list[Solution]:
+    """The grants on all objects of a kind in a schema or database, which is ``label``."""
+    return list(graph.select(_ON_ALL))
+
+
 def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, Solution]]:
     """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
     ``things``: gives the objects; called only if there is such a grant.
     """
-    rows = list(graph.select(_ON_ALL))
+    rows = on_all(graph)
     for thing in things() if rows else ():
         names = [] if graph.is_of_other(thing) else [holder.name for holder in graph.names_of(thing)]
         for row in rows:

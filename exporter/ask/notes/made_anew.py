@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, in_utc
-from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.lost_protection import things_with
 from exporter.ask.notes.mask_periods import WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
 from exporter.model.effects import CREATES
@@ -34,49 +34,74 @@ _KINDS: Final = {
 }
 _ENFORCED_KINDS: Final = {_MASKS: "MASKING_POLICY", "rowAccessPolicies": "ROW_ACCESS_POLICY"}
 """Policies that rows of queries name."""
-_OF: Final[Mapping[str, tuple[str, ...]]] = {"tag-history": (_TAGS,), _UNMASKED_COPIES: (_MASKS, _TAGS)}
-"""Questions about some of them alone; of tags, ``unmasked-copies`` is about those that mask."""
+_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "tag-history": (_TAGS,),
+    _UNMASKED_COPIES: (_MASKS, _TAGS),
+    UNMASKED_READS: (_MASKS, _TAGS),
+}
+"""Questions about some of them alone; of tags, those about reads in clear are about those that mask."""
 OF_SETTINGS: Final = ("changes", "page-settings", "policy-coverage", *_OF)
 MADE_ANEW: Final = "What is made anew under its own id or name (as by CREATE OR REPLACE) loses what was set on it."
-"""The beginning of the note."""
+PERHAPS_ANEW: Final = "A CREATE of a table or view that was there can be one IF NOT EXISTS, which ends nothing."
+"""The beginnings of the notes."""
+_COPIES: Final = " Copies from before are not in the answer if they were read since: column-copies has them."
 _SHOWN: Final = 3
 _LOOKED_AT: Final = 10_000
 _Held = dict[str, dict[str, list[Held]]]
 """Tag or policy -> name of a column, or :data:`WHOLE` -> when it was set there."""
-_Creation = tuple[datetime, datetime]
-"""When a statement that made an object started, and when it had ended."""
+
+
+class _Creation(NamedTuple):
+    """A statement that made an object: when it started, when it had ended, and whether it was a REPLACE."""
+
+    start: datetime
+    end: datetime
+    is_replace: bool
 
 
 class _Lost(NamedTuple):
-    """``on``: the name of a column, or :data:`WHOLE`; ``made``: when its object was made anew."""
+    """``on``: the name of a column, or :data:`WHOLE`; ``made``: when its object was made anew; ``is_sure``: not by
+    a CREATE of what was there, as far as rows tell, which can be one IF NOT EXISTS.
+    """
 
     kind: str
     element: str
     on: str
     made: datetime
+    is_sure: bool
 
 
 def made_anew(asked: Asked) -> Iterator[str]:
     """What objects had when they were made anew, and of which no row shows in the time that is asked for that they have
     it again.
     """
-    graph, columns, found = asked.graph, asked.match_names("column_name"), list[tuple[datetime, str]]()
-    masking = _Masking(graph)
+    sure, perhaps = (sorted(texts, reverse=True) for texts in _found(asked))
+    told = _COPIES if asked.name == _UNMASKED_COPIES else ""
+    if sure and asked.name != UNMASKED_READS:  # it says AFTER
+        yield f"{MADE_ANEW} No row sets it since: {first_of([text for _, text in sure], _SHOWN)}.{told}"
+    if perhaps:
+        yield (
+            f"{PERHAPS_ANEW} The answer has as ended what was set before, and no row sets it since: "
+            f"{first_of([text for _, text in perhaps], _SHOWN)}.{told}"
+        )
+
+
+def _found(asked: Asked) -> tuple[list[tuple[datetime, str]], list[tuple[datetime, str]]]:
+    """What was surely lost, and what was perhaps, each with the time."""
+    graph, columns = asked.graph, asked.match_names("column_name")
+    sure, perhaps, masking = list[tuple[datetime, str]](), list[tuple[datetime, str]](), _Masking(graph)
     for thing in sorted(_things(asked)):
         lost = [one for one in _lost(asked, thing, masking) if not columns or one.on in {*columns, WHOLE}]
-        for made in sorted({one.made for one in lost}):
+        for made, is_sure in sorted({(one.made, one.is_sure) for one in lost}):
             what = [
                 f"{_KINDS[one.kind]} {graph.label(one.element)}{'' if one.on == WHOLE else f' on {one.on}'}"
                 for one in lost
                 if one.made == made
             ]
             time = made.isoformat().replace("+00:00", "Z")
-            found.append((made, f"{graph.name_at(thing, time)} at {time} ({first_of(what, _SHOWN)})"))
-    if found:
-        latest = [text for _, text in sorted(found, reverse=True)]
-        copies = " Copies from before are not in the answer if they were read since: column-copies has them."
-        told = copies if asked.name == _UNMASKED_COPIES else ""
-        yield f"{MADE_ANEW} No row sets it since: {first_of(latest, _SHOWN)}.{told}"
+            text = f"{graph.name_at(thing, time)} at {time} ({first_of(what, _SHOWN)})"
+            (sure if is_sure else perhaps).append((made, text))
+    return sure, perhaps
 
 
 def _things(asked: Asked) -> set[str]:
@@ -94,9 +119,11 @@ def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
     ends = [time for time in times or [asked.until or LATE] if not graph.was_dropped(thing, time)]
     first = min((in_utc(holder.since) for holder in graph.names_of(thing)), default=LATE)
     every = _creations(graph, thing) if ends else []
-    creations = [one for one in every if first < one[0] < max(ends)]
+    creations = [one for one in every if first < one.start < max(ends)]
     if asked.name == CHANGES:
-        creations = [one for one in creations if asked.has(one[0])]
+        creations = [one for one in creations if asked.has(one.start)]
+    if asked.name == UNMASKED_READS:
+        creations = [one for one in creations if not one.is_replace]
     dropped = cache(lambda start: graph.dropped_at(thing, start - MOMENT))
     for kind in _OF.get(asked.name, _KINDS) if creations else ():
         own, others = _held(asked, thing, kind, every, masking)
@@ -108,12 +135,12 @@ def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
             for column, periods in sorted(by_column.items()):
                 again = [by_column] if others is None else others
                 since = [held.since for one in again for held in one.get(column, ())]
-                for start, end in creations:
+                for start, end, is_replace in creations:
                     is_lost = any(_is_ended(held, start, end, dropped) for held in periods)
                     if is_lost and any(
                         start < time and not any(start <= one < time for one in since) for time in there
                     ):
-                        yield _Lost(kind, element, column, start)
+                        yield _Lost(kind, element, column, start, is_replace or dropped(start) is not None)
 
 
 def _held(
@@ -122,7 +149,7 @@ def _held(
     """When an object had tags, or policies of a kind; and all that takes the place of one that was lost. None: that is
     only the same again, as of a tag.
     """
-    graph, is_of_masks = asked.graph, kind == _MASKS or asked.name == _UNMASKED_COPIES
+    graph, is_of_masks = asked.graph, kind == _MASKS or asked.name in {_UNMASKED_COPIES, UNMASKED_READS}
     by_tags = masking.by_tags(thing) if is_of_masks else {}
     if kind == _TAGS and not is_of_masks:
         return settings_of(graph, thing, kind), None
@@ -191,7 +218,7 @@ def _periods(times: Sequence[datetime], creations: Sequence[_Creation], known: S
     made anew. What a row without a name may have unset (``sure`` is :data:`EARLY`) does not count.
     """
     told, known = set[int](), [held for held in known if not _outlasts(held, creations)]
-    starts = [start for start, _ in creations]
+    starts = [one.start for one in creations]
     for time in times:
         number = bisect_left(starts, time)  # the statement that makes it anew reads what was there before
         is_set = any(held.since <= time < held.sure or held.sure == EARLY for held in known)
@@ -204,7 +231,7 @@ def _periods(times: Sequence[datetime], creations: Sequence[_Creation], known: S
 def _outlasts(held: Held, creations: Sequence[_Creation]) -> bool:
     """Whether something goes on when its object is made anew: what queries enforced, since no row set it."""
     number = bisect_right(creations, (held.since, LATE))
-    return held.sure > EARLY and number < len(creations) and held.until > creations[number][1]
+    return held.sure > EARLY and number < len(creations) and held.until > creations[number].end
 
 
 def _names(graph: Lookups, column: str | None) -> set[str]:
@@ -218,11 +245,12 @@ def _creations(graph: Lookups, thing: str) -> list[_Creation]:
     """When statements made an object: when each started, and when it had ended."""
     found = list[_Creation]()
     for change in graph.subjects("ah:changedObject", thing):
-        if graph.text(change, "ah:operation") in CREATES:
+        operation = graph.text(change, "ah:operation")
+        if operation in CREATES:
             for query in graph.objects(change, "dcterms:isPartOf"):
                 starts = sorted(map(in_utc, graph.objects(query, "prov:startedAtTime")))
                 ends = sorted(map(in_utc, graph.objects(query, "prov:endedAtTime")))
-                found += [(start, max([start, *ends])) for start in starts]
+                found += [_Creation(start, max([start, *ends]), operation == "REPLACE") for start in starts]
     return sorted(found)
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc, iris
+from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import Asked
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -144,28 +144,28 @@ class _Kept(NamedTuple):
     time: datetime
 
 
-_KEPT: Final = """\
-SELECT DISTINCT ?former ?column ?policy ?time WHERE {
-  { SELECT ?kept ?policy WHERE { ?kept ah:keepsMask ?policy } }
-  ?kept prov:specializationOf ?column ; prov:wasDerivedFrom/prov:specializationOf ?former .
-  ?kept dcterms:isPartOf/prov:generatedAtTime ?time .
-  ?column ah:columnOf ?object .
-  VALUES ?object { @object@ }
-  FILTER NOT EXISTS {  # replaced since queries enforced it last
-    ?change ah:changedObject ?policy ; ah:operation "REPLACE" ; prov:startedAtTime ?replaced FILTER(?replaced <= ?time)
-    FILTER NOT EXISTS {
-      ?policy ^ah:policy/^ah:enforced/prov:startedAtTime ?seen FILTER(?replaced < ?seen && ?seen <= ?time)
-    }
-  }
-}
-"""
-
-
 def _kept(graph: Lookups, thing: str) -> list[_Kept]:
     return [
-        _Kept(row["former"], row["column"], row["policy"], in_utc(row["time"]))
-        for row in graph.select(_KEPT, object=iris([thing]))
+        _Kept(former, column, policy, time)
+        for column in graph.subjects("ah:columnOf", thing)
+        if any(graph.objects(column, "ah:renamedFrom"))
+        for version in graph.subjects("prov:specializationOf", column)
+        for policy in graph.objects(version, "ah:keepsMask")
+        for whole in graph.objects(version, "dcterms:isPartOf")
+        for time in map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
+        if not _is_replaced(graph, policy, time)
+        for before in graph.objects(version, "prov:wasDerivedFrom")
+        for former in graph.objects(before, "prov:specializationOf")
     ]
+
+
+def _is_replaced(graph: Lookups, policy: str, by: datetime) -> bool:
+    """Whether a policy was made anew by a time, and no query enforced it since."""
+    replaced = graph.replacements(policy, by)
+    enforced = graph.subjects("ah:policy", policy) if replaced else ()
+    queries = (query for one in enforced for query in graph.subjects("ah:enforced", one))
+    starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
+    return bool(replaced) and not any(replaced[-1] < start <= by for start in starts)
 
 
 def _set_by_rows(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:

@@ -128,6 +128,25 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
     return then or [holder for holder in holders if holder.iri in asked.asked_objects] or holders
 
 
+_ELEMENTS: Final = {"policy_name": "policy", "tag_name": "tag"}
+"""A column of answers -> how the domains of what it names end."""
+
+
+def other_names_of_elements(asked: Asked) -> Iterator[str]:
+    """A note on tags and policies in the answer that have another name now: two names of one are no two."""
+    graph, texts, places = asked.graph, list[str](), _ELEMENTS.keys() & {*asked.answer.columns}
+    rows = list(islice(asked.answer.dicts(), MOST)) if places else []
+    named = {(row[place] or "", _ELEMENTS[place], row.get("query_start_time")) for row in rows for place in places}
+    for name, domain, time in sorted(named, key=lambda one: (one[0], one[1], one[2] or "")):
+        for holder in graph.holders(name):
+            last = graph.names_of(holder.iri)[-1]
+            is_then = time is None or holder.holds(in_utc(time))
+            if is_then and holder.domain.lower().endswith(domain) and last.key != holder.key:
+                texts.append(_called(graph, _Names(holder.name, last), 0, is_one=not asked.has_several_accounts))
+    if texts:
+        yield f"Rows have the names of their time. {first_of(list(dict.fromkeys(texts)), _SHOWN, '; ')}."
+
+
 # --- what was done under other names ----------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ the views over it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
-_SHARE: Final = "SHARE"
+SHARE: Final = "SHARE"
 _KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
 _ELSEWHERE: Final = "reads in {} are in their own ACCESS_HISTORY alone"
 
@@ -42,13 +42,13 @@ def granted_to_share(asked: Asked) -> Iterator[str]:
     """
     if "reads" in asked.question.needs:
         things = asked.asked_objects | (asked.followed if asked.name in FOLLOWING and asked.asked_objects else set())
-        for text in _in_words(asked, _shared(asked, things), with_themselves=True):
+        for text in shares_in_words(asked, shared_of(asked, things), with_themselves=True):
             yield f"{text}: {_ELSEWHERE.format(asked.other_accounts)}."
 
 
 def views_in_shares(asked: Asked) -> Iterator[str]:
     """A note on views over what is asked for that were granted to a share."""
-    for text in _in_words(asked, _shared(asked, asked.asked_objects), with_themselves=False):
+    for text in shares_in_words(asked, shared_of(asked, asked.asked_objects), with_themselves=False):
         yield f"{text}: ask exposure for it, too."
 
 
@@ -59,8 +59,8 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
     column = asked.answer.columns.index("target_name")
     followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
     things = {*asked.asked_objects, *asked.followed}
-    shared = _shared(asked, things)
-    for text in _in_words(asked, shared, with_themselves=False, but=followed):
+    shared = shared_of(asked, things)
+    for text in shares_in_words(asked, shared, with_themselves=False, but=followed):
         yield f"{text}, and the answer does not follow it there: ask end-up of this view, too."
     for name in _brought_by_clones(asked, followed, shared):
         yield (
@@ -99,7 +99,7 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     for; and that in words. ``things``: with their names.
     """
     found = dict[str, str]()
-    for thing, every in _shared(asked, things, only_held=True).items():
+    for thing, every in shared_of(asked, things, only_held=True).items():
         told = dict[str, str]()
         for one in sorted(every, key=lambda one: one.kept):  # what is certain counts
             own = one.called if match_name(one.called) != match_name(things[thing]) else ""
@@ -118,7 +118,7 @@ def _not_followed(asked: Asked, things: Collection[str]) -> list[str]:
     graph = asked.graph
 
     def shares(grants: Iterable[str]) -> set[str]:
-        to_shares = (grant for grant in grants if _SHARE in graph.objects(grant, "ah:grantedTo"))
+        to_shares = (grant for grant in grants if SHARE in graph.objects(grant, "ah:grantedTo"))
         return {share for grant in to_shares for share in _whom(graph, grant)}
 
     has = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing))
@@ -154,7 +154,7 @@ def _whom_in_both_forms(graph: Lookups, grant: str) -> Iterator[str]:
         yield from (grantee, *sorted(graph.same_names(grantee)))
 
 
-def _in_words(
+def shares_in_words(
     asked: Asked, shared: Mapping[str, Iterable[_Shared]], *, with_themselves: bool, but: Collection[str] = ()
 ) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
@@ -173,12 +173,12 @@ def _in_words(
                 yield f"{name} was granted to a share"
 
 
-def _shared(asked: Asked, things: Iterable[str], *, only_held: bool = False) -> dict[str, list[_Shared]]:
+def shared_of(asked: Asked, things: Iterable[str], *, only_held: bool = False) -> dict[str, list[_Shared]]:
     """The objects that were granted to a share, or a view over them: perhaps with all of a schema or database, or
     through roles. ``only_held``: by a grant that held in the time that is asked for.
     """
     graph = asked.graph
-    if not any(graph.with_text("ah:grantedTo", _SHARE)):
+    if not any(graph.with_text("ah:grantedTo", SHARE)):
         return {}
     over = {thing: {thing: True, **_over(graph, thing, asked.since)} for thing in sorted(things)}
     every = sorted({one for views_over in over.values() for one in views_over})
@@ -190,6 +190,19 @@ def _shared(asked: Asked, things: Iterable[str], *, only_held: bool = False) -> 
         for thing, views_over in over.items()
     }
     return {thing: shared for thing, shared in found.items() if shared}
+
+
+def grants_to_shares(
+    graph: Lookups, starts: Iterable[str], counts: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """The grants to shares that these are, or lead to through roles. ``counts``: whether a further one does."""
+
+    def further(grant: str) -> Iterator[str]:
+        for grantee in _whom_in_both_forms(graph, grant):
+            yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
+
+    reached = reachable(sorted(starts), further)
+    return sorted(grant for grant in reached if SHARE in graph.objects(grant, "ah:grantedTo"))
 
 
 def _over(graph: Lookups, thing: str, since: datetime | None) -> dict[str, bool]:
@@ -210,13 +223,8 @@ def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[
     def counts(grant: str) -> bool:
         return not only_held or _held(asked, grant)
 
-    def further(grant: str) -> Iterator[str]:
-        for grantee in _whom_in_both_forms(graph, grant):
-            yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
-
     def to_share(starts: Iterable[str]) -> list[str]:
-        reached = reachable(sorted(starts), further)
-        return sorted(grant for grant in reached if _SHARE in graph.objects(grant, "ah:grantedTo"))
+        return grants_to_shares(graph, starts, counts)
 
     found = dict[str, tuple[str, str]]()
     for thing in things:
