@@ -69,6 +69,17 @@ def renamings(graph: Lookups) -> Iterator[Renaming]:
         yield Renaming(time, account, kind, names, tuple(texts))
 
 
+def renamed_forms(graph: Lookups, thing: str, renamings: Sequence[Renaming]) -> set[str]:
+    """An object under the names that renames without an id lead to, or come from: known by each name alone, and yet
+    one.
+    """
+    keys = {holder.key for holder in graph.names_of(thing)}
+    every = (holder for account, name in linked_names(keys, renamings) - keys for holder in graph.holders(name)
+             if holder.account == account)  # fmt: skip
+    kind = graph.text(thing, "ah:domain")
+    return {holder.iri for holder in every if not holder.ident and holder.domain == kind}
+
+
 def linked_names(starts: Iterable[Key], renamings: Sequence[Renaming]) -> set[Key]:
     """These names, and those that the renamings lead to or come from."""
     by_name: dict[Key, list[Renaming]] = {}

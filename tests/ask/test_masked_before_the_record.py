@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.lookups import Lookups
+from exporter.ask.notes.made_anew import MADE_ANEW
 from exporter.ask.questions import ask, find
 from tests.ask import stories
 from tests.ask.test_names import MASK, SET_MASK, asked, at, changed, copied, read, thing
@@ -161,11 +162,27 @@ BOTH_NAMES: Final[Mapping[str, Sequence[Json]]] = {
 """One policy or tag under two names."""
 
 
+def enforced_by_name(name: str) -> Json:
+    mask = {"policyKind": "MASKING_POLICY", "policyName": name}
+    return {**read(T, "EVE"), "policies_referenced": [{**T, "columns": [{"columnName": "C", "policies": [mask]}]}]}
+
+
+RENAMED_BY_NAME: Final = changed({"objectDomain": "Masking Policy", "objectName": "D.S.Z"}, "ALTER",
+                                 objectName={"value": "D.S.MASK2"})  # fmt: skip
+BY_NAME: Final[Mapping[str, Sequence[Json]]] = {
+    "lost": [enforced_by_name("D.S.Z"), RENAMED_BY_NAME, enforced_by_name("D.S.MASK2"), changed(T, "REPLACE")],
+    "two-lost": [enforced_by_name("D.S.Z"), enforced_by_name("D.S.MASK2"), changed(T, "REPLACE")],
+    "set-again": [enforced_by_name("D.S.Z"), RENAMED_BY_NAME, unset_by_name(name="MASK2", doing="ADD"), read(T)],
+    "another-set": [enforced_by_name("D.S.Z"), RENAMED_BY_NAME, unset_by_name(name="OTHER", doing="ADD"), read(T)],
+}
+"""A policy that rows name without an id, older than the record, and renamed."""
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     told: dict[str, Any] = {**STORIES, **ENDED_BY_NAME, **ANOTHER_SET}
     return stories.told(
-        {name: rows for name, (rows, _) in told.items()} | {**BOTH_NAMES}, tmp_path_factory.mktemp("masked")
+        {name: rows for name, (rows, _) in told.items()} | {**BOTH_NAMES, **BY_NAME}, tmp_path_factory.mktemp("masked")
     )
 
 
@@ -266,3 +283,32 @@ def test_nothing_is_told_of_a_policy_that_keeps_its_name(question: str, whole: S
     answer = asked(question, stories.of("nothing", whole))
     assert answer.rows
     assert not any("names of their time" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("question", ["policy-coverage", "changes", "unmasked-copies"])
+def test_what_was_renamed_without_an_id_is_not_lost_twice(question: str, whole: Store) -> None:
+    def lost(story: str) -> str:
+        given = {"since": at(0)} if question == "changes" else {}
+        notes = asked(question, stories.of(story, whole), **given).notes
+        return next(one for one in notes if one.startswith(MADE_ANEW))
+
+    assert f"D.S.T at {at(4)} (masking policy D.S.MASK2 on C)" in lost("lost")
+    assert "(masking policy D.S.MASK2 on C, masking policy D.S.Z on C)" in lost("two-lost")
+
+
+def test_a_policy_that_was_renamed_without_an_id_takes_no_place_of_itself(whole: Store) -> None:
+    def is_told(story: str) -> bool:
+        return any(
+            "SET MASKING POLICY … FORCE" in one for one in asked("unmasked-reads", stories.of(story, whole)).notes
+        )
+
+    assert not is_told("set-again")
+    assert is_told("another-set")
+
+
+@pytest.mark.parametrize("question", ["masking-policies", "policy-access"])
+def test_two_names_of_a_policy_without_an_id_are_told(question: str, whole: Store) -> None:
+    told = f"D.S.Z was renamed to D.S.MASK2 (query q2, {at(2)}): the two names may be of one policy."
+    for story, is_told in (("lost", True), ("two-lost", False)):
+        notes = asked(question, stories.of(story, whole)).notes
+        assert any(one.endswith(told) for one in notes) == is_told

@@ -19,6 +19,7 @@ from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, in_utc
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.lost_protection import things_with
 from exporter.ask.notes.mask_periods import WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
+from exporter.ask.without_id import Renaming, renamed_forms, renamings
 from exporter.model.effects import CREATES
 from exporter.system.reachable import reachable
 
@@ -90,18 +91,36 @@ def _found(asked: Asked) -> tuple[list[tuple[datetime, str]], list[tuple[datetim
     """What was surely lost, and what was perhaps, each with the time."""
     graph, columns = asked.graph, asked.match_names("column_name")
     sure, perhaps, masking = list[tuple[datetime, str]](), list[tuple[datetime, str]](), _Masking(graph)
+    renames = [*renamings(graph)]
     for thing in sorted(_things(asked)):
         lost = [one for one in _lost(asked, thing, masking) if not columns or one.on in {*columns, WHOLE}]
         for made, is_sure in sorted({(one.made, one.is_sure) for one in lost}):
             what = [
                 f"{_KINDS[one.kind]} {graph.label(one.element)}{'' if one.on == WHOLE else f' on {one.on}'}"
-                for one in lost
-                if one.made == made
+                for one in _present(graph, [one for one in lost if one.made == made], renames)
             ]
             time = made.isoformat().replace("+00:00", "Z")
             text = f"{graph.name_at(thing, time)} at {time} ({first_of(what, _SHOWN)})"
             (sure if is_sure else perhaps).append((made, text))
     return sure, perhaps
+
+
+def _present(graph: Lookups, lost: Sequence[_Lost], renames: Sequence[Renaming]) -> list[_Lost]:
+    """Without policies and tags under a former name, which are lost under the one that a row without an id gave them,
+    too.
+    """
+    since = {one.element: in_utc(graph.names_of(one.element)[0].since) for one in (lost if renames else ())}
+    forms = {element: renamed_forms(graph, element, renames) for element in since}
+    return [
+        one
+        for one in lost
+        if not any(
+            (other.kind, other.on) == (one.kind, one.on)
+            and other.element in forms.get(one.element, ())
+            and since[one.element] < since[other.element]
+            for other in lost
+        )
+    ]
 
 
 def _things(asked: Asked) -> set[str]:

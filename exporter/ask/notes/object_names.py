@@ -20,6 +20,7 @@ from exporter.ask.container_history import SWAP
 from exporter.ask.lookups import EARLY, LATE, MOMENT, TABLE_STAGE, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
 from exporter.ask.parameters import as_text, instant
+from exporter.ask.without_id import renamings
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -130,6 +131,8 @@ def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder
 
 _ELEMENTS: Final = {"policy_name": "policy", "tag_name": "tag"}
 """A column of answers -> how the domains of what it names end."""
+_OF_POLICIES: Final = ("masking-policies", "policy-access", "row-access-policies")
+"""Questions about enforced policies alone; others have a note of renames without an id."""
 
 
 def other_names_of_elements(asked: Asked) -> Iterator[str]:
@@ -145,6 +148,11 @@ def other_names_of_elements(asked: Asked) -> Iterator[str]:
                 texts.append(_called(graph, _Names(holder.name, last), 0, is_one=not asked.has_several_accounts))
     if texts:
         yield f"Rows have the names of their time. {first_of(list(dict.fromkeys(texts)), _SHOWN, '; ')}."
+    answered = {match_name(name) for name, *_ in named}
+    every = renamings(graph) if asked.name in _OF_POLICIES and len(answered) > 1 else ()
+    both = [one for one in every if one.kind.endswith("policy") and {name for _, name in one.ends} <= answered]
+    if sentences := [text for one in both for text in one.sentences]:
+        yield f"By rows that give no id, {first_of(sentences, _SHOWN)}: the two names may be of one policy."
 
 
 # --- what was done under other names ----------------------------------------------------------------------------------

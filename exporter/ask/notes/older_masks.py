@@ -12,6 +12,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import LATE, Lookups, in_utc, iris
 from exporter.ask.notes.asked import Asked
 from exporter.ask.parameters import as_text
+from exporter.ask.without_id import renamed_forms, renamings
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
@@ -78,8 +79,9 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
         for policy in graph.objects(one, "ah:policy")
         if graph.is_mask(one) and any(policy != other for _, other in others)
     }
+    renames = [one for one in renamings(graph) if one.kind == "masking-policy"] if policies else []
     for held in older_masks(graph, policies):
-        forms = {held.element, *graph.same_names(held.element)}
+        forms = {held.element, *graph.same_names(held.element)} | renamed_forms(graph, held.element, renames)
         for time, policy in sorted(later[held.column]) if asked.is_about(held.thing) else ():
             is_then = held.since < time < held.until and (asked.until is None or time <= asked.until)
             if is_then and policy not in forms and not _is_enforced_after(graph, held, time):
