@@ -118,6 +118,7 @@ _NOTES: Final = (
     Note(column_names.renamed_columns, _OURS),
     Note(column_names.dropped_columns, _OURS),
     Note(former_columns.former_columns, _OURS, former_columns.OF_NAMES),
+    Note(former_columns.names_taken_over, only=("unmasked-copies",)),
     Note(column_names.spelled_alike),
     Note(column_names.letter_cases, only=(*settings_without_id.SET_BY, "agent-reads")),
     Note(incomplete.agents, only=("agent-reads",)),
