@@ -76,7 +76,7 @@ def summary_lines(
             cells = make(name, part.table)
             if name == "settings":
                 said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
-                cells = [*cells, *(Cell(f". {note}") for note in said)]
+                cells = [*cells, *([Cell(f". {' '.join(said)}")] if said else [])]
             if _may_lack(name, part.table.notes, common):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -80,11 +80,12 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
     """A note on these: on what they were enforced last, under which name a column had them, and until when."""
     graph, wholes = asked.graph, masked_wholes(asked.graph)
     held = cache(lambda thing, kind: list(in_force(graph, thing, kind, wholes)))
-    by_rows = cache(lambda thing: [InForce(*one) for one in policies_in_force(graph, thing, wholes, only_set=True)])
+    by_rows = cache(partial(_set_by_rows, graph, wholes))
+    columns = cache(partial(_columns, graph))
     rows, ends = defaultdict[Place, list[_Row]](list), dict[Place, datetime]()
     for row in asked.answer.dicts():
         thing, policy = row["object_iri"] or "", row["policy_iri"] or ""
-        rows[Place(thing, policy, _column(graph, thing, row["column_name"]))].append(row)
+        rows[Place(thing, policy, columns(thing).get(row["column_name"], ""))].append(row)
     for place, every in rows.items():
         kind = every[0]["policy_kind"] or ""
         until = until_when(graph, held(place.thing, kind), place) if kind in KINDS else LATE
@@ -92,7 +93,7 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
             # Of reads by day, the last can be after the end: it was set again then.
             ends[place] = LATE if any(until < _last(row) for row in every if not row["enforced_as"]) else until
     former = ((place, row["enforced_as"]) for place in ends for row in rows[place])
-    renamed = {place._replace(column=_column(graph, place.thing, name)) for place, name in former if name}
+    renamed = {place._replace(column=columns(place.thing).get(name, "")) for place, name in former if name}
     texts = [
         _in_words(rows[place], until)
         for place, until in sorted(ends.items(), key=lambda one: one[1] < LATE)
@@ -102,19 +103,27 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
         yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
 
 
-def _column(graph: Lookups, thing: str, name: str | None) -> str:
-    columns = graph.subjects("ah:columnOf", thing) if name else ()
-    return next((one for one in columns if graph.text(one, "ah:columnName") == name), "")
+def _columns(graph: Lookups, thing: str) -> dict[str | None, str]:
+    """The columns of an object by name."""
+    return {graph.text(column, "ah:columnName"): column for column in graph.subjects("ah:columnOf", thing)}
 
 
-def _is_set(graph: Lookups, place: Place, by_rows: Iterable[InForce]) -> bool:
-    """Whether a row ever sets a policy in a place, or on a tag that it has."""
-    forms, columns = {place.policy, *graph.same_names(place.policy)}, {place.column or None, None}
-    return any(
-        graph.text(setting, "ah:validFrom") and not forms.isdisjoint(graph.objects(setting, "ah:elementObject"))
-        for setting in graph.subjects("ah:settingOn", place.thing)
-        if graph.text(setting, "ah:onColumn") in columns
-    ) or any(one.held.since > EARLY and one.column in columns and place.policy in one.policies for one in by_rows)
+def _set_by_rows(graph: Lookups, wholes: Collection[str], thing: str) -> set[tuple[str | None, str]]:
+    """The columns of an object, None for the whole, each with what a row ever sets on it, or on a tag that it has."""
+    found = {
+        (graph.text(setting, "ah:onColumn"), element)
+        for setting in graph.subjects("ah:settingOn", thing)
+        if graph.text(setting, "ah:validFrom")
+        for element in graph.objects(setting, "ah:elementObject")
+    }
+    for column, elements, held in policies_in_force(graph, thing, wholes, only_set=True):
+        found |= {(column, element) for element in elements if held.since > EARLY}
+    return found
+
+
+def _is_set(graph: Lookups, place: Place, by_rows: Collection[tuple[str | None, str]]) -> bool:
+    forms = (place.policy, *graph.same_names(place.policy))
+    return any((column, form) in by_rows for column in (place.column or None, None) for form in forms)
 
 
 def _in_words(rows: Iterable[_Row], until: datetime) -> str:

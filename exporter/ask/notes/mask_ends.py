@@ -1,4 +1,4 @@
-"""What ends a mask that queries enforced and no row sets, without a row that unsets it from the column."""
+"""What ends a mask that queries enforced and no row sets, but for a row that unsets it, or makes its object anew."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from exporter.ask.notes.column_names import drops_of
 
 
 def ends_without_unset(graph: Lookups, thing: str, column: str | None, policy: str) -> Iterator[datetime]:
-    """When its policy or its object is made anew under its own id or name, its column is dropped, the policy is unset
-    from a tag, or a tag with the policy from the column or its object, which may have the tag since before the record.
+    """When its policy is made anew under its own id or name, its column is dropped, the policy is unset from a tag, or
+    a tag with it from the column or its object, which may have the tag since before the record.
     """
     yield from graph.replacements(policy, None)
-    for operation in ("CREATE", "REPLACE"):
-        yield from graph.replacements(thing, None, operation)
     yield from drops_of(graph, column) if column else ()
     on_tags = graph.tags_of_policies.get(policy, set())
     for _, setting in on_tags:

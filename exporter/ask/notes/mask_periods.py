@@ -118,10 +118,11 @@ def _only_enforced(
     places = _places(graph, masks)
     for one in kept:
         places[one.column, one.policy].append(one.time)
+    anew = [time for made in ("CREATE", "REPLACE") for time in graph.replacements(thing, None, made)] if places else []
     for (column, policy), starts in places.items():
         known = [held for place, elements, held in by_rows if place in {column, None} and policy in elements]
         left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
-        left += ends_without_unset(graph, thing, column, policy)
+        left += [*anew, *ends_without_unset(graph, thing, column, policy)]
         found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
     return found
 
