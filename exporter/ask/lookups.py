@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 from urllib.parse import unquote
 
@@ -209,6 +209,18 @@ class Lookups:
     def is_mask(self, enforcement: str) -> bool:
         """Whether an enforced policy is a masking policy."""
         return self.text(enforcement, "ah:policyKind") == "MASKING_POLICY"
+
+    @cached_property
+    def tags_of_policies(self) -> dict[str, set[tuple[str, str]]]:
+        """Policy -> what sets it on tags, or unsets it there, each with the tag: the other way would lead through all
+        that has the policy.
+        """
+        found: dict[str, set[tuple[str, str]]] = {}
+        for tag in self.with_text("ah:domain", "Tag"):
+            for setting in self.subjects("ah:settingOn", tag):
+                for policy in self.objects(setting, "ah:elementObject"):
+                    found.setdefault(policy, set()).add((tag, setting))
+        return found
 
     # --- queries ------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.answers import Answer, first_of, with_rows
+from exporter.ask.answers import Answer, with_rows
+from exporter.ask.notes.enforced_alone import ENFORCED
+from exporter.ask.notes.older_masks import ONE_OF_A_COLUMN
 from exporter.ask.parameters import instant
 from exporter.model.identifiers import match_name
 from exporter.serve.site import cut
@@ -17,9 +18,8 @@ from exporter.serve.site import cut
 if TYPE_CHECKING:
     from exporter.serve.site import PageSubject, Row, Site
 
-ENFORCED: Final = "Enforced by queries, though no row sets it here: "
-_NAMED: Final = 4
-"""How many policies a note names."""
+OF_ENFORCED: Final = (ENFORCED, ONE_OF_A_COLUMN)
+"""How the notes begin on policies that were enforced and that no row sets."""
 _MOST: Final = 10_000
 """The most drops that were taken back, of all objects of a page."""
 _THINGS: Final = ("set_iri", "object_iri", "place_iri")
@@ -49,7 +49,8 @@ def settings(site: Site, shown: PageSubject, column: str | None = None) -> Answe
     rows = [*own, *through]
     named = [{**row, "set_name": row["called"]} for row in rows]
     answer = cut(with_rows(answer, _latest_first(_of_name(named, shown, "object_iri"))))
-    return replace(answer, notes=[*answer.notes, *_enforced_alone(site, shown, rows, column)])
+    enforced = site.ask("page-enforced", {**shown.params, **of_column}).notes
+    return replace(answer, notes=[*answer.notes, *(note for note in enforced if note.startswith(OF_ENFORCED))])
 
 
 def set_on(site: Site, shown: PageSubject) -> Answer:
@@ -151,26 +152,3 @@ def _policy_through_tag(tag: Row, policy: Row) -> Row | None:
     both = {"value": f"through {tag['called']}", "valid_from": later["valid_from"], "valid_until": until}
     target = {"object_iri": tag["object_iri"], "column_name": tag["column_name"]}
     return {**policy, **both, **target, "user_name": later["user_name"], "query_id": later["query_id"]}
-
-
-def _enforced_alone(site: Site, shown: PageSubject, settings: Sequence[Row], column: str | None) -> Iterator[str]:
-    """A note on the policies that were enforced on an object or its columns (only one ``column`` if it is given), and
-    that no row sets there: they were set before the record, or by the provider of shared data.
-    """
-    # By its IRI or its name: rows may give it without its id in one place. A tag on a table covers its columns.
-    is_set = {
-        (row["object_iri"], row[policy], row["column_name"]) for row in settings for policy in ("set_iri", "set_name")
-    }
-    last: dict[str, str] = {}
-    for row in site.rows("page-enforced", shown.params):
-        policies, columns = (row["policy_iri"], row["policy_name"]), (row["column_name"], None)
-        is_alone = is_set.isdisjoint(product((row["object_iri"],), policies, columns))
-        if is_alone and (column is None or row["column_name"] == column):
-            text = (
-                (row["policy_name"] or site.path(row["policy_iri"] or ""))
-                + (f" on {row['column_name']}" if row["column_name"] else "")
-                + (" (of the data's provider)" if row["set_by_provider"] == "true" else "")
-            )
-            last[text] = max(last.get(text, ""), (row["last"] or "")[:10])
-    if last:
-        yield f"{ENFORCED}{first_of([f'{text}, last on {day}' for text, day in last.items()], _NAMED, '; ')}."

@@ -13,7 +13,7 @@ from exporter.ask.notes.lost_protection import LOST
 from exporter.ask.notes.made_anew import MADE_ANEW, PERHAPS_ANEW
 from exporter.ask.notes.places import SAME_PLACE
 from exporter.ask.notes.policies import FORCED
-from exporter.serve.periods import ENFORCED
+from exporter.serve.periods import OF_ENFORCED
 from exporter.serve.site import PageSubject, Row, Site
 from exporter.serve.tables import Cell, Part, Table
 from exporter.system.terminal import counted
@@ -54,7 +54,7 @@ _OF_DATA: Final = ("behind", "end-up", "readers", "sources", "writers")
 """The lines on where data came from and went."""
 _FIRST: Final = ("user_name", "object_name", "source_object_name", "target_object_name", "target_name")
 """The columns with the names that a line has, the first one that there is."""
-_OF_PROTECTION: Final = (ENFORCED, FORCED, LOST, MADE_ANEW, PERHAPS_ANEW)
+_OF_PROTECTION: Final = (*OF_ENFORCED, FORCED, LOST, MADE_ANEW, PERHAPS_ANEW)
 """How the notes begin that the line on what protects something has, too."""
 _NAMED: Final = 4
 """How many names a line has."""
@@ -76,7 +76,7 @@ def summary_lines(
             cells = make(name, part.table)
             if name == "settings":
                 said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
-                cells = [*cells, *(Cell(f". {note}") for note in said)]
+                cells = [*cells, *([Cell(f". {' '.join(said)}")] if said else [])]
             if _may_lack(name, part.table.notes, common):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)

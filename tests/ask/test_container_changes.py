@@ -35,12 +35,18 @@ ENFORCED = """
 <table/1> rdfs:label "D.S.T" .
 <table/1/column/A> ah:columnName "A" .
 """
-TAGGED = "<q/t> a ah:TagSetting ; ah:settingOn <table/1> ; ah:onColumn <table/1/column/A> ; ah:elementObject <tag/1> ."
+TAGGED = """
+<q/t> a ah:TagSetting ; ah:settingOn <table/1> ; ah:onColumn <table/1/column/A> ; ah:elementObject <tag/1> ;
+    ah:validFrom "2026-01-01T00:00:00Z" .
+"""
 SET = """
 <q/s> a ah:PolicySetting ; ah:settingOn <table/1> ;
-    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> .
+    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> ; ah:validFrom "2026-01-01T00:00:00Z" .
 """
-SET_ON_TAG = "<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ."
+SET_ON_TAG = """
+<q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ;
+    ah:validFrom "2026-01-01T00:00:00Z" .
+"""
 
 
 def told(*parts: str, question: str = "policy-coverage") -> list[str]:

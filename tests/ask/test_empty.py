@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -487,6 +488,22 @@ def test_the_other_name_of_a_renamed_column_is_told(asked: str, other: str, tmp_
     told = notes(graph, "column-readers", object_name="D.S.A", column_name=asked)
     assert "The column E was renamed to F" in told
     assert f"Ask for column_name={other}, too." in told
+
+
+def test_a_column_that_was_renamed_many_times_is_told_in_one_note(tmp_path: Path) -> None:
+    """A new column with the first name is another one."""
+    names = ["E", *(f"F{number}" for number in range(1, 8))]
+    renames = [
+        set_on(table(1, "A"), columns={old: {"subOperationType": {"value": "ALTER"}, "objectName": {"value": new}}})
+        for old, new in pairwise(names)
+    ]
+    added = set_on(table(1, "A"), columns={"E": {"subOperationType": {"value": "ADD"}}})
+    graph = exported([read(table(1, "A", "E")), *renames, added, read(table(1, "A", "E"))], tmp_path)
+    told = notes(graph, "column-readers", object_name="D.S.A", column_name="E")
+    assert told.count("was renamed to") == 4
+    assert "The column E was renamed to F1, F1 was renamed to F2," in told
+    assert "and 3 more, and reads count under the name of their time. Ask for column_name=F1" in told
+    assert "Another column of the name was added since: E at 2026-03-09T06:00:00Z." in told
 
 
 def daily(few: list[Json]) -> list[Json]:

@@ -59,6 +59,19 @@ STORIES: Final[dict[str, list[Json]]] = {
     ],
     "masked": [changed(S, columns=SET_MASK), copied(S, T), read(T), to("OLD"), ADD],
     # of the source
+    "masked-source": [changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S), read(T)],
+    "masked-source-and-added": [
+        changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S),
+        changed(S, columns={"C": {"subOperationType": "ADD"}}), read(T),
+    ],
+    "taken-over": [
+        changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S),
+        changed(S, columns={"D": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}), read(T),
+    ],
+    "renamed-back": [
+        changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S),
+        changed(S, columns={"OLD": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}), read(T),
+    ],
     "source": [copied(S, T), to("OLD", table=S), changed(S, columns={"C": {"subOperationType": "ADD"}}), copied(P, S)],
 }  # fmt: skip
 DOWN: Final[Json] = {"object_name": "D.S.S", "column_name": "C"}
@@ -117,6 +130,23 @@ def test_copies_without_a_tag_are_told_if_the_answer_has_the_names_of_another_ti
 def test_copies_that_were_read_in_clear_are_told(whole: Store) -> None:
     told = f"D.S.T.C is called D.S.T.OLD since {at(4)}, and another column has its name since {at(5)}."
     assert note("unmasked-copies", "masked", whole) == told
+
+
+def test_masked_columns_that_were_copied_are_told(whole: Store) -> None:
+    told = f"D.S.S.C is called D.S.S.OLD since {at(3)}"
+    assert note("unmasked-copies", "masked-source", whole) == f"{told}."
+    told += f", and another column has its name since {at(4)}."
+    assert note("unmasked-copies", "masked-source-and-added", whole) == told
+
+
+@pytest.mark.parametrize(
+    ("story", "is_told"), [("taken-over", True), ("renamed-back", False), ("masked-source", False)]
+)
+def test_masked_columns_whose_name_another_one_took_over_are_told(story: str, *, is_told: bool, whole: Store) -> None:
+    answer = asked("unmasked-copies", stories.of(story, whole))
+    notes = [one for one in answer.notes if one.startswith("By RENAME, columns of one table had the same name")]
+    assert answer.rows
+    assert [one.partition("after the other: ")[2].partition(". ")[0] for one in notes] == ["D.S.S.C"][:is_told]
 
 
 def test_columns_that_data_came_from_are_told(whole: Store) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.serve.periods import ENFORCED, settings
+from exporter.ask.notes.enforced_alone import ENFORCED
+from exporter.serve.periods import settings
 from exporter.serve.site import PageSubject
 from tests.ask import stories
 from tests.ask.test_masked_before_the_record import OTHER, POLICY, TAG, of_mask, of_tag
@@ -173,7 +174,7 @@ def test_a_tagged_column_and_its_page_have_the_mask_that_was_enforced_under_the_
         table, _ = site.by_name("D.S.T")
         assert table is not None
         (note,) = settings(site, PageSubject(table), "F").notes
-    assert note == f"{ENFORCED}D.S.MASK on F, last on 2026-01-01."
+    assert note == f"{ENFORCED}D.S.MASK on F (E then), last on 2026-01-01."
 
 
 def test_updates_in_any_split_give_the_same_graph(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:

@@ -84,6 +84,14 @@ NOT_FOLLOWED: Final[dict[str, tuple[list[Json], str]]] = {
 """A share has a view over the table, or its copy, by a grant that is not on the object that the data came to, as rows
 say.
 """
+ROLE_WITH: Final = granted(ROLE, view(20, "D.S.SV"))
+NO_MORE: Final[dict[str, tuple[list[Json], str]]] = {
+    "role-revoked": ([through(SV, T), ROLE_WITH, HAS_ROLE, revoked(ROLE, view(20, "D.S.SV")), read(A)], at(4)),
+    "role-dropped": ([through(SV, T), ROLE_WITH, HAS_ROLE, changed(ROLE, "DROP"), read(A)], at(4)),
+    "share-of-role-dropped": ([through(SV, T), ROLE_WITH, HAS_ROLE, changed(share(), "DROP"), read(A)], at(4)),
+    "role-too-late": ([through(SV, T), HAS_ROLE, changed(share(), "DROP"), ROLE_WITH, read(A)], ""),
+}
+"""A share had a view through a role, and when it had it last; empty if it never did."""
 CLONE: Final = changed(
     {"objectDomain": "Schema", "objectId": 60, "objectName": "D.S2"}, "CREATE",
     cloneSourceName={"value": "D.S"}, cloneSourceDomain={"value": "Schema"},
@@ -95,7 +103,7 @@ CLONED: Final[dict[str, list[Json]]] = {
 """No row but that of the grant names the table in the clone."""
 STORIES: Final[dict[str, list[Json]]] = {
     **BEHIND,
-    **{name: story for name, (story, _) in NOT_FOLLOWED.items()},
+    **{name: story for name, (story, _) in (NOT_FOLLOWED | NO_MORE).items()},
     # rows do not say from which column or file the columns of the table came
     "of-stage": [{**read(IN, "ETL"), "objects_modified": [T]}, through(SV, T), GRANT, TO_ACCOUNT],
     **REPLACED,
@@ -223,6 +231,20 @@ def test_a_share_that_the_answer_does_not_follow_is_told(story: str, column: dic
     assert f"{holder} (granted to a share" in unused
     before = notes("end-up", story, whole, object_name="D.S.T", until=at(1.5), **column)
     assert "Granted to shares" not in before
+
+
+@pytest.mark.parametrize("story", NO_MORE)
+def test_of_a_share_that_has_it_no_more_exposure_is_asked_with_a_time(story: str, whole: Store) -> None:
+    graph, until = stories.of(story, whole), NO_MORE[story][1]
+    told = notes("end-up", story, whole, object_name="D.S.T")
+    assert (f": D.S.SV to OUT (until {until}). Ask exposure for these, too; of what" in told) == bool(until)
+    assert ("Granted to shares in ways" in told) == bool(until)
+    assert "OUT" not in {row[3] for row in asked("exposure", graph, object_name="D.S.SV").rows}
+    before = {row[3] for row in asked("exposure", graph, object_name="D.S.SV", at=at(3.5)).rows}
+    assert ("OUT" in before) == bool(until)
+    if until:
+        told = notes("end-up", story, whole, object_name="D.S.T", until=at(3.5))
+        assert ": D.S.SV to OUT. Ask exposure for these, too." in told
 
 
 def test_a_share_that_the_answer_has_is_not_told_as_not_followed(whole: Store) -> None:

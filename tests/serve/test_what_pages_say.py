@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.enforced_alone import ENFORCED
 from exporter.ask.notes.policies import FORCED
 from exporter.serve import server
 from exporter.serve.objects import FORMER
-from exporter.serve.periods import ENFORCED, settings
+from exporter.serve.periods import settings
 from exporter.serve.site import PageSubject
 from tests import exports
 from tests.ask.test_any_array import STORIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -14,6 +14,8 @@ from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 
 _SPELLINGS_SHOWN: Final = 5
+_SHOWN: Final = 4
+_FEW: Final = 2
 _COUNTED_BY_NAME: Final = {
     "column-copies": "copies count",
     "column-readers": "reads count",
@@ -26,8 +28,8 @@ _COUNTED_BY_NAME: Final = {
 
 
 def renamed_columns(asked: Asked) -> Iterator[str]:
-    """A note on each renamed column: what was done to it counts under the name that it had then, so its other names
-    have to be asked for, too. It may have been renamed several times.
+    """A note on renamed columns of an object: what was done to one counts under the name that it had then, so its other
+    names have to be asked for, too. It may have been renamed several times, and another one may have its name.
     """
     counted, asked_names = _COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
     for thing in sorted(asked.things) if counted and asked_names else ():
@@ -37,13 +39,40 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
             names.update(match_name(new) for former, new in renames if match_name(former) in names)
             if asked.name != "tag-history":  # it has the tags of former names
                 names.update(match_name(former) for former, new in renames if match_name(new) in names)
-        for former, new in renames:
-            others = [f"column_name={column}" for column in (new, former) if match_name(column) not in asked_names]
-            if others and {match_name(former), match_name(new)} <= names:
-                yield (
-                    f"The column {former} was renamed to {new}, and {counted} under the name of their time. "
-                    f"Ask for {' and '.join(others)}, too."
-                )
+        told = [
+            one for one in renames if {*map(match_name, one)} <= names and not {*map(match_name, one)} <= asked_names
+        ]
+        others = dict.fromkeys(name for pair in told for name in pair[::-1] if match_name(name) not in asked_names)
+        if told:
+            each = [f"{former} was renamed to {new}" for former, new in told]
+            to_ask = [f"column_name={name}" for name in others]
+            yield (
+                f"The column {first_of(each, _SHOWN)}, and {counted} under the name of their time. Ask for "
+                f"{first_of(to_ask, _SHOWN) if len(to_ask) > _FEW else ' and '.join(to_ask)}, too."
+                f"{_added_since(asked, thing, {former for former, _ in told})}"
+            )
+
+
+def _added_since(asked: Asked, thing: str, former: Collection[str]) -> str:
+    """A sentence on columns of an object that were added after a column of the name was renamed."""
+    graph, names = asked.graph, set(map(match_name, former))
+    added = {
+        f"{graph.text(column, 'ah:columnName')} at {as_text(time)}"
+        for column in graph.columns_of(thing, names)
+        for time in _changes_of(graph, column, "ADD")
+        if any(left < time for left in _left(graph, column))
+    }
+    return f" Another column of the name was added since: {first_of(sorted(added), _SHOWN)}." if added else ""
+
+
+def _left(graph: Lookups, column: str) -> Iterator[datetime]:
+    """When a column lost its name by a RENAME."""
+    for new in graph.subjects("ah:renamedFrom", column):
+        for version in graph.subjects("prov:specializationOf", new):
+            before = {one for former in graph.objects(version, "prov:wasDerivedFrom")
+                      for one in graph.objects(former, "prov:specializationOf")}  # fmt: skip
+            for whole in graph.objects(version, "dcterms:isPartOf") if column in before else ():
+                yield from map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
 
 
 def dropped_columns(asked: Asked) -> Iterator[str]:
@@ -69,8 +98,14 @@ def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:
 
 def drops_of(graph: Lookups, column: str) -> Iterator[datetime]:
     """When a column was dropped."""
+    return _changes_of(graph, column, "DROP")
+
+
+def _changes_of(graph: Lookups, column: str, operation: str) -> Iterator[datetime]:
+    """When a column was added (``ADD``) or dropped (``DROP``)."""
     for setting in graph.subjects("ah:onColumn", column):
-        if "columns" in graph.objects(setting, "ah:property") and "DROP" in graph.objects(setting, "ah:subOperation"):
+        is_of_columns = "columns" in graph.objects(setting, "ah:property")
+        if is_of_columns and operation in graph.objects(setting, "ah:subOperation"):
             for change in graph.subjects("ah:hasSetting", setting):
                 yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
 

@@ -6,11 +6,12 @@ renamed or dropped since, or its table made anew, and another column may have it
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -89,7 +90,7 @@ def former_columns(asked: Asked) -> Iterator[str]:
 
 
 def _names_in_answer(asked: Asked) -> _Shown:
-    pairs = _TARGETS if asked.name in _OF_COPIES else (*_TARGETS, *_SOURCES)
+    pairs = _TARGETS if asked.name == TAG_REACH else (*_TARGETS, *_SOURCES)
     places = [pair for pair in pairs if {*pair} <= {*asked.answer.columns}]
     rows = (dict(zip(asked.answer.columns, row, strict=True)) for row in islice(asked.answer.rows, MOST))
     named = ((row[thing], row[column]) for row in rows for thing, column in places)
@@ -117,6 +118,48 @@ def _asked_columns(asked: Asked) -> set[str]:
     return {column for thing in things for column in graph.columns_of(thing, names)}
 
 
+def names_taken_over(asked: Asked) -> Iterator[str]:
+    """For ``unmasked-copies``: names that columns of one table had one after the other, by RENAME, if the answer has a
+    column under one of their names. It follows names of columns, not which of these had them when.
+    """
+    graph, found = asked.graph, set[str]()
+    for row in {one[:2] for one in islice(asked.answer.rows, MOST)}:
+        name, column = row[0] or "", match_name(row[1] or "")
+        for thing in {one.iri for one in graph.holders(name)}:
+            of_column = _columns_of_names(graph, thing)
+            own = {one for names in of_column.values() if column in names for one in names}
+            count = Counter(one for names in of_column.values() for one in names)
+            found.update(f"{name}.{one}" for one in own if count[one] > 1)
+    if found:
+        yield (
+            "By RENAME, columns of one table had the same name one after the other: "
+            f"{first_of(sorted(found), _SHOWN)}. The answer can have copies of one as copies of another."
+        )
+
+
+def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], set[str]]:
+    """The renamed columns of an object, by the time of the first RENAME and the name before it, each with all its
+    names.
+    """
+    renames = sorted(
+        (in_utc(time), graph.text(former, "ah:matchName") or "", graph.text(new, "ah:matchName") or "")
+        for new in graph.subjects("ah:columnOf", thing)
+        for former in graph.objects(new, "ah:renamedFrom")
+        for version in graph.subjects("prov:specializationOf", new)
+        if any(former in graph.objects(one, "prov:specializationOf")
+               for one in graph.objects(version, "prov:wasDerivedFrom"))
+        for whole in graph.objects(version, "dcterms:isPartOf")
+        for time in graph.objects(whole, "prov:generatedAtTime")
+    )  # fmt: skip
+    found, has = defaultdict[tuple[datetime, str], set[str]](set), dict[str, tuple[datetime, str]]()
+    for time, same in groupby(renames, key=itemgetter(0)):
+        moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
+        for former, new, column in moved:  # at once, as names are swapped
+            found[column] |= {former, new}
+            has[new] = column
+    return found
+
+
 # --- the versions of columns that an answer is about ------------------------------------------------------------------
 
 
@@ -126,8 +169,14 @@ def _versions(asked: Asked, shown: _Shown) -> Iterator[str]:
     if asked.name == _COLUMN_LINEAGE:
         yield from _filled_and_read(asked, shown)
     elif asked.name in _OF_COPIES or (asked.name == _END_UP and not asked.values("column_name")):
-        starts = (one for column in starts_of_copies(asked) for one in graph.subjects("prov:specializationOf", column))
-        yield from (one for one in copies_of(graph, starts) if _is_then(asked, one))
+        starts = {one for column in starts_of_copies(asked) for one in graph.subjects("prov:specializationOf", column)}
+        for one in copies_of(graph, starts):
+            if asked.name != UNMASKED_COPIES or one not in starts:
+                is_meant = _is_then(asked, one)
+            else:  # it has the masked columns, too, that were copied
+                is_meant = _is_copied(graph, one) or (any(graph.derivations_of(one)) and _is_then(asked, one))
+            if is_meant:
+                yield one
     else:
         reached = sorted(asked.lineage.columns or ())
         yield from reached if asked.lineage.is_up else (one for one in reached if _is_then(asked, one))
@@ -144,6 +193,11 @@ def _filled_and_read(asked: Asked, shown: _Shown) -> Iterator[str]:
                 for made in graph.subjects("prov:specializationOf", target):
                     if any(graph.derivations_of(made)) and _is_then(asked, made):
                         yield from (made, *graph.objects(made, "prov:wasDerivedFrom"))
+
+
+def _is_copied(graph: Lookups, version: str) -> bool:
+    """Whether a query filled something with a version of a column."""
+    return any(any(graph.derivations_of(one)) for one in graph.subjects("prov:wasDerivedFrom", version))
 
 
 def _is_then(asked: Asked, version: str) -> bool:

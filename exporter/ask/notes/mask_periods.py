@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
 from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.mask_ends import ends_without_unset
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
 
@@ -104,12 +105,12 @@ def masks_on(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
     """When rows show a masking policy on the columns of an object: by a tag, while the column has the tag, and the tag
     the policy. None stands for the object as a whole.
     """
-    by_rows = _set_by_rows(graph, thing)
-    return by_rows + [(column, held) for column, _, held in _only_enforced(graph, thing, by_rows)]
+    by_rows = list(_with_elements(graph, thing))
+    return [(column, held) for column, _, held in (*by_rows, *_only_enforced(graph, thing, by_rows))]
 
 
 def _only_enforced(
-    graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, Held]]
+    graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, frozenset[str], Held]]
 ) -> list[tuple[str | None, frozenset[str], Held]]:
     """What queries enforced outside of these times, each with the policy; it goes on under the new name of a column."""
     found, masks = [], [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
@@ -117,10 +118,11 @@ def _only_enforced(
     places = _places(graph, masks)
     for one in kept:
         places[one.column, one.policy].append(one.time)
+    anew = [time for made in ("CREATE", "REPLACE") for time in graph.replacements(thing, None, made)] if places else []
     for (column, policy), starts in places.items():
-        known = [held for place, held in by_rows if place in {column, None}]
+        known = [held for place, elements, held in by_rows if place in {column, None} and policy in elements]
         left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
-        left += graph.replacements(policy, None)
+        left += [*anew, *ends_without_unset(graph, thing, column, policy)]
         found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
     return found
 
@@ -168,13 +170,8 @@ def _is_replaced(graph: Lookups, policy: str, by: datetime) -> bool:
     return bool(replaced) and not any(replaced[-1] < start <= by for start in starts)
 
 
-def _set_by_rows(graph: Lookups, thing: str) -> list[tuple[str | None, Held]]:
-    """The same without what only queries enforced."""
-    return [(column, held) for column, _, held in _with_elements(graph, thing)]
-
-
 def _with_elements(graph: Lookups, thing: str) -> Iterator[tuple[str | None, frozenset[str], Held]]:
-    """The same, each with the policy and the tag, in all their forms."""
+    """What rows set, each with the policy and the tag, in all their forms."""
     for setting, held in _set_on(graph, [thing], "maskingPolicies"):
         yield graph.text(setting, "ah:onColumn"), _elements(graph, setting), held
     for mark, mask, held in _by_tags(graph, thing):
@@ -187,37 +184,41 @@ def masks_in_force(
     """As :func:`masks_of`, without the times in which the policy or the tag was dropped, and with masks by tags of
     ``wholes`` on the columns on which queries enforced them. ``only_set``: without those that no row sets.
     """
+    found = defaultdict[str, list[Held]](list)
+    for column, _, held in policies_in_force(graph, thing, wholes, only_set=only_set):
+        for name in _names(graph, column):
+            found[name].append(held)
+    return found
+
+
+def policies_in_force(
+    graph: Lookups, thing: str, wholes: Collection[str], *, only_set: bool = False
+) -> Iterator[tuple[str | None, frozenset[str], Held]]:
+    """The same by column, each with the policy and the tag, in all their forms. What a row unsets and none sets is held
+    from :data:`EARLY` on.
+    """
     by_rows = list(_with_elements(graph, thing))
     enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
     for place in wholes if enforced else ():
         for mark, mask, held in _by_tags(graph, place):
             policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
-            masked = (one for one in enforced if policy & _policy(graph, one))
+            masked = (one for one in enforced if not policy.isdisjoint(graph.objects(one, "ah:policy")))
             columns = {column for one in masked for column in graph.objects(one, "ah:protectedColumn")}
             for own in reachable(columns, graph.renamed_columns):
                 periods = periods_inside(graph, thing, place)
                 inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
                 by_rows += [(own, elements, one) for one in inside if one.since < one.until]
     if not only_set:
-        by_rows += _only_enforced(graph, thing, [(column, held) for column, _, held in by_rows])
-    found = defaultdict[str, list[Held]](list)
+        by_rows += _only_enforced(graph, thing, by_rows)
     for column, elements, held in by_rows:
-        pieces = list(_not_dropped(graph, elements, held))
-        for name in _names(graph, column):
-            found[name] += pieces
-    return found
-
-
-def _policy(graph: Lookups, enforcement: str) -> frozenset[str]:
-    """The policy that was enforced, in all its forms."""
-    return frozenset(form for one in graph.objects(enforcement, "ah:policy") for form in _forms(graph, one))
+        yield from ((column, elements, piece) for piece in not_dropped(graph, elements, held))
 
 
 def _forms(graph: Lookups, element: str) -> frozenset[str]:
     return frozenset((element, *graph.same_names(element)))
 
 
-def _not_dropped(graph: Lookups, elements: Iterable[str], held: Held) -> Iterator[Held]:
+def not_dropped(graph: Lookups, elements: Iterable[str], held: Held) -> Iterator[Held]:
     """The parts of a period in which none of the elements was dropped."""
     return without(held, sorted(gap for element in elements for gap in _dropped(graph, element)))
 
@@ -250,7 +251,7 @@ def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, whole
     thing = holder.iri
     tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
     found = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
-    by_rows = {column for column, held in _set_by_rows(graph, thing) if held.overlaps(period)}
+    by_rows = {column for column, _, held in _with_elements(graph, thing) if held.overlaps(period)}
     last = _last_enforced(graph, thing, period) if found - by_rows else {}
     over = {one for one, enforced in last.items() if one in found and _is_over(graph, holder, enforced, period, wholes)}
     return found & by_rows | (found - over)

@@ -16,6 +16,9 @@ from exporter.ask.without_id import renamed_forms, renamings
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
+OF_OLDER_MASKS: Final = ("page-enforced", "unmasked-copies", "unmasked-reads")
+ONE_OF_A_COLUMN: Final = "A column has one masking policy, and SET MASKING POLICY … FORCE replaces it."
+"""How the note on masks begins in whose place rows set another one."""
 _OLDER: Final = """\
 SELECT ?element ?thing ?column (MIN(?time) AS ?since) WHERE {
   VALUES ?element { @elements@ }
@@ -65,11 +68,14 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
     """A note on such masks in whose place rows set another one: a column has one, and SET MASKING POLICY … FORCE
     replaces it.
     """
-    graph, found = asked.graph, set[tuple[datetime, str]]()
+    graph, about, found = asked.graph, asked.asked_objects, set[tuple[datetime, str]]()
+    names = asked.match_names("column_name") if asked.is_of_page else set[str]()
     later = defaultdict[str, set[tuple[datetime, str]]](set)
     for setting in graph.with_text("ah:property", "maskingPolicies"):
         column, since = graph.text(setting, "ah:onColumn"), graph.text(setting, "ah:validFrom")
-        for policy in graph.objects(setting, "ah:elementObject") if column and since else ():
+        is_meant = not about or graph.text(setting, "ah:settingOn") in about
+        is_meant = is_meant and (not names or graph.text(column or "", "ah:matchName") in names)
+        for policy in graph.objects(setting, "ah:elementObject") if column and since and is_meant else ():
             later[column or ""].add((in_utc(since or ""), policy))
     policies = {
         policy
@@ -82,7 +88,7 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
     renames = [one for one in renamings(graph) if one.kind == "masking-policy"] if policies else []
     for held in older_masks(graph, policies):
         forms = {held.element, *graph.same_names(held.element)} | renamed_forms(graph, held.element, renames)
-        for time, policy in sorted(later[held.column]) if asked.is_about(held.thing) else ():
+        for time, policy in sorted(later[held.column]) if not about or held.thing in about else ():
             is_then = held.since < time < held.until and (asked.until is None or time <= asked.until)
             if is_then and policy not in forms and not _is_enforced_after(graph, held, time):
                 place = f"{graph.name_at(held.thing, as_text(time))}.{graph.text(held.column, 'ah:columnName')}"
@@ -90,7 +96,7 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
                 found.add((time, f"{graph.label(held.element)} on {place} ({since})"))
     if found:
         yield (
-            "A column has one masking policy, and SET MASKING POLICY … FORCE replaces it. These were enforced, though "
+            f"{ONE_OF_A_COLUMN} These were enforced, though "
             "no row sets them, and count as set until a row unsets them, though another one may have taken their "
             f"place, and no query enforced them since: {first_of([text for _, text in sorted(found)], _SHOWN)}. A mask "
             "of a tag holds again when the other one is unset."

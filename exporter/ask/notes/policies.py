@@ -1,8 +1,5 @@
-"""Notes on tags and policies: what was set before the record begins, what objects have from what they are in, and which
-bodies of policies rows do not give.
-
-No row sets a policy that was set before the record begins, or by a statement whose row is missing: only queries for
-which it was enforced show that it was in force.
+"""Notes on tags and policies: what has a mask and no tag, what objects have from what they are in, and which bodies of
+policies rows do not give.
 """
 
 from __future__ import annotations
@@ -26,78 +23,6 @@ from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
 _SHOWN_POLICIES: Final = 5
 _SHOWN_TAGS: Final = 3
 _SHOWN_PLACES: Final = 5
-
-_ENFORCED: Final = """\
-SELECT DISTINCT ?label ?object ?what WHERE {
-  {
-    SELECT DISTINCT ?policy ?object ?place ?then WHERE {
-      {
-        ?enforcement ah:policy ?policy ; ah:protectedObject ?object .
-        OPTIONAL { ?enforcement ah:protectedColumn ?protected }
-        OPTIONAL { ?enforcement ah:objectName ?then }
-        BIND(COALESCE(?protected, ?object) AS ?place)
-      } UNION {
-        ?kept ah:keepsMask ?policy ; prov:specializationOf ?place .
-        ?place ah:columnOf ?object .
-      }
-    }
-  }
-  {
-    SELECT DISTINCT ?place WHERE {
-      ?mark a ah:TagSetting ; ah:settingOn ?marked .
-      OPTIONAL { ?mark ah:onColumn ?marked_column }
-      BIND(COALESCE(?marked_column, ?marked) AS ?place)
-    }
-  }
-  MINUS {
-    SELECT DISTINCT ?policy ?place WHERE {
-      ?set a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?covered .
-      OPTIONAL { ?set ah:onColumn ?covered_column }
-      BIND(COALESCE(?covered_column, ?covered) AS ?place)
-    }
-  }
-  MINUS {
-    SELECT DISTINCT ?policy ?place WHERE {
-      {
-        SELECT DISTINCT ?tag ?place WHERE {
-          ?mark_of_policy a ah:TagSetting ; ah:settingOn ?tagged .
-          ?mark_of_policy ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
-          OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
-          BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
-        }
-      }
-      ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ; ah:settingOn ?tag .
-    }
-  }
-  OPTIONAL { ?policy rdfs:label ?label_of_policy }
-  OPTIONAL { ?object rdfs:label ?label_of_object }
-  OPTIONAL { ?place ah:columnName ?column }
-  BIND(COALESCE(?label_of_policy, STR(?policy)) AS ?what)
-  BIND(COALESCE(?then, ?label_of_object, STR(?object)) AS ?where)
-  BIND(CONCAT(?what, " on ", ?where, IF(BOUND(?column), CONCAT(".", ?column), "")) AS ?label)
-}
-ORDER BY ?label
-"""
-"""What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
-
-
-def enforced_but_not_set(asked: Asked) -> Iterator[str]:
-    """A note if something with a tag had a policy enforced that no recorded statement set on it, or on a tag of it or
-    of what it is in.
-    """
-    masks = [row for row in asked.graph.select(_WHOLES) if row["mask"]]
-    labels = [
-        row["label"]
-        for row in asked.graph.select(_ENFORCED)
-        if asked.is_about(row["object"])
-        if not any(match_name(mask["mask"]) == match_name(row["what"]) and has_tag_of(mask, asked, row["object"])
-                   for mask in masks)
-    ]  # fmt: skip
-    if labels:
-        yield (
-            "Enforced, but set by no row of the record, and therefore not among the policies: "
-            f"{first_of(labels, _SHOWN_POLICIES)}."
-        )
 
 
 def masked_and_untagged(asked: Asked) -> Iterator[str]:

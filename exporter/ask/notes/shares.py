@@ -11,16 +11,19 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import LATE, MOMENT, Lookups, in_utc
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.ask.notes.grants import granted_as, granted_on_all, perhaps_kept
+from exporter.ask.parameters import as_text
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 SHARE: Final = "SHARE"
 _KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
+_ENDED: Final = " (until "
+_EARLIER: Final = "; of what a share has no more, with at, for a time before it ended"
 _ELSEWHERE: Final = "reads in {} are in their own ACCESS_HISTORY alone"
 
 
@@ -79,7 +82,8 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
     if lacking := _not_followed(asked, {one.thing for one in has if one.is_certain}):
         yield (
             "Granted to shares in ways that the answer does not follow (to a role that the share has; by rows with an "
-            f"id, where others give none, or without): {first_of(lacking, _SHOWN)}. Ask exposure for these, too."
+            f"id, where others give none, or without): {first_of(lacking, _SHOWN)}. Ask exposure for these, too"
+            f"{_EARLIER if any(_ENDED in text for text in lacking) else ''}."
         )
 
 
@@ -113,30 +117,42 @@ def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
 
 def _not_followed(asked: Asked, things: Collection[str]) -> list[str]:
     """``D.S.SV to OUT``, for each of these objects and the shares that have it, if none of the objects was granted to
-    the share itself.
+    the share itself; with the time if the share has it no more.
     """
-    graph = asked.graph
+    graph, end = asked.graph, asked.until or LATE - MOMENT
 
     def shares(grants: Iterable[str]) -> set[str]:
         to_shares = (grant for grant in grants if SHARE in graph.objects(grant, "ah:grantedTo"))
         return {share for grant in to_shares for share in _whom(graph, grant)}
 
-    has = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing))
-    found = {
-        f"{asked.label(thing)} to {graph.label(share)}"
-        for thing in things
-        for share in shares(_all_grants(asked, thing)) - has
-    }
+    has, found = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing)), set[str]()
+    for thing in things:
+        every = list(_all_grants(asked, thing))
+        ends = {in_utc(time) for grant in every for time in graph.objects(grant, "ah:validUntil")}
+        for share in shares(every) - has:
+            held = (
+                time for time in (end, *sorted(ends, reverse=True)) if share in shares(_all_grants(asked, thing, time))
+            )
+            until = next(held, None)
+            if until is not None:  # the one ended before the other began
+                ended = "" if until == end else f"{_ENDED}{as_text(until)})"
+                found.add(f"{asked.label(thing)} to {graph.label(share)}{ended}")
     return sorted(found)
 
 
-def _all_grants(asked: Asked, thing: str) -> Iterable[str]:
-    """The grants on an object in either of its forms, and on what has these, that were made by the time asked for."""
+def _all_grants(asked: Asked, thing: str, at: datetime | None = None) -> Iterable[str]:
+    """The grants on an object in either of its forms, and on what has these, that were made by the time asked for.
+    ``at``: those that held until this time, or longer.
+    """
     graph = asked.graph
 
+    def counts(grant: str) -> bool:
+        since, until = graph.text(grant, "ah:validFrom"), graph.text(grant, "ah:validUntil")
+        is_held = at is None or (bool(since) and in_utc(since or "") < at and (until is None or at <= in_utc(until)))
+        return bool(since) and asked.is_by_then(since or "") and is_held
+
     def on(one: str) -> Iterator[str]:
-        grants = graph.subjects("ah:grantedObject", one)
-        return (one for one in grants if (since := graph.text(one, "ah:validFrom")) and asked.is_by_then(since))
+        return filter(counts, graph.subjects("ah:grantedObject", one))
 
     starts = (grant for form in (thing, *sorted(graph.same_names(thing))) for grant in on(form))
     return reachable(
