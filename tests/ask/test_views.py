@@ -280,6 +280,68 @@ def test_a_view_shows_the_tables_of_a_name_in_turn(
 # --- streams that a row does not name ---------------------------------------------------------------------------------
 
 
+UNREAD, ALL_NIGHTS = "No query on record read D.S.V since", "at times when a query wrote what it read"
+NOT_IN_ANSWER, WHICH_READ = "no query on record read them after", "Rows do not say which of the objects that had a name"
+
+
+def of_nights(tmp_path: Path, *nights: list[Json]) -> Path:
+    rows = [*chain.from_iterable(nights), row(28, "ETL", [RAW], [RAW])]
+    assert exports.export([exports.ndjson(rows, tmp_path / "in.ndjson")], tmp_path / "out") == 0
+    return tmp_path / "out"
+
+
+def test_a_table_made_anew_since_the_last_read_of_the_view_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody read the view after the second night: it reads by name, and so the table of that night."""
+    sources = [thing("Table", 40 + n, f"R{n}") for n in range(2)]
+    first, second = anew(2, 11, sources[0]), anew(3, 12, sources[1])[:1]
+    out = of_nights(tmp_path, [created(1, VIEW)], first, second)
+    for number, is_told in ((2, False), (3, True)):
+        _, notes = ask(out, capsys, "lineage-as-of", object_name="D.S.V", at=day(number, 12))
+        assert (UNREAD in notes) is is_told, notes
+        for question in ("end-up", "downstream-users"):
+            _, notes = ask(out, capsys, question, object_name=f"D.S.R{number - 2}")
+            assert (NOT_IN_ANSWER in notes) is is_told, notes
+
+
+def test_a_view_that_was_read_since_has_no_such_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = [thing("Table", 40 + n, f"R{n}") for n in range(2)]
+    out = of_nights(tmp_path, [created(1, VIEW)], anew(2, 11, sources[0]), anew(3, 12, sources[1]))
+    for hour in (9, 12):  # before and after the read of that night
+        found, notes = ask(out, capsys, "lineage-as-of", object_name="D.S.V", at=day(3, hour))
+        assert "D.S.R1" in {source for source, *_ in found}
+        assert UNREAD not in notes
+    for number in (0, 1):
+        for question in ("end-up", "downstream-users"):
+            _, notes = ask(out, capsys, question, object_name=f"D.S.R{number}")
+            assert NOT_IN_ANSWER not in notes
+            assert WHICH_READ not in notes
+
+
+def test_nights_of_which_no_query_wrote_the_column_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A query copied from the view on the second of three nights: rows show what is behind its column only then."""
+    nights = [anew(2 + n, 11 + n, thing("Table", 40 + n, f"R{n}")) for n in range(3)]
+    table, of_view = thing("Table", 12, "T"), {**VIEW, "columnName": "VC"}
+    target = written(COPY, [of_view], [{**table, "columnName": "TC"}])
+    copied = {**row(3, "ETL", [VIEW], [table], objects_modified=target), "query_id": "c3"}
+    copied["query_start_time"] = day(3, 11).replace("T", " ")
+    out = of_nights(tmp_path, [created(1, VIEW)], *nights, [copied])
+    _, notes = ask(out, capsys, "root-cause", object_name="D.S.V", column_name="VC")
+    assert ALL_NIGHTS in notes
+    assert "D.S.T (2 objects)" in notes
+    _, notes = ask(out, capsys, "root-cause", object_name="D.S.V", column_name="VC", at=day(3, 12))
+    assert ALL_NIGHTS not in notes
+
+
+def test_views_over_tables_made_anew_without_an_id_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights = [anew(2 + n, None, thing("Table", 40 + n, f"R{n}")) for n in range(2)]
+    out = of_nights(tmp_path, [created(1, VIEW)], *nights)
+    for number, is_told in ((0, True), (1, False)):
+        _, notes = ask(out, capsys, "downstream-users", object_name=f"D.S.R{number}")
+        assert (WHICH_READ in notes) is is_told, notes
+
+
 def test_an_unknown_stream_is_told_in_both_directions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A row reads two streams, and does not say which of them its column comes from."""
     streams = [thing("Stream", 30 + n, name, "C") for n, name in enumerate(("ST", "ST2"))]

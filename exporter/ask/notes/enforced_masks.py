@@ -27,14 +27,20 @@ _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
 _READS: Final = """\
 SELECT DISTINCT ?query_id ?column_name ?column ?reads ?first ?last WHERE {
-  VALUES ?query_id { @ids@ }
-  ?query ah:queryId ?query_id ; ah:enforced ?enforcement ; prov:startedAtTime ?first .
+  {
+    SELECT DISTINCT ?query_id ?query WHERE {
+      VALUES ?query_id { @ids@ }
+      ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
+      ?enforcement ah:policyKind "MASKING_POLICY" .
+    }
+  }
+  ?query prov:startedAtTime ?first .
   ?query (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
-  ?enforcement ah:policyKind "MASKING_POLICY" .
   ?column ah:columnName ?column_name .
-  FILTER NOT EXISTS {
-    ?query ah:enforced ?own
-    FILTER(EXISTS { ?own ah:protectedColumn ?column } && EXISTS { ?own ah:policyKind "MASKING_POLICY" })
+  MINUS {
+    VALUES ?query_id { @ids@ }
+    ?query ah:queryId ?query_id ; ah:enforced ?own .
+    ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column .
   }
   BIND(STR(?query) AS ?reads) BIND(?first AS ?last)
 }

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from functools import cache, partial
 from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.lookups import Lookups, Solution, in_utc, iris, literals
+from exporter.ask.lookups import EARLY, Lookups, NameHolder, Solution, in_utc, iris, literals
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.columns import known_as_wholes
 from exporter.ask.notes.left_out import is_by_day
@@ -27,6 +28,7 @@ _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 """Questions, with the column of the answer that names what holds the data."""
 _SHOWN: Final = 5
 _DOMAINS: Final = ("View", "Stream")
+_MAKING: Final = frozenset(("CREATE", "REPLACE"))
 _VIEW, _SOURCE = "ah:view", "ah:sourceObject"
 _SOURCES: Final = """\
 SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
@@ -145,7 +147,9 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         if not views.certain and not views.possible:
             yield f"{name}: no row shows what is behind this {domain.lower()}. Its data may come from anywhere."
             continue
-        columns = map(match_name, asked.values("column_name") if views.certain else ())
+        yield from _unread_since(asked, thing, views.certain)
+        columns = [match_name(column) for column in (asked.values("column_name") if views.certain else ())]
+        yield from _shown_of_some(asked, thing, columns, views.certain)
         unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
         if unknown:
             yield (
@@ -157,6 +161,66 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
                 f"Possibly also behind {name}, and not in the answer: {_listed(asked, views.possible)}. "
                 "Only queries that read it together with others show this."
             )
+
+
+def _last_read(asked: Asked, thing: str) -> datetime:
+    """When an object was read last, by the time that is asked for."""
+    until = asked.until
+    return max((time for time in asked.graph.read_times(thing) if until is None or time <= until), default=EARLY)
+
+
+def _made_anew(asked: Asked, source: str, last: datetime) -> NameHolder | None:
+    """What has the name that an object behind a view had, since a time after ``last``, the last read of the view; None
+    if nothing has. A view reads by name, and only a read of it shows what it reads.
+    """
+    graph, until = asked.graph, asked.until
+    former = graph.names_of(source)
+    names = {match_name(one.name): one.account for one in former} if former else {}
+    present = [one for name in names for one in graph.holders(name) if one.account == names[name]]
+    then = [one for one in present if (one.until is None if until is None else one.holds(until))]
+    if any(one.iri == source for one in then):
+        return None
+    return next((one for one in then if in_utc(one.since) > last), None)
+
+
+def _unread_since(asked: Asked, view: str, sources: Collection[str]) -> Iterator[str]:
+    """A note on a view over objects that were made anew since its last read."""
+    last = _last_read(asked, view)
+    every = (_made_anew(asked, source, last) for source in sources)
+    anew = {holder for holder in every if holder and holder.iri not in sources}
+    texts = [f"{one.name} (another object since {one.since})" for one in sorted(anew, key=lambda one: one.name)]
+    if texts:
+        yield (
+            f"No query on record read {asked.label(view)} since other objects got the names of what it reads: "
+            f"{first_of(texts, _SHOWN)}. The answer has the former ones alone. Ask for these names with the same time."
+        )
+
+
+def _shown_of_some(asked: Asked, view: str, columns: Collection[str], certain: Collection[str]) -> Iterator[str]:
+    """A note on objects behind a view of which no row shows that its columns come from them, though it does of others
+    of the same name: rows show columns only where what was read was written.
+    """
+    graph = asked.graph
+    found = {
+        graph.text(source, "ah:columnOf") or ""
+        for column in graph.columns_of(view, set(columns))
+        for shown in graph.subjects("ah:viewColumn", column)
+        for source in graph.objects(shown, "ah:sourceColumn")
+    }
+    names = {match_name(one.name) for thing in found for one in graph.names_of(thing)}
+    others = {
+        one
+        for one in certain
+        for named in graph.names_of(one)
+        if match_name(named.name) in names and (asked.until is None or named.holds(asked.until))
+    }
+    if columns and (missing := others - found):
+        yield (
+            f"What {asked.label(view)} reads was made anew, and rows show what is behind its column "
+            f"{', '.join(columns)} only at times when a query wrote what it read. The answer lacks what came from "
+            f"these objects of the same name: {_listed(asked, missing)}. lineage-as-of of the view, with a time of "
+            "each, has where they came from."
+        )
 
 
 def _ends_of_lineage(asked: Asked) -> Iterator[str]:
@@ -197,6 +261,8 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
     """
     graph, things = asked.graph, set(asked.things)
     answered = _answered(asked, asked.answer.rows)
+    yield from _not_read_since(asked, things | asked.followed, answered)
+    yield from _made_anew_below(asked)
     noted = set[str]()
     for thing in sorted(things):
         possible = _reached(graph, {thing}, _SOURCE, period).possible - answered
@@ -231,6 +297,52 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
             f"Over what the data went to, and not in the answer: {_listed(asked, over)}. Data is followed through "
             "views and streams from what was asked for and from columns, not from objects that are known as a whole "
             "alone. downstream-users has who reads these."
+        )
+
+
+def _not_read_since(asked: Asked, things: Collection[str], answered: Collection[str]) -> Iterator[str]:
+    """A note on views over what had the name of one of these objects before, and that no query has read since."""
+    graph, found, last_read = asked.graph, set[str](), cache(partial(_last_read, asked))
+    names = {(one.name, one.account) for thing in things for one in graph.names_of(thing)}
+    former = {one.iri for name, account in names for one in graph.holders(name) if one.account == account}
+    for source in sorted(former.difference(things)):
+        for view, is_certain in over(graph, source).items():
+            anew = _made_anew(asked, source, last_read(view)) if is_certain and view not in answered else None
+            if anew and anew.iri in things:
+                found.add(f"{asked.label(view)} (over {anew.name}, another object since {anew.since})")
+    if found:
+        yield (
+            "Over the names of what is asked for or of what its data went to, and not in the answer, since no query on "
+            f"record read them after other objects got these names: {first_of(sorted(found), _SHOWN)}."
+        )
+
+
+def _made_anew_below(asked: Asked) -> Iterator[str]:
+    """A note on views over objects that lost the data, or the name, and count as the same: those without an id that
+    were made anew, and those that had a name several times.
+    """
+    graph, found = asked.graph, set[str]()
+    for source in sorted(asked.followed):
+        views = [view for view, is_certain in over(graph, source, asked.since).items() if is_certain]
+        begin = asked.lineage.begins.get(source)
+        changes = [one for one in graph.subjects("ah:changedObject", source) if views]
+        times = [
+            time
+            for one in changes
+            if not _MAKING.isdisjoint(graph.objects(one, "ah:operation"))
+            for time in graph.objects(one, "prov:startedAtTime")
+            if begin is None or in_utc(time) > in_utc(begin)
+        ]
+        names = Counter(match_name(one.name) for one in graph.names_of(source) if views)
+        if times or any(count > 1 for count in names.values()):
+            how = f"made anew {min(times, key=in_utc)}" if times else "had the name several times"
+            found |= {f"{asked.label(view)} over {asked.label(source)} ({how})" for view in views}
+    if found:
+        yield (
+            "Rows do not say which of the objects that had a name a view over it read, if they give no id, or if one "
+            "had the name several times. Readers of these views, and the views, may be in the answer though what they "
+            "read was another object by then, or be missing: "
+            f"{first_of(sorted(found), _SHOWN)}."
         )
 
 
